@@ -5,13 +5,14 @@ never zeros.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
 import pytest
-from operator_samples import operators, samples
 
 import dovetail
+from dovetail.testing import OpInfo, SampleInput, op_infos
 from dovetail_aten._generated import derivatives, policies
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import Formula
@@ -60,6 +61,11 @@ NUMBERED = {
 """Operators whose results are bools, numbers of elements, or made from a shape."""
 
 
+def named(name: str) -> Any:
+    base, _, overload = name.partition(".")
+    return registry.find_or_throw(f"aten::{base}", overload)
+
+
 def gives_constants(name: str) -> bool:
     """Say whether the declaration of an operator makes its results constants: bools, numbers,
     places, or what depends on shapes alone.
@@ -79,11 +85,6 @@ FORMULAS = [
     for family in derivatives.OPERATORS
     for formula in import_module(f"{derivatives.__name__}.{family}").FORMULAS
 ]
-
-
-def named(name: str) -> Any:
-    base, _, overload = name.partition(".")
-    return registry.find_or_throw(f"aten::{base}", overload)
 
 
 def test_a_formula_of_zeros_is_that_of_a_step() -> None:
@@ -107,79 +108,60 @@ def test_what_is_declared_constant_is_a_bool_a_place_or_made_from_a_shape() -> N
     assert [name for name in CONSTANT if not gives_constants(name)] == []
 
 
-def leaves_of(op: Any, arguments: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any], list[Any]]:
-    """Return the arguments of a sample with its float tensors as leaves, the keywords, and the
-    leaves.
-
-    Those that must not require grad are as they were.
-    """
-    refused = getattr(op.derivative, "refused", ())
-    keywords = arguments[-1] if arguments and isinstance(arguments[-1], dict) else {}
-    made, leaves = [], []
-
-    def leaf(value: Any) -> Any:
-        if isinstance(value, list):
-            return [leaf(each) for each in value]
-        if isinstance(value, dovetail.Tensor) and (value.is_floating_point() or value.is_complex()):
-            value = value.detach().clone().requires_grad_()
-            leaves.append(value)
-        return value
-
-    positional = zip(op.schema.arguments, arguments[:-1] if keywords else arguments, strict=False)
-    made = [value if argument.name in refused else leaf(value) for argument, value in positional]
-    return made, keywords, leaves
+INFOS = op_infos("aten")
 
 
-def functional() -> list[str]:
-    """Return the operators that write to no argument and are not declared constant."""
-    return [
-        name
-        for name in operators()
-        if name not in CONSTANT and not any(a.is_write for a in named(name).schema.arguments)
-    ]
+def test_what_is_declared_constant_has_no_derivative_in_its_samples() -> None:
+    constant = {info.name[6:] for info in INFOS if not info.supports_autograd}
+    assert CONSTANT - constant == set()
 
 
-@pytest.mark.parametrize("name", functional())
-def test_a_differentiable_result_has_a_formula_or_raises_in_backward(name: str) -> None:
-    op = named(name)
-    formula = op.derivative
-    operator = getattr(getattr(dovetail.ops.aten, op.base_name), op.overload or "default")
-    for arguments in samples(name):
-        args, keywords, leaves = leaves_of(op, arguments)
-        if not leaves:
+@pytest.mark.parametrize(
+    "info",
+    [info for info in INFOS if info.supports_autograd],
+    ids=lambda info: info.name.partition("::")[2],
+)
+def test_a_differentiable_result_has_a_formula_or_raises_in_backward(info: OpInfo) -> None:
+    """That of operators without derivative is the check "constants"."""
+    formula = info.operator.derivative
+    refused = getattr(formula, "refused", ())
+    is_in_place = any(argument.is_write for argument in info.operator.schema.arguments)
+    dtype = dovetail.float64 if dovetail.float64 in info.dtypes else dovetail.complex128
+    for sample in info.sample_inputs(dovetail.get_default_device(), dtype, True):
+        leaves = [leaf for leaf in sample.tensors() if leaf.requires_grad]
+        differentiated = [
+            leaf
+            for leaf in leaves
+            if not isinstance(formula, Formula) or is_input(info, sample, leaf)
+        ]
+        assert not any(is_argument(info, sample, leaf, refused) for leaf in leaves)
+        if not differentiated:
             continue
-        result = operator(*args, **keywords)
+        given = sample.transform(lambda tensor: tensor * 1) if is_in_place else sample
+        result = info.op(*given.arguments, **given.kwargs)
         results = list(result) if isinstance(result, tuple | list) else [result]
         flags = formula.output_differentiability if isinstance(formula, Formula) else None
         for position, each in enumerate(results):
-            if not isinstance(each, dovetail.Tensor) or not (
-                each.is_floating_point() or each.is_complex()
-            ):
+            if each is None or not (each.is_floating_point() or each.is_complex()):
                 continue
-            if flags is not None and not flags[min(position, len(flags) - 1)]:
-                continue
-            if formula is not None and not any(
-                leaf_is_input(op, formula, args, leaf) for leaf in leaves
-            ):
-                continue
-            assert each.requires_grad, f"result {position} is a constant"
-            if formula is None:
-                with pytest.raises(
-                    RuntimeError, match=r"no autograd formula was registered|not implemented"
-                ):
-                    dovetail.autograd.grad(
-                        each, leaves, dovetail.ones_like(each), allow_unused=True
-                    )
+            if flags is None or flags[min(position, len(flags) - 1)]:
+                assert each.requires_grad, f"result {position} of {sample} is a constant"
 
 
-def leaf_is_input(op: Any, formula: Any, args: list[Any], leaf: Any) -> bool:
-    """Say whether a leaf is an argument that the formula differentiates."""
-    names = [a.name for a in op.schema.arguments]
-    for name, value in zip(names, args, strict=False):
-        values = value if isinstance(value, list) else [value]
-        if name in formula.inputs and any(each is leaf for each in values):
-            return True
-    return False
+def is_argument(info: OpInfo, sample: SampleInput, leaf: Any, names: Collection[str]) -> bool:
+    """Say whether a leaf is, or is in, an argument of one of some names."""
+    arguments = [argument.name for argument in info.operator.schema.arguments]
+    given = [*zip(arguments, sample.arguments, strict=False), *sample.kwargs.items()]
+    return any(
+        name in names
+        and any(each is leaf for each in (value if isinstance(value, list) else [value]))
+        for name, value in given
+    )
+
+
+def is_input(info: OpInfo, sample: SampleInput, leaf: Any) -> bool:
+    """Say whether a leaf is in an argument that the formula differentiates."""
+    return is_argument(info, sample, leaf, info.operator.derivative.inputs)
 
 
 REFUSED = {

@@ -41,7 +41,8 @@ result_type roll round round_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatt
 set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_grad_enabled
 set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
 split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
-swapdims t take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk trace transpose tril triu
+swapdims t take tan tan_ tanh tanh_ tensor testing threshold threshold_ tile topk trace transpose
+tril triu
 true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay utils var
 vdot view_as_complex view_as_real vmap vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
@@ -76,7 +77,7 @@ stack_module_state vjp vmap
 BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
 check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl
 impl_abstract infer_schema load opcheck register_autocast register_autograd register_fake
-register_kernel register_torch_dispatch register_vmap
+register_kernel register_op_infos register_torch_dispatch register_vmap
 """.split(),
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
@@ -133,6 +134,8 @@ DLDeviceType from_dlpack to_dlpack
 RemovableHandle unserializable_hook
 """.split(),
     "dovetail_aten": """
+BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
+LongTensor ShortTensor
 Generator Tensor abs abs_ absolute acos acos_ acosh acosh_ add addbmm addcdiv addcmul addmm addmv
 addmv_ adjoint all allclose amax amin angle any arange arccos arccos_ arccosh arccosh_ arcsin
 arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort as_strided

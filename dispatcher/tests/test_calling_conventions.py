@@ -259,3 +259,21 @@ def test_optional_tensors_give_their_keys(lib: Library, tensor: Tensors) -> None
     lib.impl("f", lambda x, ys: "meta", "Meta")
     assert ops.cc.f(None, [None, tensor(device="meta")]) == "meta"
     assert ops.cc.f(tensor(device="meta"), []) == "meta"
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "seen"),
+    [
+        ((), {}, "a=10 b=20 c=30"),
+        ((1, 7), {"c": 3}, "a=1 b=7 c=30"),
+        ((5, 2), {"c": 9}, "a=5 b=20 c=9"),
+    ],
+)
+def test_arguments_equal_to_their_default_are_stripped_and_the_kernels_own_defaults_win(
+    args: tuple[int, ...], kwargs: dict[str, int], seen: str, library: Libraries, tensor: Tensors
+) -> None:
+    # Trap 1.
+    lib = library("trap", "DEF")
+    lib.define("f(Tensor x, int a=1, int b=2, *, int c=3) -> str")
+    lib.impl("f", lambda x, a=10, b=20, *, c=30: f"a={a} b={b} c={c}", "CPU")
+    assert ops.trap.f(tensor(), *args, **kwargs) == seen

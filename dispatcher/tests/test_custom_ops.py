@@ -1,4 +1,4 @@
-"""`custom_op` and the functional forms of registration."""
+"""`custom_op`: operators made of functions."""
 
 from __future__ import annotations
 
@@ -14,20 +14,15 @@ from dovetail_dispatcher import (
     Library,
     Tag,
     custom_op,
-    define,
     dispatch_table,
-    impl,
     ops,
     register_autograd,
-    register_fake,
-    register_kernel,
 )
 from dovetail_dispatcher._C import (
     _dispatch_dump,
     _dispatch_get_all_op_names,
     _dispatch_tls_is_dispatch_key_excluded,
 )
-from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel import Device, TensorBase, backend, wrap
 from dovetail_kernel.types.signature import GRAD
@@ -285,6 +280,25 @@ def test_what_returns_nothing_runs_below_autograd_where_a_graph_would_be_recorde
     assert not _dispatch_tls_is_dispatch_key_excluded("AutogradCPU")
 
 
+def test_a_custom_op_may_not_return_its_argument_and_an_undeclared_write_goes_unnoticed(
+    tensor: Tensors,
+) -> None:
+    # Trap 9.
+    def fn(x: Tensor, mode: int) -> Tensor:
+        if mode:
+            return x
+        x.array += 1
+        return wrap(x.array.copy(), backend("cpu"))
+
+    op = custom_op("trap9::c", fn, mutates_args=(), schema="(Tensor x, int mode) -> Tensor")
+    x = tensor([1.0, 1.0])
+    op(x, 0)
+    assert x.array.tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match=r"must not also be an input to this custom operator"):
+        op(x, 1)
+    op._lib._destroy()
+
+
 # -- kernels ---------------------------------------------------------------------------------------
 
 
@@ -402,156 +416,6 @@ def test_a_derivative_needs_a_functional_operator(
         op.register_autograd(lambda ctx: None) if target is None else register_autograd(
             target, lambda ctx: None
         )
-
-
-# -- functional forms ------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def lib(library: Libraries) -> Library:
-    return library("func")
-
-
-def test_define_and_impl_work_by_name(lib: Library, tensor: Tensors) -> None:
-    define("func::f", "(Tensor x) -> int", lib=lib, tags=Tag.core)
-    assert impl("func::f", "default", lambda x: 1, lib=lib) is None
-    assert ops.func.f(tensor()) == 1
-    impl("func::f", ["cpu", "CUDA"], lib=lib)(lambda x: 2)
-    assert ops.func.f(tensor()) == 2
-    assert ops.func.f.default.has_kernel_for_dispatch_key("CUDA")
-    assert ops.func.f.default.tags == [Tag.core]
-
-
-def test_define_and_impl_work_on_a_library_as_decorators(lib: Library, tensor: Tensors) -> None:
-    @define(lib, "f(Tensor x) -> int")
-    def f(x: Tensor) -> int:
-        return 1
-
-    @impl(lib, "f", "CPU")
-    def f_cpu(x: Tensor) -> int:
-        return 2
-
-    assert (f(tensor()), f_cpu(tensor()), ops.func.f(tensor())) == (1, 2, 2)
-
-
-def test_what_is_registered_without_a_library_stays(tensor: Tensors) -> None:
-    define("stays::f", "(Tensor x) -> int")
-    impl("stays::f", "cpu", lambda x: 3)
-    assert ops.stays.f(tensor()) == 3
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (
-            lambda lib: define("zz", "(Tensor x) -> Tensor"),
-            ValueError,
-            "Expected `qualname` to be of the form",
-        ),
-        (
-            lambda lib: define("func::f", "Tensor x -> Tensor"),
-            ValueError,
-            "expected schema to look like e.g.",
-        ),
-        (
-            lambda lib: define(3, "(Tensor x) -> Tensor"),
-            ValueError,
-            "expected qualname to be instance of str",
-        ),
-        (
-            lambda lib: impl("zz", "cpu", double),
-            ValueError,
-            "Expected `qualname` to be of the form",
-        ),
-        (lambda lib: impl("func::f", "foo", double), RuntimeError, "Expected one of cpu, cuda"),
-        (lambda lib: impl(3, "cpu", double), AttributeError, "expected a str"),
-        (
-            lambda lib: register_kernel(ops.func.known, "cpu", double),
-            ValueError,
-            "got unexpected type for op",
-        ),
-        (
-            lambda lib: register_fake(3, double),
-            ValueError,
-            "register_fake(3): got unexpected type for op: <class 'int'>",
-        ),
-        (
-            lambda lib: register_autograd(3, double),
-            ValueError,
-            "register_autograd(3): got unexpected type for op",
-        ),
-        (
-            lambda lib: register_fake("func::nope", double),
-            RuntimeError,
-            "operator func::nope does not exist",
-        ),
-        (
-            lambda lib: register_fake("func::composite", double),
-            RuntimeError,
-            "We should not register a meta kernel",
-        ),
-        (
-            lambda lib: register_autograd("func::kw", double),
-            NotImplementedError,
-            "register_autograd with kwarg-only",
-        ),
-        (
-            lambda lib: register_autograd("func::view", double),
-            RuntimeError,
-            "non-functional operator func::view",
-        ),
-    ],
-)
-def test_a_wrong_functional_registration_is_refused(
-    call: Callable[[Library], Any], error: type[Exception], words: str, lib: Library
-) -> None:
-    for name in ("known", "composite"):
-        lib.define(f"{name}(Tensor x) -> Tensor")
-    lib.define("kw(Tensor x, *, Tensor y) -> Tensor")
-    lib.define("view(Tensor(a) x) -> Tensor(a)")
-    lib.impl("composite", double)
-    before = [_dispatch_dump(name) for name in _dispatch_get_all_op_names()]
-    with pytest.raises(error, match=re.escape(words)):
-        call(lib)
-    assert [_dispatch_dump(name) for name in _dispatch_get_all_op_names()] == before
-
-
-def test_a_fake_is_a_meta_kernel_and_may_be_refused_a_successor(
-    lib: Library, tensor: Tensors
-) -> None:
-    lib.define("f(Tensor x) -> Tensor")
-    register_fake("func::f", lib=lib)(lambda x: x)
-    x = tensor(device="meta")
-    assert ops.func.f(x) is x
-    with pytest.raises(
-        RuntimeError, match=r"already has a fake impl registered at .*\.py:\d+.*DispatchKey::Meta"
-    ):
-        register_fake("func::f", lambda x: x, lib=lib, allow_override=False)
-
-
-def test_functions_find_a_custom_op_by_its_name(
-    make: Callable[..., CustomOpDef], tensor: Tensors
-) -> None:
-    op = make(double)
-    register_kernel("cust::f", "cpu", lambda x, n=2: new(x.array * 9))
-    register_fake(op, like)
-    register_autograd(ops.cust.f.default, lambda ctx, g: (g, None))
-    assert op(tensor([1.0])).array.tolist() == [9.0]
-    assert op(tensor([1.0], device="meta")).is_meta
-    assert "cpu" in op._backend_fns
-
-
-def test_a_derivative_goes_with_the_library_that_registered_it(
-    library: Libraries, lib: Library
-) -> None:
-    lib.define("f(Tensor x) -> Tensor")
-    other = library("func", "IMPL")
-    register_autograd("func::f", lambda ctx, g: g, lib=other)
-    operator = registry.find("func::f")
-    assert operator is not None
-    assert isinstance(operator.formula, PythonFormula)
-    other._destroy()
-    assert operator.formula is None
 
 
 # -- tags that promise something of the result -----------------------------------------------------

@@ -136,3 +136,42 @@ def test_the_table_of_an_unknown_operator_is_an_error_with_a_suggestion(
         match=r"operator matrix::funktion does not exist.*Did you mean 'matrix::function'",
     ):
         dispatch_table("matrix::funktion")
+
+
+@pytest.mark.parametrize(
+    ("registered", "tag"),
+    [
+        ((CIA, "Autograd"), "math kernel"),
+        (("CPU", CIA), "backend fallback"),
+        (("CPU", CIA, "Autograd"), "autograd kernel"),
+        ((CEA, CIA), "backend fallback"),
+    ],
+)
+def test_a_composite_fills_an_autograd_slot_only_if_the_backend_has_no_kernel(
+    registered: tuple[str, ...], tag: str, library: Callable[..., Library]
+) -> None:
+    # Trap 3.
+    lib = library("trap", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    for key in registered:
+        lib.impl("f", lambda x: x, key)
+    assert dispatch_table("trap::f")["AutogradCPU"].tag == tag
+
+
+@pytest.mark.parametrize(
+    ("registered", "tag"),
+    [
+        (("SparseCPU", CIA), "ambiguous autogradother"),
+        (("SparseCPU", CEA, CIA, "Autograd"), "ambiguous autogradother"),
+        (("SparseCPU", CIA, "AutogradOther"), "kernel"),
+    ],
+)
+def test_a_composite_beside_a_sparse_kernel_is_ambiguous_at_AutogradOther(
+    registered: tuple[str, ...], tag: str, library: Callable[..., Library]
+) -> None:
+    # Trap 5.
+    lib = library("trap", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    for key in registered:
+        lib.impl("f", lambda x: x, key)
+    assert dispatch_table("trap::f")["AutogradOther"].tag == tag

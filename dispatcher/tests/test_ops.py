@@ -291,3 +291,17 @@ def test_modules_and_shared_libraries_can_be_loaded(
     with pytest.raises(OSError, match=r"Could not load this library: /nonexist\.so"):
         ops.load_library("/nonexist.so")
     assert ops.loaded_libraries == set()
+
+
+def test_a_packet_takes_the_first_overload_that_fits_with_lax_casts(
+    library: Libraries, tensor: Tensors
+) -> None:
+    # Trap 10.
+    lib = library("trap", "DEF")
+    for name, kind in (("i", "int"), ("t", "Tensor"), ("s", "Scalar")):
+        lib.define(f"f.{name}({kind} x) -> str")
+        lib.impl(f"f.{name}", lambda x, name=name: name, "CompositeExplicitAutograd")
+    values = [1, True, tensor(2.5), tensor([1.0, 1.0]), None, 1.5, 1j]
+    assert [ops.trap.f(value) for value in values] == list("iiittss")
+    with pytest.raises(RuntimeError, match="failed to match any schema:\n"):
+        ops.trap.f("a")

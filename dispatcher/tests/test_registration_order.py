@@ -11,6 +11,7 @@ import pytest
 from dovetail_dispatcher import Library, ops
 from dovetail_dispatcher._C import (
     _dispatch_check_all_invariants,
+    _dispatch_check_invariants,
     _dispatch_dump,
     _dispatch_dump_table,
 )
@@ -18,6 +19,7 @@ from dovetail_kernel import TensorBase
 
 Tensors = Callable[..., TensorBase]
 
+COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 STEPS = ("def", "CPU", "Autograd", "CompositeImplicitAutograd", "fallback")
 
 
@@ -104,3 +106,17 @@ def test_no_call_runs_a_route_made_before_a_change(
         made.pop("def")._destroy()
     assert answers[frozenset({"CPU"})] == "CPU"
     assert answers[frozenset()] is None
+
+
+@pytest.mark.parametrize("order", [COMPOSITES, COMPOSITES[::-1]])
+def test_the_live_table_does_not_depend_on_the_order_of_registration(
+    order: tuple[str, str], library: Callable[..., Library], tensor: Tensors
+) -> None:
+    # Trap 4.
+    lib = library("trap", "DEF")
+    lib.define("f(Tensor x) -> str")
+    for key in order:
+        lib.impl("f", lambda x, key=key: key, key)
+        ops.trap.f(tensor())
+    assert ops.trap.f(tensor()) == COMPOSITES[1]
+    _dispatch_check_invariants("trap::f")

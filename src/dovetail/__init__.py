@@ -6,12 +6,13 @@ from importlib import import_module as _import_module
 import dovetail_aten as _aten
 from dovetail_aten import *  # noqa: F403 - its public names: the operators, Tensor and what makes tensors
 from dovetail_aten import Tensor as Tensor
+from dovetail_dispatcher.testing import install_checks as _install_checks
 from dovetail_kernel import plugin_manager as _plugin_manager
 
 from . import lower_names as _lower_names
-from . import tensor_queries as _tensor_queries
+from . import tensor_functions as _tensor_functions
 from .lower_names import *  # noqa: F403
-from .tensor_queries import *  # noqa: F403
+from .tensor_functions import *  # noqa: F403
 
 # Type checkers see no __all__ here, and hence every name that comes by a star or as itself.
 if _typing.TYPE_CHECKING:
@@ -22,16 +23,6 @@ if _typing.TYPE_CHECKING:
     from dovetail_aten.autocast import is_autocast_enabled as is_autocast_enabled
     from dovetail_aten.autocast import set_autocast_dtype as set_autocast_dtype
     from dovetail_aten.autocast import set_autocast_enabled as set_autocast_enabled
-    from dovetail_aten.tensor.legacy_constructors import BFloat16Tensor as BFloat16Tensor
-    from dovetail_aten.tensor.legacy_constructors import BoolTensor as BoolTensor
-    from dovetail_aten.tensor.legacy_constructors import ByteTensor as ByteTensor
-    from dovetail_aten.tensor.legacy_constructors import CharTensor as CharTensor
-    from dovetail_aten.tensor.legacy_constructors import DoubleTensor as DoubleTensor
-    from dovetail_aten.tensor.legacy_constructors import FloatTensor as FloatTensor
-    from dovetail_aten.tensor.legacy_constructors import HalfTensor as HalfTensor
-    from dovetail_aten.tensor.legacy_constructors import IntTensor as IntTensor
-    from dovetail_aten.tensor.legacy_constructors import LongTensor as LongTensor
-    from dovetail_aten.tensor.legacy_constructors import ShortTensor as ShortTensor
     from dovetail_autograd.transforms import vmap as vmap
     from dovetail_dispatcher import explain as explain
 
@@ -46,6 +37,7 @@ if _typing.TYPE_CHECKING:
     from . import optim as optim
     from . import overrides as overrides
     from . import random as random
+    from . import testing as testing
     from . import utils as utils
     from .backends import devices as devices
     from .inspection.tracing import trace as trace
@@ -57,6 +49,7 @@ if _typing.TYPE_CHECKING:
 __version__ = "0.1.0"
 
 use_overlay = _plugin_manager.use_overlay
+_install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
 _plugin_manager.use_requested_overlays()
 
 _MODULES = (
@@ -70,12 +63,11 @@ _MODULES = (
     "optim",
     "overrides",
     "random",
+    "testing",
     "utils",
 )
 _OTHER_MODULES = ("_C", "_nn", "return_types")
-_TYPED = ("BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")
 _ELSEWHERE = {
-    **{f"{kind}Tensor": "dovetail_aten.tensor.legacy_constructors" for kind in _TYPED},
     "autocast": "dovetail_aten.autocast",
     "devices": "dovetail.backends",
     "explain": "dovetail_dispatcher",
@@ -92,7 +84,7 @@ _ELSEWHERE = {
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __all__ = _aten.__all__ + _lower_names.__all__ + _tensor_queries.__all__
+    __all__ = _aten.__all__ + _lower_names.__all__ + _tensor_functions.__all__
     __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
     __all__ += ["default_generator", "use_overlay"]
 

@@ -1,5 +1,5 @@
-"""What authors of backends use: an array namespace becomes a device, and the base library runs on
-it.
+"""The tools of authors of backends: an array namespace becomes a device, and the base library
+runs on it.
 
 ::
 

@@ -1,5 +1,5 @@
-"""What authors of op libraries use, as ``torch.library``: definitions, kernels, derivatives, and
-parts of plugins.
+"""The tools of authors of op libraries, as ``torch.library``: definitions, kernels, derivatives,
+and parts of plugins.
 """
 
 from dovetail_dispatcher import (
@@ -28,6 +28,7 @@ from dovetail_dispatcher import (
     register_torch_dispatch,
     register_vmap,
 )
+from dovetail_dispatcher.testing import register_op_infos
 from dovetail_kernel import BackendSpec, hookimpl, plugin_manager
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_op_infos",
     "register_torch_dispatch",
     "register_vmap",
 ]

@@ -5,10 +5,10 @@ be overridden.
 import inspect as _inspect
 from collections.abc import Callable
 from functools import cache as _cache
+from importlib import import_module as _import_module
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
+from dovetail_aten import Tensor
 from dovetail_dispatcher import (
     BaseTorchFunctionMode,
     TorchFunctionMode,
@@ -41,7 +41,8 @@ __all__ = [
 ]
 
 _PYTHON_FUNCTIONS = ("as_tensor", "tensor")
-_MODULES = ("dovetail", "dovetail.nn.functional", "dovetail._nn")
+_ROOT = "dovetail"
+_MODULES = (_ROOT, "dovetail.nn.functional", "dovetail._nn")
 
 
 def is_tensor_like(inp: Any) -> bool:
@@ -63,16 +64,14 @@ def _getter(name: str) -> Any:
 
 @_cache
 def _overridable() -> dict[Any, list[Callable[..., Any]]]:
-    from importlib import import_module
-
     found: dict[Any, list[Callable[..., Any]]] = {}
-    for module in map(import_module, _MODULES):
+    for module in map(_import_module, _MODULES):
         functions = [getattr(module, name) for name in dir(module) if not name.startswith("_")]
         found[module] = [
             f for f in functions if _is_operator(f) or _is_factory(f) or is_overridable(f)
         ]
-    dovetail_functions = found[dovetail]
-    dovetail_functions += [getattr(dovetail, name) for name in _PYTHON_FUNCTIONS]
+    root = _import_module(_ROOT)
+    found[root] += [getattr(root, name) for name in _PYTHON_FUNCTIONS]
     methods: list[Any] = []
     for name in dir(Tensor):
         value = getattr(Tensor, name)
@@ -129,8 +128,8 @@ def get_ignored_functions() -> frozenset[Callable[..., Any]]:
     or call others.
     """
     overridable = {f for functions in _overridable().values() for f in functions}
-    names: list[str] = dovetail.__all__  # type: ignore[attr-defined] # type checkers see none there
-    public = [getattr(dovetail, name) for name in names]
+    root = _import_module(_ROOT)
+    public = [getattr(root, name) for name in root.__all__]
     return frozenset(f for f in public if _inspect.isfunction(f) and f not in overridable)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import dovetail
 from dovetail_aten import (
     Generator,
     default_generator,
@@ -14,7 +13,7 @@ from dovetail_aten import (
     seed,
     set_rng_state,
 )
-from dovetail_kernel import backend
+from dovetail_kernel import Device, backend
 
 __all__ = [
     "fork_rng",
@@ -58,14 +57,14 @@ def fork_rng(
     RuntimeError
         If `device_type` is none.
     """
-    kind = dovetail.device(device_type).type
+    kind = Device(device_type).type
     if not enabled:
         yield
         return
     if devices is None:
         names = {kind} if kind != "meta" and backend(kind, create=True).is_attached else set()
     else:
-        names = {kind if isinstance(each, int) else dovetail.device(each).type for each in devices}
+        names = {kind if isinstance(each, int) else Device(each).type for each in devices}
     generators = [generator_of(name) for name in {"cpu", *names}]
     states = [generator.get_state() for generator in generators]
     try:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 NUMBERS = count()
 DTYPES = ("float32", "bfloat16", "float64")

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+import torch.autograd.functional as torch_functional
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
-
-import torch.autograd.functional as torch_functional  # noqa: E402
-
-import dovetail  # noqa: E402
-from dovetail.autograd import functional  # noqa: E402
+import dovetail
+from dovetail.autograd import functional
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 

@@ -12,11 +12,10 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch==2.13.0")
-
-import dovetail  # noqa: E402
-from dovetail.utils.checkpoint import (  # noqa: E402
+import dovetail
+from dovetail.utils.checkpoint import (
     CheckpointError,
     checkpoint,
     checkpoint_sequential,

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
-
-import dovetail  # noqa: E402
+import dovetail
 
 
 def ours(value: Any) -> Any:

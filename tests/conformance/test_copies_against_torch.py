@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch==2.13.0")
-
-import dovetail  # noqa: E402
+import dovetail
 
 
 def pickled(value: Any, protocol: int = 4) -> Any:

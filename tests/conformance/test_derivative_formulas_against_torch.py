@@ -10,11 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
-
-from dovetail_aten._generated import derivatives  # noqa: E402
-from dovetail_dispatcher.schema import FunctionSchema, parse_schema  # noqa: E402
+from dovetail_aten._generated import derivatives
+from dovetail_dispatcher.schema import FunctionSchema, parse_schema
 
 Sample = tuple[tuple[Any, ...], dict[str, Any]]
 

@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 import pytest
+import torch
 
 from dovetail_kernel.keys.dispatch_key import (
     FUNCTIONALITIES,
@@ -26,7 +27,6 @@ from dovetail_kernel.keys.dispatch_keyset import (
     full_keyset,
 )
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 C = torch._C
 
 ALIASES = [key for key in DispatchKey if key.is_alias]

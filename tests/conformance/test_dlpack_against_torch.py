@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch==2.13.0")
-
-import dovetail  # noqa: E402
+import dovetail
 
 DTYPES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from devices import without_device
+from same_programs import Programs, assert_same
 
 import dovetail_aten
 import dovetail_kernel
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 FROM_DATA = """
 torch.tensor([[1, 2], [3]]) | torch.tensor([[1, 2], 3]) | torch.tensor([1, [2]]) | torch.tensor('a') | torch.tensor(['a'])
@@ -142,3 +142,37 @@ def test_conversions_are_as_in_pytorch(text: str, monkeypatch: pytest.MonkeyPatc
     # Other tests of this process may have loaded a backend that is an accelerator.
     monkeypatch.setattr("dovetail_kernel.devices.device.accelerator", lambda: None)
     assert outcome(Ours(), text) == outcome(torch, text)
+
+
+PROGRAMS = Programs(
+    {
+        "arange by less than one": lambda lib: lib.arange(0, 3, 1j),
+        "linspace of integers between complex bounds": lambda lib: lib.linspace(
+            3, 1 + 1j, 2, dtype=lib.int64
+        ),
+        "linspace of floats between complex bounds": lambda lib: lib.linspace(
+            3, 1 + 1j, 2, dtype=lib.float32
+        ),
+        "arange of bytes in fractional steps": lambda lib: lib.arange(-1, 3, 1.5, dtype=lib.int8),
+        "arange of bytes by less than one": lambda lib: lib.arange(0, 3, 0.5, dtype=lib.int8),
+        "arange of long integers in fractional steps": lambda lib: lib.arange(
+            0, 3, 1.5, dtype=lib.int64
+        ),
+        "arange of long integers by less than one": lambda lib: lib.arange(
+            0, 3, 0.5, dtype=lib.int64
+        ),
+        "arange of integers on the meta device": lambda lib: lib.tensor(
+            [
+                len(lib.arange(0, 2.5, dtype=each, device="meta"))
+                for each in (lib.int32, lib.int64, lib.float32)
+            ]
+        ),
+        "arange of bools": lambda lib: lib.arange(3, dtype=lib.bool),
+        "full of no dimensions": lambda lib: lib.full((), 2),
+    }
+)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_gives_the_same_in_torch(name: str) -> None:
+    assert_same(PROGRAMS[name], words=0, close=True)

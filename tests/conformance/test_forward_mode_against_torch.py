@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+import torch.autograd.forward_ad as torch_forward_ad
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
-
-import torch.autograd.forward_ad as torch_forward_ad  # noqa: E402
-
-import dovetail  # noqa: E402
-from dovetail.autograd import forward_ad  # noqa: E402
-from dovetail_dispatcher.table import registry  # noqa: E402
+import dovetail
+from dovetail.autograd import forward_ad
+from dovetail_dispatcher.table import registry
 
 SAMPLES = run_path(str(Path(__file__).with_name("test_derivative_formulas_against_torch.py")))[
     "samples"

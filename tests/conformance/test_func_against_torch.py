@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import dovetail
 import dovetail.func
-
-torch = pytest.importorskip("torch", reason="the oracle is PyTorch")
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
 

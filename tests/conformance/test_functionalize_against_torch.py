@@ -8,12 +8,11 @@ import importlib
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: install the group `oracle`")
-
-import dovetail  # noqa: E402
+import dovetail
 
 REMOVABLE = ("mutations", "mutations_and_views")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from devices import without_device
+from same_programs import Programs, assert_same, tried
 
 import dovetail_aten
 import dovetail_kernel
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 READS = """
 x[torch.tensor(1)]._is_view() | x[torch.tensor(1, dtype=torch.uint8)].shape | x[[0, 1]].shape | x[[[0, 1], [0, 1]]].shape
@@ -93,3 +93,72 @@ def test_reading_by_index_is_as_in_pytorch(text: str) -> None:
 @pytest.mark.parametrize("text", expressions(WRITES))
 def test_writing_by_index_is_as_in_pytorch(text: str) -> None:
     assert outcome(Ours(), text, write=True) == outcome(torch, text, write=True)
+
+
+def masked_write_of_another_dtype(lib: Any) -> Any:
+    a = lib.arange(4.0).reshape(2, 2)
+    a[lib.tensor([[True, False], [False, True]])] = lib.tensor(5, dtype=lib.int64)
+    return a
+
+
+PROGRAMS = Programs(
+    {
+        "a masked write casts a 0-dim value": masked_write_of_another_dtype,
+        "scatter of another dtype, even of nothing": lambda lib: lib.zeros(2).scatter(
+            0, lib.zeros(0, dtype=lib.int64), lib.zeros(0, dtype=lib.int64)
+        ),
+        "scatter of fewer dimensions": lambda lib: lib.zeros(2, 2).scatter(
+            0, lib.zeros(1, 2, dtype=lib.int64), lib.tensor(1.0)
+        ),
+        "index_add out of nothing": lambda lib: lib.ones(2, 1).index_add(
+            1, lib.tensor(0), lib.ones(1)
+        ),
+        "index_select by a matrix": lambda lib: lib.ones(2).index_select(
+            0, lib.zeros(1, 1, dtype=lib.bool)
+        ),
+        "index_select of a number": lambda lib: lib.tensor(1.0).index_select(
+            0, lib.zeros(0, dtype=lib.int64)
+        ),
+        "an embedding of width zero": lambda lib: lib.nn.functional.embedding(
+            lib.tensor([0]), lib.ones(2, 0, requires_grad=True)
+        ),
+    }
+)
+
+
+# Found by random programs.
+
+
+@PROGRAMS("values with more dimensions than what index_put writes to")
+def _(lib: Any) -> Any:
+    x, twice, one = lib.zeros(2, 3), lib.tensor([0, 0]), lib.tensor([[0]])
+    mask = lib.tensor([[True, False, False], [False, False, True]])
+    return [
+        tried(lambda index=index, shape=shape: x.index_put(index, lib.ones(shape)))
+        for index, shape in [
+            ((twice,), (1, 2, 1)),
+            ((twice,), (1, 2, 3)),
+            ((twice,), (2, 1)),
+            ((twice, twice), (1, 2)),
+            ((one,), (1, 1, 3)),
+            ((mask,), (1, 2)),
+            ((mask,), (2,)),
+            ((lib.tensor(0),), (1, 3)),
+        ]
+    ]
+
+
+@PROGRAMS("index_add of nothing to nothing")
+def _(lib: Any) -> Any:
+    x, no_index = lib.zeros(0, 3), lib.zeros(0, dtype=lib.int64)
+    return x.index_add(0, no_index, x).tolist(), lib.ones(2, 3).index_add(0, no_index, x).tolist()
+
+
+@PROGRAMS("index_put of what does not fit to nothing")
+def _(lib: Any) -> Any:
+    return tried(lambda: lib.zeros(0, 3).index_put((lib.tensor([0, 0]),), lib.zeros(5, 3)))[0]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_gives_the_same_in_torch(name: str) -> None:
+    assert_same(PROGRAMS[name], words=0, close=True)

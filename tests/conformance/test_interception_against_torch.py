@@ -24,8 +24,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: install the group `oracle`")
-
 
 @dataclass(frozen=True)
 class Library:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail_dispatcher
 from dovetail_dispatcher import _C as dovetail_C
@@ -23,8 +24,6 @@ from dovetail_kernel import (
     plugin_manager,
     wrap,
 )
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 NUMBERS = count()
 """Numbers the namespaces: PyTorch crashes where an overload is defined again under a name that it

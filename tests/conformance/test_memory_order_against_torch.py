@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="needs PyTorch: pip install torch==2.13.0")
-
-import dovetail  # noqa: E402
+import dovetail
 
 SHAPE = (2, 3, 4)
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
@@ -113,3 +112,20 @@ def test_what_is_reduced_of_a_permuted_tensor_can_be_viewed() -> None:
         x.masked_fill(x > 0, 0.0),
     ):
         assert result.view(-1).tolist() == result.reshape(-1).tolist()
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_gradients_of_a_linear_layer_lie_in_memory_like_its_parameters(bias: bool) -> None:
+    for library in (dovetail, torch):
+        layer = library.nn.Linear(6, 4, bias=bias)
+        layer(library.ones(3, 6)).sum().backward()
+        assert layer.weight.grad.stride() == (6, 1)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_the_gradient_of_a_matrix_factor_lies_in_memory_like_the_factor(transposed: bool) -> None:
+    for library in (dovetail, torch):
+        factor = library.ones(5, 5)
+        factor = (factor.t() if transposed else factor).requires_grad_()
+        library.mm(library.ones(5, 5), factor).sum().backward()
+        assert factor.grad.stride() == factor.stride()

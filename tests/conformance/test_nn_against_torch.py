@@ -7,11 +7,10 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 from devices import without_device
 
-torch = pytest.importorskip("torch", reason="torch is what this compares with")
-
-import dovetail  # noqa: E402
+import dovetail
 
 BOTH = (torch, dovetail)
 

@@ -6,10 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="torch is what this compares with")
-
-import dovetail  # noqa: E402
+import dovetail
 
 BOTH = (torch, dovetail)
 

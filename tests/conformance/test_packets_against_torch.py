@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 import dovetail
 from dovetail_dispatcher.calls.overload_resolution import resolve_overload
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 CALLS: dict[str, tuple[str, Any]] = {
     "pow of a number": ("pow", lambda x: (x, 2)),

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import dovetail_aten
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 SHAPES = [
     (),

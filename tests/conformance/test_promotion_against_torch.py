@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+import torch
 
 from dovetail_kernel.types.dtype import DTYPES, bfloat16, dtype, float16, float32, float64
 from dovetail_kernel.types.dtype_info import finfo, iinfo
@@ -17,8 +18,6 @@ from dovetail_kernel.types.promotion import (
     result_dtype,
     set_default_dtype,
 )
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 PAIRS = list(product(DTYPES, DTYPES))
 SCALARS: dict[int, Any] = {0: True, 1: 1, 2: 1.5, 3: 1j}

@@ -7,10 +7,9 @@ from itertools import count
 from typing import Any
 
 import pytest
+import torch
 
 import dovetail
-
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 NUMBERS = count()
 

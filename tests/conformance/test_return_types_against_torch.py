@@ -8,12 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 import dovetail
-
-torch = pytest.importorskip(
-    "torch", reason="PyTorch, the oracle, is not installed: make test ORACLE=1"
-)
 
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "max": lambda lib, x: x.max(1),

@@ -8,12 +8,11 @@ import re
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dovetail_dispatcher.schema import FunctionSchema, parse_schema
-
-torch = pytest.importorskip("torch", reason="PyTorch is the reference these tests compare with")
 
 
 def torch_schemas() -> list[Any]:

@@ -7,11 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
-
-from dovetail_aten._generated.registrations import OPERATORS  # noqa: E402
-from dovetail_dispatcher import parse_schema  # noqa: E402
+from dovetail_aten._generated.registrations import OPERATORS
+from dovetail_dispatcher import parse_schema
 
 TEXTS = [row[0] for row in OPERATORS]
 

@@ -12,12 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: install the group `oracle`")
-
-import dovetail  # noqa: E402
+import dovetail
 
 Program = Callable[[Any], Any]
 NAMES = {

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
-
-import dovetail  # noqa: E402
+import dovetail
 
 Function = Callable[[Any], Callable[..., Any]]
 """Given the library, returns the function to be mapped."""

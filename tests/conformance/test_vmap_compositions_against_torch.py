@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
-
-import dovetail  # noqa: E402
-import dovetail.func  # noqa: E402
+import dovetail
+import dovetail.func
 
 RNG = np.random.default_rng(3)
 X, Y = (RNG.standard_normal((3, 4)) for _ in range(2))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,7 +16,8 @@ from typer.testing import CliRunner
 import dovetail
 from dovetail import Tensor
 from dovetail.command import app
-from dovetail.library import Library, _scoped_library, register_fake
+from dovetail.library import Library, _scoped_library, register_fake, register_op_infos
+from dovetail.testing import OpInfo, SampleInput, TensorMaker, floating_types
 from dovetail_kernel import plugin_manager
 
 pytestmark = pytest.mark.cpu_only(
@@ -222,6 +224,70 @@ def test_check_refuses_what_has_no_operators() -> None:
 
 
 # -- for authors -----------------------------------------------------------------------------------
+
+
+def test_conformance_prints_a_row_per_family(library: Library) -> None:
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+    infos = [doubled(library.ns, family="arithmetic", ref=lambda x: 2 * x)]
+    register_op_infos(library.ns, lambda: infos)
+    printed = run("conformance", library.ns, "--check", "reference", "--check", "layouts")
+    assert re.search(r"arithmetic +1 +2 +0 +0", printed)
+    assert "1 operators on cpu: 0 of 2 checks failed" in printed
+
+
+def test_conformance_fails_with_what_failed_and_its_sample(library: Library) -> None:
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+    register_op_infos(library.ns, lambda: [doubled(library.ns, ref=lambda x: 3 * x)])
+    result = CliRunner().invoke(app, ("conformance", library.ns, "--check", "reference"))
+    assert result.exit_code == 1
+    assert f"✗ {library.ns}::twice: reference" in result.stdout
+    assert "The sample is SampleInput(dovetail.float32[2, 3])" in result.stdout
+    found = CliRunner().invoke(app, ("conformance", library.ns, "--check", "reference", "--json"))
+    assert [each["state"] for each in json.loads(found.stdout)] == ["failed"]
+
+
+def test_conformance_runs_on_another_backend_and_goes_back() -> None:
+    pytest.importorskip("dovetail_loopback", reason="the other backend is not installed")
+    words = ("conformance", "activations", "--backend", "loopback", "--check", "samples")
+    assert "2 operators on loopback: 0 of 2 checks failed" in run(*words)
+    assert dovetail.zeros(1).device.type == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("nowhere",), "namespace 'nowhere' has no OpInfo"),
+        (("aten", "--backend", "abacuss"), "abacuss"),
+        (("aten", "--check", "metta"), "there is no check 'metta'"),
+    ],
+)
+def test_conformance_refuses_what_there_is_not(words: tuple[str, ...], complaint: str) -> None:
+    assert complaint in failure("conformance", *words)
+
+
+def doubled(namespace: str, **fields: Any) -> OpInfo:
+    """Return samples of an operator ``twice``."""
+
+    def samples(info: OpInfo, device: Any, dtype: Any, requires_grad: bool) -> list[SampleInput]:
+        return [SampleInput(TensorMaker(device=device, dtype=dtype)(2, 3))]
+
+    return OpInfo(
+        name=f"{namespace}::twice",
+        dtypes=floating_types(),
+        sample_inputs_func=samples,
+        supports_autograd=False,
+        **fields,
+    )
+
+
+def test_check_runs_on_the_samples_of_an_operator_that_has_them(library: Library) -> None:
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+    register_op_infos(library.ns, lambda: [doubled(library.ns)])
+    results = json.loads(run("check", library.ns, "--json"))
+    assert results[0]["detail"] == "1 sets: sample 0 of float64"
 
 
 def test_stubs_have_a_class_per_operator_and_overload() -> None:

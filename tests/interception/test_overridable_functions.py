@@ -100,7 +100,7 @@ def test_a_class_that_declines_decides_for_the_whole_function() -> None:
 def test_the_functions_of_neural_networks_are_listed_as_overridable() -> None:
     assert {F.relu, F.mse_loss, F.cross_entropy} <= set(get_overridable_functions()[F])
     assert is_overridable(F.mse_loss)
-    assert not is_overridable(F.legacy_reduction)
+    assert not is_overridable(F.warn_if_broadcast)
 
 
 def test_nobody_pays_for_it_who_overrides_nothing() -> None:

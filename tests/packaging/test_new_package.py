@@ -63,7 +63,7 @@ def test_a_new_package_is_installed_found_green_checked_and_uninstalled_clean(
         (p["distribution"], p["name"], p["state"]) for p in found
     ]
 
-    assert "6 passed" in environment.run(
+    assert "23 passed" in environment.run(
         "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=package
     )
 

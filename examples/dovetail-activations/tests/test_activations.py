@@ -31,6 +31,16 @@ def operator(namespace, name):
     return getattr(namespace, name)
 
 
+@pytest.mark.op_infos("activations")
+def test_an_operator_passes_every_check(op_check):
+    op_check()
+
+
+@pytest.mark.op_infos("activations_custom")
+def test_an_operator_in_the_style_of_custom_op_passes_every_check(op_check):
+    op_check()
+
+
 def test_the_result_is_that_of_the_published_formula(name, operator):
     x = np.linspace(-3, 3, 13)
     result = operator(dovetail.tensor(x), dovetail.tensor(1.5, dtype=dovetail.float64))

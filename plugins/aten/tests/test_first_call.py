@@ -14,7 +14,7 @@ import pytest
 
 import dovetail_aten
 from dovetail_aten import functions
-from dovetail_aten.tensor.first_call import complete
+from dovetail_aten.calling.first_call import complete
 from dovetail_dispatcher.calls.templates.python_function import PythonFunction
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import int64

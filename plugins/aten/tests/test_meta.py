@@ -9,7 +9,9 @@ import pytest
 
 from dovetail_aten import empty, empty_like, functions, ones, randn, tensor, zeros
 from dovetail_aten.meta.meta_array import MetaArray
-from dovetail_kernel import float64, int64, plugin_manager
+from dovetail_aten.meta.registration import DATA_DEPENDENT
+from dovetail_dispatcher.table import registry
+from dovetail_kernel import DispatchKey, complex64, float64, int64, plugin_manager
 
 plugin_manager.load_transform("autograd")
 
@@ -169,3 +171,16 @@ def test_gradients_on_meta_lie_as_their_leaves_do() -> None:
     x = meta(3, 2).t().detach().requires_grad_()
     x.sum().backward()
     assert x.grad.stride() == x.stride()
+
+
+@pytest.mark.parametrize("name", DATA_DEPENDENT)
+def test_operators_whose_shape_depends_on_data_have_no_meta_kernel(name: str) -> None:
+    assert not any(op.newest(DispatchKey.Meta) for op in registry.operators[name].values())
+
+
+def test_a_view_of_a_tensor_without_dimensions_or_elements_shares_its_memory() -> None:
+    for x in (meta((), dtype=complex64), meta(0, 3, dtype=complex64)):
+        once = functions.view_as_real(x[...])
+        again = functions.view_as_complex(once)
+        assert once.array.base is x.array
+        assert (again.array.base, again.shape) == (x.array, x.shape)

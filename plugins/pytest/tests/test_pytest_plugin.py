@@ -275,3 +275,71 @@ def test_the_checks_are_those_of_opcheck(pytester, kernel, words):
     assert (result.ret == 0) == (words is None)
     if words is not None:
         result.stdout.fnmatch_lines([words])
+
+
+OP_INFOS = """
+import pytest
+import dovetail
+from dovetail.library import Library, register_fake, register_op_infos
+from dovetail.testing import OpInfo, SampleInput, Skip, TensorMaker, floating_types
+
+library = Library("plugged", "DEF")
+library.define("f(Tensor x) -> Tensor")
+library.impl("f", lambda x: x * 2, "CompositeExplicitAutograd")
+register_fake("plugged::f", dovetail.empty_like, lib=library)
+
+
+def samples(info, device, dtype, requires_grad):
+    yield SampleInput(TensorMaker(device=device, dtype=dtype)(2, 3))
+
+
+register_op_infos("plugged", lambda: [
+    OpInfo(name="plugged::f", dtypes=floating_types(), sample_inputs_func=samples,
+           ref=lambda x: x * {factor}, supports_autograd=False,
+           skips=(Skip("meta", "no shapes"), Skip("dtypes", "others are taken")))
+])
+{mark}
+def test_operator(op_check):
+    op_check()
+"""
+
+
+def op_info_suite(mark: str, factor: int = 2) -> str:
+    return OP_INFOS.replace("{mark}", mark).replace("{factor}", str(factor))
+
+
+def test_every_check_of_every_operator_is_a_test(pytester: pytest.Pytester):
+    result = run(pytester, op_info_suite('@pytest.mark.op_infos("plugged")'), "-v", "-rs")
+    outcomes = result.parseoutcomes()
+    assert (outcomes["skipped"], outcomes.get("failed", 0)) == (2, 0)
+    assert outcomes["passed"] > 5
+    result.stdout.fnmatch_lines(["*test_operator?reference-f? PASSED*", "*no shapes*"])
+    # What is not about an operator without derivative, references or variants is no test.
+    result.stdout.no_fnmatch_line("*test_operator?gradients-f*")
+
+
+def test_a_check_that_fails_is_a_failure_that_names_the_sample(pytester: pytest.Pytester):
+    suite = op_info_suite('@pytest.mark.op_infos("plugged")', factor=3)
+    result = run(pytester, suite, "-k", "reference")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*are not close*", "*The sample is SampleInput(dovetail.float32*"])
+
+
+def test_only_some_checks_may_be_asked_for(pytester: pytest.Pytester):
+    mark = '@pytest.mark.op_infos("plugged", checks=("samples", "layouts"))'
+    run(pytester, op_info_suite(mark)).assert_outcomes(passed=2)
+
+
+def test_the_samples_are_on_the_device_of_the_suite(pytester: pytest.Pytester):
+    mark = '@pytest.mark.op_infos("plugged", checks=("samples", "meta_strides"))'
+    result = run(pytester, op_info_suite(mark), "--backend", "loopback", "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["*strides are those of the cpu*"])
+
+
+def test_a_test_without_namespace_is_refused(pytester: pytest.Pytester):
+    result = run(pytester, op_info_suite(""))
+    assert result.ret != 0
+    (result.stdout if result.ret == 2 else result.stderr).fnmatch_lines(
+        ["*has the fixture op_check and no namespace*"]
+    )

@@ -1,4 +1,7 @@
-"""Mixed precision, as ``torch.amp``: the block `autocast`, and whether a device type has it."""
+"""Mixed precision, as ``torch.amp``: the block `autocast`, and whether a device type has it.
+
+May import the packages below.
+"""
 
 from dovetail_aten.autocast import autocast, is_autocast_available
 

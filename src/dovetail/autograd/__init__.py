@@ -1,4 +1,7 @@
-"""Automatic differentiation, as ``torch.autograd``."""
+"""Automatic differentiation, as ``torch.autograd``: what `dovetail_autograd` offers.
+
+May import the packages below.
+"""
 
 import typing as _typing
 from importlib import import_module as _import_module

@@ -1,4 +1,4 @@
-"""What belongs to `Function`, where a torch user looks for it: ``autograd.function``."""
+"""`Function` and its decorator, where a torch user looks for them: ``autograd.function``."""
 
 from dovetail_autograd import Function, once_differentiable
 

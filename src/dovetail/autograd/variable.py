@@ -12,7 +12,7 @@ __all__ = ["Variable"]
 
 
 class _Engine:
-    """What PyTorch shows of its engine."""
+    """The part of the engine that PyTorch shows."""
 
     def queue_callback(self, callback: Callable[[], Any]) -> None:
         """Call `callback` at the end of the backward that is under way.

@@ -1,5 +1,7 @@
 """The ``dovetail`` command: what is there, which kernel runs and why, and help for library
 authors.
+
+Stands on everything: nothing imports it.
 """
 
 from .application import app, main

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from . import authors, checking, graphs, health, listings, operators
+from . import authors, check, conformance, doctor, explain, graph, listings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -23,13 +23,14 @@ for function, example in (
     (listings.plugins, "dovetail plugins"),
     (listings.ops, "dovetail ops 'aten::*_backward'"),
     (listings.coverage, "dovetail coverage 'aten::conv*' --missing"),
-    (operators.table, "dovetail table aten::add.Tensor"),
-    (operators.explain, "dovetail explain aten::sum --args 'dovetail.ones(2, 3), [0]'"),
-    (checking.check, "dovetail check dovetail-activations"),
+    (explain.table, "dovetail table aten::add.Tensor"),
+    (explain.explain, "dovetail explain aten::sum --args 'dovetail.ones(2, 3), [0]'"),
+    (check.check, "dovetail check dovetail-activations"),
+    (conformance.conformance, "dovetail conformance --backend cuda"),
     (authors.new, "dovetail new dovetail-signal && pip install -e dovetail-signal"),
     (authors.stubs, "dovetail stubs activations -o activations.pyi"),
     (authors.codegen, "dovetail codegen src/my_library --ops list.yaml"),
-    (graphs.graph, "dovetail graph train.py:loss -o graph.svg"),
-    (health.doctor, "dovetail doctor"),
+    (graph.graph, "dovetail graph train.py:loss -o graph.svg"),
+    (doctor.doctor, "dovetail doctor"),
 ):
     app.command(epilog=f"Example: {example}")(function)

@@ -1,4 +1,6 @@
-"""For authors of operator libraries: a new package, stubs for type checkers, generated code."""
+"""``dovetail new``, ``stubs`` and ``codegen``, for authors of operator libraries: a
+new package, stubs for type checkers, generated code.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands share: options, tables, errors, and loading the library of an operator."""
+"""Shared by the commands: options, tables, errors, and loading the library of an operator."""
 
 from __future__ import annotations
 

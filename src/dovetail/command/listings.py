@@ -1,5 +1,5 @@
-"""Lists: the plugins that are installed, the operators that are registered, and which backends have
-them.
+"""``dovetail plugins``, ``ops`` and ``coverage``: the plugins that are installed, the operators
+that are registered, and which backends have them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import Annotated
 
 import typer
 
-from dovetail import _C
-from dovetail_dispatcher import dispatch_table
+from dovetail_dispatcher import _C, dispatch_table
 from dovetail_kernel import Backend, DispatchKey, PluginError, all_backends, plugin_manager
 
 from .common import AsJson, failures, load_library_of, print_json, print_rows
@@ -27,7 +26,7 @@ WORDS = {
     "missing": "",
     "backend fallback": "fallback",
 }
-"""How a rule of the dispatch table is put in the list of coverage."""
+"""The words of the list of coverage for the rules of a dispatch table."""
 
 
 def plugins(as_json: AsJson = False) -> None:

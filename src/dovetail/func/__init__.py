@@ -1,5 +1,7 @@
 """Transforms of functions, as ``torch.func``: they take a function and return one, and may be
 nested in any order.
+
+May import `nn` and the packages below.
 """
 
 from dovetail_autograd.transforms import (

@@ -6,7 +6,7 @@ own; for the views of a part there is ``select_scatter``, which returns the base
 replaced; for every writing operator that has no functional form there is one: ``fill``, ``copy``,
 ``zero``. They are defined when `functionalize` wants them.
 
-Their kernels are written with the operators that they stand for, on memory that nobody else sees,
+Their kernels are written with the operators that they stand for, on memory of their own,
 and their derivative is that of this kernel, run anew in backward.
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any, Final
 
-import dovetail
-from dovetail import Tensor
-from dovetail.library import Library, register_autograd
-from dovetail_dispatcher import OpOverload, transaction
+import dovetail_autograd
+from dovetail_aten import Tensor
+from dovetail_autograd import enable_grad, is_grad_enabled
+from dovetail_dispatcher import Library, OpOverload, ops, register_autograd, transaction
 
 _library: Library | None = None
 _lock = RLock()
@@ -116,7 +116,7 @@ def _define(
     _library.impl(f"{name}{suffix}", body, "CompositeExplicitAutograd")
     qualified = f"aten::{name}{suffix}"
     register_autograd(qualified, _backward_of(body), setup_context=_save, lib=_library)
-    found: OpOverload = getattr(getattr(dovetail.ops.aten, name), overload or "default")
+    found: OpOverload = getattr(getattr(ops.aten, name), overload or "default")
     return found
 
 
@@ -129,10 +129,10 @@ def _save(ctx: Any, inputs: Sequence[Any], output: Any, keyword_only_inputs: Any
 
 def _backward_of(body: Callable[..., Any]) -> Callable[..., Any]:
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
-        again = dovetail.is_grad_enabled()
+        again = is_grad_enabled()
         inputs = list(ctx.others)
         wanted = []
-        with dovetail.enable_grad():
+        with enable_grad():
             for index, saved in zip(ctx.tensors, ctx.saved_tensors, strict=True):
                 inputs[index] = saved.view_as(saved) if saved.requires_grad else saved
                 if saved.requires_grad:
@@ -140,7 +140,7 @@ def _backward_of(body: Callable[..., Any]) -> Callable[..., Any]:
             result = body(*inputs, **ctx.options)
             outputs = list(result) if isinstance(result, list | tuple) else [result]
             given = list(grads[0]) if isinstance(result, list | tuple) else list(grads)
-            found = dovetail.autograd.grad(
+            found = dovetail_autograd.grad(
                 outputs,
                 [inputs[index] for index in wanted],
                 given,

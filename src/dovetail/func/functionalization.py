@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, ClassVar, Final
 
-import dovetail
-from dovetail import Tensor
-from dovetail_dispatcher import TorchDispatchMode
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_dispatcher import _C, TorchDispatchMode
 from dovetail_kernel import (
     ForceDispatchKeyGuard,
+    contiguous_format,
     disabled_torch_function_impl,
     dispatch_state,
     share_storage,
@@ -96,7 +97,7 @@ def _map(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 class _Memory:
-    """What stands for the memory of a tensor and its views: the value of the tensor that owns it,
+    """Stands for the memory of a tensor and its views: the value of the tensor that owns it,
     and its changes.
 
     The value keeps the strides that it has in the beginning, so that views show what they would
@@ -127,9 +128,7 @@ def _laid_out(value: Tensor, stride: Sequence[int]) -> Tensor:
     """
     order = sorted(range(len(stride)), key=lambda dim: -stride[dim])
     back = [order.index(dim) for dim in range(len(order))]
-    result: Tensor = (
-        value.permute(order).clone(memory_format=dovetail.contiguous_format).permute(back)
-    )
+    result: Tensor = value.permute(order).clone(memory_format=contiguous_format).permute(back)
     return result
 
 
@@ -170,7 +169,7 @@ class FunctionalTensor(Tensor):
 
     @property
     def value(self) -> Tensor:
-        """What the tensor shows now."""
+        """The present value of the tensor."""
         if self._changes != self.memory.changes:
             value = self.memory.value
             for view in self.views:
@@ -340,19 +339,17 @@ def _seen_without_copying(
     """Return meta tensors with the shapes and strides of the views that would share memory with
     `base`.
     """
-    with dovetail._C._DisableTorchDispatch():
-        like = dovetail.empty_strided(
+    with _C._DisableTorchDispatch():
+        like = aten.empty_strided(
             tuple(base.shape), tuple(base.stride()), dtype=base.dtype, device="meta"
         )
         return func(like, *args, **kwargs)
 
 
 def _seen_as_strided(base: FunctionalTensor, size: Any, stride: Any, offset: int) -> Any:
-    with dovetail._C._DisableTorchDispatch():
+    with _C._DisableTorchDispatch():
         count = base.memory.value.numel()
-        return dovetail.empty(count, dtype=base.dtype, device="meta").as_strided(
-            size, stride, offset
-        )
+        return aten.empty(count, dtype=base.dtype, device="meta").as_strided(size, stride, offset)
 
 
 def _value(value: Any) -> Any:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
 
 if TYPE_CHECKING:
-    from dovetail.nn import Module
+    from ..nn.module import Module
 
 __all__ = ["functional_call", "stack_module_state"]
 
@@ -114,7 +114,7 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
             "models, which they "
             "have not. Call requires_grad_() on all of them."
         )
-    stacked = dovetail.stack(tensors).detach()
+    stacked = aten.stack(tensors).detach()
     stacked.requires_grad = flags.pop()
     return stacked
 

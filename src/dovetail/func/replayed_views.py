@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import dovetail
-from dovetail import Tensor
-from dovetail_dispatcher import OpOverload
+from dovetail_aten import Tensor
+from dovetail_dispatcher import OpOverload, ops
+from dovetail_kernel import dtype
 
 from .functional_variants import PARTIAL_VIEWS, copy_variant, scatter_variant
 
@@ -64,7 +64,7 @@ class View:
 
 
 def _aten(name: str, overload: str = "default") -> Any:
-    return getattr(getattr(dovetail.ops.aten, name), overload)
+    return getattr(getattr(ops.aten, name), overload)
 
 
 def _inverse_of_permutation(_base: Tensor, dims: Sequence[int]) -> tuple[Any, tuple[Any, ...]]:
@@ -92,7 +92,7 @@ _INVERSES: Final[Mapping[str, Callable[..., tuple[Any, tuple[Any, ...]]]]] = {
 
 
 def _back_from_view(base: Tensor, shown: Any) -> tuple[Any, tuple[Any, ...]]:
-    if isinstance(shown, dovetail.dtype):
+    if isinstance(shown, dtype):
         return _aten("view", "dtype"), (base.dtype,)
     return _reshape_back(base)
 

@@ -1,1 +1,4 @@
-"""Looking at graphs, calls and installations: drawings, explanations, traces and checks."""
+"""Looking at graphs, calls and installations: drawings, explanations, traces and checks.
+
+May import `testing`, `nn` and the packages below; `utils` and `command` show what it does.
+"""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from .graph_reading import Graph, Parameters, Vertex, read_graph
 

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
 from dovetail_dispatcher import FunctionSchema, OpOverload
+from dovetail_kernel import Device, float32, float64, int64
+from dovetail_kernel import bool as bool_
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class _Case:
     about: str
     shapes: tuple[tuple[int, ...], ...]
     """Of the first tensor, the second, ...; the last counts for all further ones."""
-    dtype: Any = dovetail.float64
+    dtype: Any = float64
     least: float = 0.1
     """Values lie between this and 0.8 more."""
     optional: bool = True
@@ -60,15 +63,15 @@ _CASES: Final = (
     _Case("without optional tensors", ((2, 3),), optional=False),
     _Case("0-dim tensors", ((),)),
     _Case("values above 1", ((2, 3),), least=1.1),
-    _Case("float32", ((2, 3),), dovetail.float32),
-    _Case("integers", ((2, 3),), dovetail.int64),
+    _Case("float32", ((2, 3),), float32),
+    _Case("integers", ((2, 3),), int64),
     _Case("empty tensors", ((0, 3),)),
     _Case("transposed matrices", ((3, 2),)),
     _Case("vectors", ((3,),)),
     _Case("square matrices", ((3, 3),)),
     _Case("matrices that can be multiplied", ((2, 3), (3, 2))),
     _Case("images of several channels", ((2, 3, 4, 4), (2, 3, 2, 2), (2,))),
-    _Case("booleans", ((2, 3),), dovetail.bool),
+    _Case("booleans", ((2, 3),), bool_),
 )
 
 
@@ -132,7 +135,7 @@ def fitting_inputs(
             break
         trial = inputs.fresh()
         try:
-            with dovetail.no_grad():
+            with no_grad():
                 op(*trial.args, **trial.kwargs)
         except Exception as refusal:
             refusals.append(
@@ -163,13 +166,13 @@ def as_source(value: Any) -> str:
             if isinstance(value, list)
             else f"({inner}{',' if len(value) == 1 else ''})"
         )
-    return f"'{value}'" if isinstance(value, dovetail.device) else repr(value)
+    return f"'{value}'" if isinstance(value, Device) else repr(value)
 
 
 def _inputs(schema: FunctionSchema, case: _Case, differentiable: set[str]) -> Inputs | None:
     """Return arguments for one case, which require grad if they are `differentiable`.
 
-    None if the schema wants something nobody can guess.
+    None if the schema wants something that cannot be guessed.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
@@ -217,10 +220,10 @@ def _tensor(shape: tuple[int, ...], case: _Case, seed: int, requires_grad: bool)
         for index in range(size)
     ]
     if case.dtype.is_floating_point:
-        made = dovetail.tensor(spread, dtype=case.dtype).reshape(shape)
+        made = aten.tensor(spread, dtype=case.dtype).reshape(shape)
     else:
         made = (
-            dovetail.tensor([int(value * 10) % 5 for value in spread], dtype=dovetail.int64)
+            aten.tensor([int(value * 10) % 5 for value in spread], dtype=int64)
             .reshape(shape)
             .to(case.dtype)
         )
@@ -240,8 +243,8 @@ _PLAIN: Final[dict[str, Callable[[str], Any]]] = {
     "Scalar": lambda _name: 2,
     "bool": lambda _name: False,
     "complex": lambda _name: 0.5j,
-    "ScalarType": lambda _name: dovetail.float64,
-    "Device": lambda _name: dovetail.device("cpu"),
+    "ScalarType": lambda _name: float64,
+    "Device": lambda _name: Device("cpu"),
 }
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-import dovetail
-import dovetail_aten
-import dovetail_autograd
-import dovetail_dispatcher
-import dovetail_kernel
-from dovetail import Tensor
+from dovetail_aten import Tensor
 from dovetail_autograd import AccumulateGrad, Node, saved_values
 from dovetail_dispatcher import CallSpan, Trace, short_place
 
+from .explained_nodes import (
+    REMEDIES,
+    base_name,
+    how_to_find_lines,
+    is_not_finite,
+    name_of,
+    ranges,
+    recorded_at,
+)
 from .gradient_replay import Replay, replay, state_of
 from .graph_reading import describe, names_of, walk
 
@@ -148,7 +150,7 @@ def _why_none(
     if not tensor.is_leaf and not tensor.retains_grad:
         node = tensor.grad_fn
         yield Reason(
-            f"It is not a leaf: {_name(node)}{_recorded_at(node)} made it, and only leaves keep "
+            f"It is not a leaf: {name_of(node)}{recorded_at(node)} made it, and only leaves keep "
             "their gradients.",
             "Call tensor.retain_grad() before backward(), or use dovetail.autograd.grad(output, "
             "tensor).",
@@ -314,22 +316,22 @@ def _why_not_finite(kind: str, output: Tensor, found: Replay) -> Iterable[Reason
     if broken in ("nan", "infinite"):
         yield Reason(f"The output itself is {broken} already: look at the forward run first.")
     for node in reversed(found.nodes):  # in the order of the forward run
-        bad = [v.name for v in saved_values(node) if _not_finite(v.value)]
+        bad = [v.name for v in saved_values(node) if is_not_finite(v.value)]
         if bad:
             yield Reason(
-                f"In forward, {_name(node)}{_recorded_at(node)} is the first to have saved "
+                f"In forward, {name_of(node)}{recorded_at(node)} is the first to have saved "
                 "something not finite: "
                 f"{', '.join(bad)}.",
-                _how_to_find_lines(node),
+                how_to_find_lines(node),
             )
             break
     for step in found.steps:
         if step.made in ("nan", "infinite"):
             yield Reason(
-                f"In backward, {_name(step.node)}{_recorded_at(step.node)} got finite gradients "
+                f"In backward, {name_of(step.node)}{recorded_at(step.node)} got finite gradients "
                 "and returned "
-                f"{step.made} ones{_ranges(step.node)}.",
-                _REMEDIES.get(_base(step.node), _how_to_find_lines(step.node)),
+                f"{step.made} ones{ranges(step.node)}.",
+                REMEDIES.get(base_name(step.node), how_to_find_lines(step.node)),
             )
             return
 
@@ -346,11 +348,11 @@ def _why_zero(found: Replay) -> Iterable[Reason]:
     makers = [step for step in found.steps if step.made == "zero"]
     for step in makers[:_MOST_NAMED]:
         yield Reason(
-            f"{_name(step.node)}{_recorded_at(step.node)} got a gradient that is not zero and "
+            f"{name_of(step.node)}{recorded_at(step.node)} got a gradient that is not zero and "
             "returned zeros"
-            f"{_ranges(step.node)}.",
-            _REMEDIES.get(
-                _base(step.node), "Its derivative is zero here: look at what it was given."
+            f"{ranges(step.node)}.",
+            REMEDIES.get(
+                base_name(step.node), "Its derivative is zero here: look at what it was given."
             ),
         )
     if not makers:
@@ -358,82 +360,3 @@ def _why_zero(found: Replay) -> Iterable[Reason]:
             "No node on the way returned nothing but zeros: contributions along several paths "
             "cancel."
         )
-
-
-_REMEDIES = {
-    "Relu": "Every input was negative or zero: smaller learning "
-    "rate, another initialization, or leaky_relu.",
-    "Threshold": "Every input was below the threshold.",
-    "Sigmoid": "It is saturated: smaller inputs, or a loss that takes logits.",
-    "Tanh": "It is saturated: smaller inputs.",
-    "Mul": "The other factor is zero everywhere.",
-    "Round": "Its derivative is zero everywhere: pass gradients "
-    "straight through with x + (x.round() - x).detach().",
-    "Floor": "Its derivative is zero everywhere.",
-    "Ceil": "Its derivative is zero everywhere.",
-    "Sign": "Its derivative is zero everywhere.",
-    "Clamp": "Every input was outside the limits.",
-    "Sqrt": "Its derivative is infinite at 0: add a small number under the root.",
-    "Log": "Its derivative is infinite at 0: clamp its input away from 0, or use log_softmax.",
-    "Div": "The divisor is zero somewhere: add a small number, "
-    "or choose with where() before dividing.",
-    "Pow": "A power below 1 has an infinite derivative at 0, one of 0 has derivative 0.",
-    "LinalgVectorNorm": "The norm has no derivative at 0: add a small number.",
-    "Where": "A nan in the branch not taken counts: 0 times nan is "
-    "nan. Choose the input before the operator.",
-}
-"""What to do, by the name of the node without ``Backward0``."""
-
-
-def _base(node: Node) -> str:
-    return node.name().partition("Backward")[0]
-
-
-def _name(node: Node | None) -> str:
-    return "nothing" if node is None else node.name()
-
-
-def _recorded_at(node: Node | None) -> str:
-    """Return `` (recorded at file:line)`` if anomaly mode noted it; ``node.metadata`` would make
-    what is not there.
-    """
-    noted = None if node is None or node._node_hooks is None else node._node_hooks.metadata
-    stack = (noted or {}).get("traceback_", ())
-    for entry in reversed(stack):
-        file, _, rest = entry.strip().removeprefix('File "').partition('", line ')
-        if not file.startswith(("<dovetail ", *_OURS)):
-            return f" (recorded at {short_place(file + ':' + rest.partition(',')[0])})"
-    return ""
-
-
-_OURS = tuple(
-    f"{Path(module.__file__ or '').parent}{os.sep}"
-    for module in (dovetail, dovetail_aten, dovetail_autograd, dovetail_dispatcher, dovetail_kernel)
-)
-"""Folders whose frames are not what a user means by "where"."""
-
-
-def _how_to_find_lines(node: Node) -> str:
-    return (
-        ""
-        if _recorded_at(node)
-        else "Run the forward in dovetail.autograd.detect_anomaly() to get its line."
-    )
-
-
-def _ranges(node: Node) -> str:
-    """Return the ranges of the tensors that `node` saved."""
-    told = []
-    for name, value, _ in saved_values(node):
-        if isinstance(value, Tensor) and value.numel() and value.dtype.is_floating_point:
-            plain = value.detach()
-            told.append(f"{name} between {plain.min().item():.4g} and {plain.max().item():.4g}")
-    return f" (saved {', '.join(told)})" if told else ""
-
-
-def _not_finite(value: Any) -> bool:
-    if not isinstance(value, Tensor) or not (
-        value.dtype.is_floating_point or value.dtype.is_complex
-    ):
-        return False
-    return not bool(value.detach().isfinite().all())

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
-from dovetail_autograd import Node, get_gradient_edge
+import dovetail_aten as aten
+import dovetail_autograd
+from dovetail_aten import Tensor
+from dovetail_autograd import Node, get_gradient_edge, no_grad
 
 from .graph_reading import walk
 
 
 @dataclass(frozen=True)
 class ReplayStep:
-    """What one node did.
+    """The gradients that one node got and returned.
 
     Attributes
     ----------
@@ -64,9 +65,9 @@ def replay(tensor: Tensor, output: Tensor) -> Replay:
     leading = {*nodes, get_gradient_edge(tensor).node}
     handles = [node.register_hook(_watcher(node, leading, steps)) for node in nodes]
     try:
-        start = dovetail.ones_like(output.detach())
-        with dovetail.no_grad():
-            (gradient,) = dovetail.autograd.grad(
+        start = aten.ones_like(output.detach())
+        with no_grad():
+            (gradient,) = dovetail_autograd.grad(
                 output, tensor, start, retain_graph=True, allow_unused=True
             )
     finally:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 SWEEPS = 12
-"""How often rows are ordered, and then moved, by their neighbours."""
+"""Number of times that rows are ordered, and then moved, by their neighbours."""
 
 LONGEST_BEND = 12
 """Edges over more rows than this are drawn straight: bends in every row would cost more than they
@@ -21,7 +21,7 @@ show.
 
 @dataclass
 class Layout:
-    """Where everything is.
+    """The places of vertices and edges.
 
     Attributes
     ----------

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 from dovetail_autograd import AccumulateGrad, Node, get_gradient_edge, saved_values
 
 Parameters = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]

@@ -17,8 +17,9 @@ from typing import Any, Final, Literal
 
 import numpy
 
-import dovetail
-from dovetail import _C
+import dovetail_aten as aten
+import dovetail_autograd
+from dovetail_dispatcher import _C
 from dovetail_kernel import PluginError, plugin_manager
 
 VARIABLES: Final = ("DOVETAIL_BLOCK", "DOVETAIL_OVERLAYS")
@@ -299,8 +300,8 @@ def _registrations() -> Iterator[Finding]:
 
 
 def _works() -> Iterator[Finding]:
-    x = dovetail.tensor([1.0, 2.0], requires_grad=True)
-    (gradient_of_x,) = dovetail.autograd.grad((x * x).sum(), x)
+    x = aten.tensor([1.0, 2.0], requires_grad=True)
+    (gradient_of_x,) = dovetail_autograd.grad((x * x).sum(), x)
     gradient = None if gradient_of_x is None else numpy.asarray(gradient_of_x).tolist()
     if gradient == [2.0, 4.0]:
         yield Finding("a small gradient", "fine", "is right.")

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import dovetail
-from dovetail import _C, Tensor
-from dovetail.library import Tag, opcheck
-from dovetail_dispatcher import OpCheckError, OpOverload, ops
+import dovetail_autograd
+from dovetail_aten import Tensor
+from dovetail_dispatcher import _C, OpCheckError, OpOverload, Tag, opcheck, ops
+from dovetail_dispatcher.testing import OpInfo, find_op_info
+from dovetail_kernel import bfloat16, float16, float32, float64, get_default_device, int64
 
 from .generated_inputs import Inputs, as_source, fitting_inputs
 
 EXPLANATIONS: Final[dict[str, str]] = {
-    "arguments": "some generated arguments are taken, so that there is something to check",
+    "arguments": "some arguments are taken, so that there is something to check",
     "test_schema": "what is written to, and what shares memory, is what the schema says",
     "test_autograd_registration": "results that require grad do so because "
     "of a registered derivative",
@@ -26,10 +27,19 @@ EXPLANATIONS: Final[dict[str, str]] = {
 }
 """Every check, and what it shows."""
 
+_SKIPPED_AS: Final[dict[str, str]] = {
+    "test_schema": "schema",
+    "test_autograd_registration": "autograd_registration",
+    "test_faketensor": "meta",
+    "test_aot_dispatch_dynamic": "meta_gradients",
+    "gradcheck": "gradients",
+}
+"""What the checks are called where an `OpInfo` leaves them out."""
+
 
 @dataclass
 class CheckResult:
-    """What became of one check of one operator.
+    """The result of one check of one operator.
 
     Attributes
     ----------
@@ -91,7 +101,8 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
     name
         Qualified name, ``"vision::nms"`` or ``"aten::add.Tensor"``.
     samples
-        Arguments to check it on. Default: generated from its schema.
+        Arguments to check it on. Default: those of its `OpInfo`; without one, generated from its
+        schema.
 
     Yields
     ------
@@ -101,8 +112,10 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
     namespace, _, base = qualified.partition("::")
     op: OpOverload = getattr(getattr(getattr(ops, namespace), base), overload or "default")
     refusals: list[str] = []
+    info = None
     if samples is None:
-        samples, refusals = fitting_inputs(op)
+        info = find_op_info(name)
+        samples, refusals = fitting_inputs(op) if info is None else (inputs_of(info), [])
     if not samples:
         yield CheckResult(
             name,
@@ -116,8 +129,30 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
         name, "arguments", "passed", f"{len(samples)} sets: {', '.join(s.about for s in samples)}"
     )
     for check in list(EXPLANATIONS)[1:]:
+        skip = None if info is None else info.skip_of(_SKIPPED_AS[check], get_default_device())
+        if skip is not None:
+            yield CheckResult(name, check, "skipped", skip.reason)
+            continue
         run = _gradcheck if check == "gradcheck" else _opcheck(check)
         yield _outcome(op, check, run, samples)
+
+
+def inputs_of(info: OpInfo) -> list[Inputs]:
+    """Return the samples of an operator: in double precision, for derivatives, and of integers."""
+    device = get_default_device()
+    writes = any(argument.is_write for argument in info.operator.schema.arguments)
+    both = [each for each in (float64, int64) if each in info.dtypes]
+    return [
+        Inputs(
+            sample.arguments,
+            sample.kwargs,
+            f"{sample.name or f'sample {number}'} of {str(dtype).rpartition('.')[2]}",
+        )
+        for dtype in both or sorted(info.dtypes, key=str)[:1]
+        for number, sample in enumerate(
+            info.sample_inputs(device, dtype, info.supports_autograd and not writes)
+        )
+    ]
 
 
 Check = Callable[[OpOverload, Inputs], str | None]
@@ -190,7 +225,7 @@ def _gradcheck(op: OpOverload, inputs: Inputs) -> str | None:
     results = _tensors([op(*inputs.args, **inputs.kwargs)])
     if not any(t.requires_grad for t in results):
         return "no result requires grad"
-    if any(t.dtype in (dovetail.float32, dovetail.float16, dovetail.bfloat16) for t in results):
+    if any(t.dtype in (float32, float16, bfloat16) for t in results):
         return "a result is less precise than double"
     if any(t.dtype.is_floating_point and not bool(t.detach().isfinite().all()) for t in results):
         return "a result is not finite"
@@ -202,7 +237,7 @@ def _gradcheck(op: OpOverload, inputs: Inputs) -> str | None:
         return tuple(result) if isinstance(result, list) else result
 
     try:
-        dovetail.autograd.gradcheck(of_variables, variables, nondet_tol=1e-9)
+        dovetail_autograd.gradcheck(of_variables, variables, nondet_tol=1e-9)
     except NotImplementedError as missing:  # which backward says, too: nothing is wrong silently
         return str(missing)
     return None
@@ -216,7 +251,7 @@ def _replaced(values: Any, new: dict[int, Tensor]) -> Any:
 
 
 def _is_double(tensor: Tensor) -> bool:
-    return tensor.requires_grad and tensor.dtype is dovetail.float64
+    return tensor.requires_grad and tensor.dtype is float64
 
 
 def _tensors(values: Any) -> list[Tensor]:

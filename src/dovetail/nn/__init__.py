@@ -1,4 +1,7 @@
-"""Neural networks: modules, parameters, losses and initial values, as in ``torch.nn``."""
+"""Neural networks: modules, parameters, losses and initial values, as in ``torch.nn``.
+
+May import ``_nn``, which has its operators, and the packages below.
+"""
 
 from . import functional, init, utils
 from .activation import (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
 
 from . import functional as F
 from .module import Module
@@ -66,12 +67,12 @@ class PReLU(Module):
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
-        self.weight = Parameter(dovetail.empty(num_parameters, device=device, dtype=dtype))
+        self.weight = Parameter(aten.empty(num_parameters, device=device, dtype=dtype))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Set all slopes to ``init``."""
-        with dovetail.no_grad():
+        with no_grad():
             self.weight.fill_(self.init)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -85,7 +86,7 @@ class Sigmoid(Module):
     """``1 / (1 + exp(-input))``."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return dovetail.sigmoid(input)
+        return aten.sigmoid(input)
 
 
 class LogSigmoid(Module):
@@ -100,7 +101,7 @@ class Tanh(Module):
     """The hyperbolic tangent."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return dovetail.tanh(input)
+        return aten.tanh(input)
 
 
 class GELU(Module):

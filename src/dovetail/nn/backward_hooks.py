@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dovetail import Tensor, is_grad_enabled
-from dovetail.autograd import Function
+from dovetail_aten import Tensor
+from dovetail_autograd import Function, is_grad_enabled
 
 if TYPE_CHECKING:
     from .module import Module

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from . import functional as F
 from .module import Module

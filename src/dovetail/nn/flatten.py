@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from .module import Module
 

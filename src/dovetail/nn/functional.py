@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
-import dovetail
-from dovetail import Tensor, _nn, dtype
+import dovetail_aten as aten
+from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
+from dovetail_kernel import dtype
+
+from .. import _nn
+from .functional_arguments import REDUCTIONS, reduction_code, softmax_dim, warn_if_broadcast
 
 __all__ = [
     "binary_cross_entropy_with_logits",
@@ -38,8 +41,6 @@ __all__ = [
     "tanh",
 ]
 
-_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
-
 # The operators themselves, so that calling them costs nothing more.
 linear = _nn.linear
 gelu = _nn.gelu
@@ -47,16 +48,16 @@ softplus = _nn.softplus
 logsigmoid = _nn.log_sigmoid
 one_hot = _nn.one_hot
 pad = _nn.pad
-prelu = dovetail.prelu
-sigmoid = dovetail.sigmoid
-tanh = dovetail.tanh
-relu_ = dovetail.relu_
+prelu = aten.prelu
+sigmoid = aten.sigmoid
+tanh = aten.tanh
+relu_ = aten.relu_
 
 
 @overridable
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``maximum(input, 0)``; ``inplace``: written into ``input``."""
-    return dovetail.relu_(input) if inplace else dovetail.relu(input)
+    return aten.relu_(input) if inplace else aten.relu(input)
 
 
 @overridable
@@ -122,7 +123,7 @@ def softmax(
     dtype : dtype, optional
         Cast the input to it first.
     """
-    return dovetail.softmax(input, _softmax_dim("softmax", input, dim, _stacklevel), dtype=dtype)
+    return aten.softmax(input, softmax_dim("softmax", input, dim, _stacklevel), dtype=dtype)
 
 
 @overridable
@@ -130,20 +131,7 @@ def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """Return the logarithm of `softmax`, computed stably; arguments as there."""
-    return dovetail.log_softmax(
-        input, _softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype
-    )
-
-
-def _softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
-    if dim is not None:
-        return dim
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
-        "dim=X as an argument.",
-        stacklevel=stacklevel,
-    )
-    return 0 if input.dim() in (0, 1, 3) else 1
+    return aten.log_softmax(input, softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype)
 
 
 @overridable
@@ -161,8 +149,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
             f"dropout probability has to be between 0 and 1, but got {p}. Pass p in [0, 1]."
         )
     if inplace:
-        return input.mul_(dovetail.dropout(dovetail.ones_like(input), p, training))
-    return dovetail.dropout(input, p, training)
+        return input.mul_(aten.dropout(aten.ones_like(input), p, training))
+    return aten.dropout(input, p, training)
 
 
 @overridable
@@ -219,7 +207,7 @@ def embedding(
             )
         if padding_idx < 0:
             padding_idx += rows
-    return dovetail.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+    return aten.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
 @overridable
@@ -244,7 +232,7 @@ def layer_norm(
     eps : float, default 1e-5
         Added to the variance.
     """
-    return dovetail.layer_norm(input, normalized_shape, weight, bias, eps)
+    return aten.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 @overridable
@@ -283,9 +271,9 @@ def cross_entropy(
     RuntimeError
         For shapes that do not fit or a label smoothing out of range.
     """
-    code = _REDUCTIONS.get(reduction)
+    code = REDUCTIONS.get(reduction)
     if code is None or size_average is not None or reduce is not None:
-        code = _reduction(reduction, size_average, reduce)
+        code = reduction_code(reduction, size_average, reduce)
     result: Tensor = _nn.cross_entropy_loss(
         input, target, weight, code, ignore_index, label_smoothing
     )
@@ -305,7 +293,7 @@ def nll_loss(
     """Return the negative log likelihood of classes; ``input`` holds log-probabilities, else as
     `cross_entropy`.
     """
-    code = _reduction(reduction, size_average, reduce)
+    code = reduction_code(reduction, size_average, reduce)
     operator = _nn.nll_loss if input.dim() <= 2 else _nn.nll_loss_nd
     result: Tensor = operator(input, target, weight, code, ignore_index)
     return result
@@ -322,8 +310,8 @@ def mse_loss(
     """Return the mean (or sum, or each) of ``(input - target) ** 2``; warns if the shapes
     differ.
     """
-    code = _reduction(reduction, size_average, reduce)
-    _warn_if_broadcast(input, target)
+    code = reduction_code(reduction, size_average, reduce)
+    warn_if_broadcast(input, target)
     result: Tensor = _nn.mse_loss(input, target, code)
     return result
 
@@ -337,8 +325,8 @@ def l1_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Return the mean (or sum, or each) of ``|input - target|``; warns if the shapes differ."""
-    code = _reduction(reduction, size_average, reduce)
-    _warn_if_broadcast(input, target)
+    code = reduction_code(reduction, size_average, reduce)
+    warn_if_broadcast(input, target)
     result: Tensor = _nn.l1_loss(input, target, code)
     return result
 
@@ -365,8 +353,8 @@ def smooth_l1_loss(
         Where ``0.5 * (input - target) ** 2 / beta`` goes over into ``|input - target| - 0.5 *
         beta``. 0: `l1_loss`.
     """
-    code = _reduction(reduction, size_average, reduce)
-    _warn_if_broadcast(input, target)
+    code = reduction_code(reduction, size_average, reduce)
+    warn_if_broadcast(input, target)
     result: Tensor = _nn.smooth_l1_loss(input, target, code, beta)
     return result
 
@@ -399,44 +387,10 @@ def binary_cross_entropy_with_logits(
     ValueError
         If the shapes differ, or for another reduction.
     """
-    code = _reduction(reduction, size_average, reduce)
+    code = reduction_code(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
             f"Target size ({target.size()}) must be the same as input size ({input.size()}). "
             "Reshape one of them."
         )
-    return dovetail.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
-
-
-def _reduction(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
-    """Return an operator's code for a reduction, or for the deprecated pair of flags."""
-    if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce)
-    if reduction not in _REDUCTIONS:
-        raise ValueError(
-            f"{reduction} is not a valid value for reduction. Use 'mean', 'sum' or 'none'."
-        )
-    return _REDUCTIONS[reduction]
-
-
-def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
-    """Translate the deprecated flags ``size_average`` and ``reduce``, with a warning."""
-    over_elements = "sum" if size_average is False else "mean"
-    reduction = "none" if reduce is False else over_elements
-    warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' "
-        "instead.",
-        stacklevel=4,
-    )
-    return reduction
-
-
-def _warn_if_broadcast(input: Tensor, target: Tensor) -> None:
-    if target.shape != input.shape:
-        warnings.warn(
-            f"Using a target size ({target.size()}) that is different to the input size "
-            f"({input.size()}). "
-            "This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            stacklevel=3,
-        )
+    return aten.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)

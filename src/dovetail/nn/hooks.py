@@ -251,7 +251,7 @@ def apply_registration_hooks(kind: str, module: Module, name: str, value: Any) -
 
 
 def _collect(module: Module, kind: str) -> Iterator[tuple[int, Hook]]:
-    """Global hooks of one kind, then the module's own; a snapshot, since hooks may remove
+    """Yield the global hooks of one kind, then the module's own; a snapshot, since hooks may remove
     themselves.
     """
     tables: list[HookTable] = [getattr(hooks, kind) for hooks in GLOBAL_HOOKS]

@@ -8,11 +8,11 @@ import math
 import warnings
 from typing import TYPE_CHECKING
 
-import dovetail
-from dovetail import Tensor
+from dovetail_aten import Generator, Tensor
+from dovetail_autograd import no_grad
 
 if TYPE_CHECKING:
-    from dovetail import Generator
+    from dovetail_aten import Generator
 
 __all__ = [
     "calculate_gain",
@@ -78,7 +78,7 @@ def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with values drawn uniformly from [a, b)."""
-    with dovetail.no_grad():
+    with no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
@@ -86,13 +86,13 @@ def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with values drawn from the normal distribution."""
-    with dovetail.no_grad():
+    with no_grad():
         return tensor.normal_(mean, std, generator=generator)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with ``val``."""
-    with dovetail.no_grad():
+    with no_grad():
         return tensor.fill_(val)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
 
 from . import functional as F
 from . import init
@@ -61,12 +61,10 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(
-            dovetail.empty((out_features, in_features), device=device, dtype=dtype)
-        )
+        self.weight = Parameter(aten.empty((out_features, in_features), device=device, dtype=dtype))
         self.register_parameter(
             "bias",
-            Parameter(dovetail.empty(out_features, device=device, dtype=dtype)) if bias else None,
+            Parameter(aten.empty(out_features, device=device, dtype=dtype)) if bias else None,
         )
         self.reset_parameters()
 
@@ -81,7 +79,7 @@ class Linear(Module):
         own: dict[str, Any] = self._parameters
         try:  # the attributes would come here too, at twice the price
             weight, bias = own["weight"], own["bias"]
-        except KeyError:  # somebody has put something else in their place
+        except KeyError:  # something else was put in their place
             weight, bias = self.weight, self.bias
         return F.linear(input, weight, bias)
 

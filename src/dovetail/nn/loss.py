@@ -4,9 +4,10 @@ deprecated.
 
 from __future__ import annotations
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from . import functional as F
+from .functional_arguments import legacy_reduction
 from .module import Module
 
 __all__ = ["BCEWithLogitsLoss", "CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss", "SmoothL1Loss"]
@@ -18,7 +19,7 @@ class _Loss(Module):
     ) -> None:
         super().__init__()
         legacy = size_average is not None or reduce is not None
-        self.reduction = F.legacy_reduction(size_average, reduce) if legacy else reduction
+        self.reduction = legacy_reduction(size_average, reduce) if legacy else reduction
 
 
 class MSELoss(_Loss):

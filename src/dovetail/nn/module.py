@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from .hooks import (
     GLOBAL_HOOKS,

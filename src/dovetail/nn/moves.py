@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-import dovetail
-from dovetail import Tensor, device, dtype
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
+from dovetail_kernel import Device, bfloat16, dtype, float16, float32, float64
 
 from .parameter import Parameter
 from .traversal import Traversal
@@ -25,7 +27,7 @@ class Moves(Traversal):
         for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
-            with dovetail.no_grad():
+            with no_grad():
                 moved = fn(parameter)
                 gradient: Any = parameter.grad
                 moved_gradient = None if gradient is None else fn(gradient)
@@ -82,10 +84,10 @@ class Moves(Traversal):
 
         return self._apply(convert)
 
-    def to_empty(self, *, device: str | device | int | None, recurse: bool = True) -> Self:
+    def to_empty(self, *, device: str | Device | int | None, recurse: bool = True) -> Self:
         """Move to ``device`` without copying: the new parameters and buffers are uninitialised."""
         target: Any = device
-        return self._apply(lambda tensor: dovetail.empty_like(tensor, device=target), recurse)
+        return self._apply(lambda tensor: aten.empty_like(tensor, device=target), recurse)
 
     def type(self, dst_type: dtype | str) -> Self:
         """Cast all parameters and buffers to ``dst_type``."""
@@ -93,19 +95,19 @@ class Moves(Traversal):
 
     def float(self) -> Self:
         """Cast floating point parameters and buffers to float32."""
-        return self._cast(dovetail.float32)
+        return self._cast(float32)
 
     def double(self) -> Self:
         """Cast floating point parameters and buffers to float64."""
-        return self._cast(dovetail.float64)
+        return self._cast(float64)
 
     def half(self) -> Self:
         """Cast floating point parameters and buffers to float16."""
-        return self._cast(dovetail.float16)
+        return self._cast(float16)
 
     def bfloat16(self) -> Self:
         """Cast floating point parameters and buffers to bfloat16."""
-        return self._cast(dovetail.bfloat16)
+        return self._cast(bfloat16)
 
     def _cast(self, kind: dtype) -> Self:
         return self._apply(lambda tensor: tensor.to(kind) if tensor.is_floating_point() else tensor)
@@ -114,12 +116,12 @@ class Moves(Traversal):
         """Move all parameters and buffers to the CPU."""
         return self._apply(lambda tensor: tensor.cpu())
 
-    def cuda(self, device: int | device | None = None) -> Self:
+    def cuda(self, device: int | Device | None = None) -> Self:
         """Move all parameters and buffers to a CUDA device (default: the current one)."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
 
-def _parse_to(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, bool]:
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, dtype | None, bool]:
     """Sort the arguments of `Moves.to` into device, dtype and non_blocking."""
     unknown = set(kwargs) - {"device", "dtype", "non_blocking", "tensor", "memory_format"}
     if unknown:
@@ -143,11 +145,11 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[device | None, dtype | None, b
             kind, rest = rest[0], rest[1:]
     if rest:
         non_blocking, rest = rest[0], rest[1:]
-    expected = ((target, (str, int, device)), (kind, dtype), (non_blocking, bool))
+    expected = ((target, (str, int, Device)), (kind, dtype), (non_blocking, bool))
     if rest or not all(value is None or isinstance(value, classes) for value, classes in expected):
         given = ", ".join(type(value).__name__ for value in (*args, *kwargs.values()))
         raise TypeError(
             f"to() received an invalid combination of arguments - got ({given}). "
             "Use to(device, dtype), to(dtype) or to(tensor), each with an optional non_blocking."
         )
-    return (None if target is None else device(target)), kind, bool(non_blocking)
+    return (None if target is None else Device(target)), kind, bool(non_blocking)

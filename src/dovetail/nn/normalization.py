@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
 
 from . import functional as F
 from . import init
@@ -52,11 +52,7 @@ class LayerNorm(Module):
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            data = (
-                dovetail.empty(self.normalized_shape, device=device, dtype=dtype)
-                if wanted
-                else None
-            )
+            data = aten.empty(self.normalized_shape, device=device, dtype=dtype) if wanted else None
             self.register_parameter(name, None if data is None else Parameter(data))
         self.reset_parameters()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
 from dovetail_kernel import disabled_torch_function_impl
 
 __all__ = ["Buffer", "Parameter"]
@@ -49,7 +49,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         if data is None:
-            data = dovetail.empty(0)
+            data = aten.empty(0)
         if type(data) is Tensor or type(data) is Parameter:
             parameter: Parameter = Tensor._make_subclass(cls, data, requires_grad)
             return parameter
@@ -100,7 +100,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Buffer:
         if data is None:
-            data = dovetail.empty(0)
+            data = aten.empty(0)
         other: Any = data.detach().requires_grad_(data.requires_grad)
         other.persistent = persistent
         other._is_buffer = True

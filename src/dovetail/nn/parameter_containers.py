@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Self, overload
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from .containers import pairs_of, position_in
 from .module import Module

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
 
 from . import functional as F
 from . import init
@@ -70,7 +71,7 @@ class Embedding(Module):
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
         if _weight is None:
-            empty = dovetail.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
+            empty = aten.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
             self.weight = Parameter(empty, requires_grad=not _freeze)
             self.reset_parameters()
         else:
@@ -115,7 +116,7 @@ class Embedding(Module):
         """Draw new rows from the standard normal distribution; the padding row is zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
-            with dovetail.no_grad():
+            with no_grad():
                 self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import dovetail
-from dovetail import Tensor
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
 
 from .hooks import Hook, ModuleHooks, RemovableHandle, add_hook
 from .parameter import Parameter
@@ -243,7 +243,7 @@ class State(Traversal):
             )
         new = new.reshape(current.shape) if new.shape != current.shape else new
         try:
-            with dovetail.no_grad():
+            with no_grad():
                 if assign:
                     self._assign_tensor(name, current, new)
                 elif current.is_meta and not new.is_meta:
@@ -375,7 +375,7 @@ class _Loading:
 
     def undo(self) -> None:
         """Give every parameter and buffer its old value."""
-        with dovetail.no_grad():
+        with no_grad():
             for table, name, tensor, value in self.before:
                 table[name] = tensor
                 if value is not None:

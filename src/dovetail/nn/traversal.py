@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from .parameter import Parameter
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Traversal:
-    """What a module owns, and the ways to reach it."""
+    """The part of Module that finds parameters, buffers and child modules."""
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]

@@ -1,4 +1,7 @@
-"""Optimizers and learning rate schedules, as in ``torch.optim``."""
+"""Optimizers and learning rate schedules, as in ``torch.optim``.
+
+May import `nn` and the packages below.
+"""
 
 from . import lr_scheduler
 from .adagrad import Adagrad

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
 
 from .optimizer import Optimizer, Params
 from .options import check_flags, check_non_negative, number
@@ -87,13 +88,13 @@ class Adagrad(Optimizer):
         group = self.param_groups[-1]
         for parameter in group["params"]:
             initial = group["initial_accumulator_value"]
-            with dovetail.no_grad():
-                total = dovetail.zeros_like(parameter).fill_(initial)
-            self.state[parameter] = {"step": dovetail.tensor(0.0), "sum": total}
+            with no_grad():
+                total = aten.zeros_like(parameter).fill_(initial)
+            self.state[parameter] = {"step": aten.tensor(0.0), "sum": total}
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
-        with dovetail.no_grad():
+        with no_grad():
             for group in self.param_groups:
                 rate = number(group["lr"])
                 for parameter in group["params"]:

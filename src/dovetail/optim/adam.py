@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
 
 from .optimizer import Optimizer, Params
 from .options import check_flags, check_non_negative, number
@@ -93,7 +94,7 @@ class Adam(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
-        with dovetail.no_grad():
+        with no_grad():
             for group in self.param_groups:
                 self._step_group(group)
         return loss
@@ -133,7 +134,7 @@ class Adam(Optimizer):
             squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
             if amsgrad:
                 greatest = _real_view(state["max_exp_avg_sq"])
-                squares = greatest.copy_(dovetail.maximum(greatest, squares))
+                squares = greatest.copy_(aten.maximum(greatest, squares))
             # The bias corrections are numbers: they go into eps and the step size rather than into
             # another pass.
             correction = math.sqrt(1 - beta2**step)
@@ -142,15 +143,15 @@ class Adam(Optimizer):
 
 
 def _start(state: dict[str, Any], parameter: Tensor, amsgrad: bool) -> None:
-    state["step"] = dovetail.tensor(0.0)
-    state["exp_avg"] = dovetail.zeros_like(parameter)
-    state["exp_avg_sq"] = dovetail.zeros_like(parameter)
+    state["step"] = aten.tensor(0.0)
+    state["exp_avg"] = aten.zeros_like(parameter)
+    state["exp_avg_sq"] = aten.zeros_like(parameter)
     if amsgrad:
-        state["max_exp_avg_sq"] = dovetail.zeros_like(parameter)
+        state["max_exp_avg_sq"] = aten.zeros_like(parameter)
 
 
 def _real_view(tensor: Tensor) -> Tensor:
-    return dovetail.view_as_real(tensor) if tensor.is_complex() else tensor
+    return aten.view_as_real(tensor) if tensor.is_complex() else tensor
 
 
 class AdamW(Adam):

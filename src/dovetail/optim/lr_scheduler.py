@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 from .optimizer import Optimizer
 

@@ -4,81 +4,32 @@ saving all of it.
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from itertools import chain
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias
 
-import dovetail
-from dovetail import Tensor
+from dovetail_aten import Tensor
+from dovetail_autograd import enable_grad
 
-from ..nn.hooks import RemovableHandle, add_hook
 from ..nn.module import zero_gradients
 from ..nn.parameter import type_name
+from .hooks import (
+    OptimizerHooks,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+    with_hooks,
+)
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 ParamGroup: TypeAlias = dict[str, Any]
 Params: TypeAlias = Iterable[Tensor] | Iterable[ParamGroup] | Iterable[tuple[str, Tensor]]
-Hooks: TypeAlias = OrderedDict[int, Callable[..., Any]]
-Step = TypeVar("Step", bound=Callable[..., Any])
-
-_global_pre_hooks: Hooks = OrderedDict()
-_global_post_hooks: Hooks = OrderedDict()
 
 
-def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` before ``step`` of every optimizer; it may return new
-    ones.
-    """
-    return add_hook(_global_pre_hooks, hook)
-
-
-def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Call ``hook(optimizer, args, kwargs)`` after ``step`` of every optimizer."""
-    return add_hook(_global_post_hooks, hook)
-
-
-def _with_hooks(step: Step) -> Step:
-    """Wrap a class's ``step`` so that hooks run around it and schedulers can see that it was
-    called.
-    """
-
-    @functools.wraps(step)
-    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        self._opt_called = True
-        hooks = (
-            self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks
-        )
-        if not hooks or self._in_step:
-            return step(self, *args, **kwargs)
-        for hook in (*_global_pre_hooks.values(), *self._step_pre_hooks.values()):
-            changed = hook(self, args, kwargs)
-            if changed is not None:
-                if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(
-                        "a step pre-hook must return None or a tuple of (new_args, new_kwargs), "
-                        f"but got {changed}. "
-                        f"Return both, as {step.__qualname__} takes them."
-                    )
-                args, kwargs = changed
-        # A subclass's step may call its base class's, around which the hooks do not run again.
-        self._in_step = True
-        try:
-            result = step(self, *args, **kwargs)
-        finally:
-            self._in_step = False
-        for hook in (*self._step_post_hooks.values(), *_global_post_hooks.values()):
-            hook(self, args, kwargs)
-        return result
-
-    return cast(Step, hooked)
-
-
-class Optimizer:
+class Optimizer(OptimizerHooks):
     """Base class of all optimizers; subclasses define ``step``.
 
     Parameters
@@ -107,7 +58,7 @@ class Optimizer:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "step" in cls.__dict__:
-            cls.step = _with_hooks(cls.step)  # type: ignore[method-assign]
+            cls.step = with_hooks(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -127,17 +78,6 @@ class Optimizer:
             )
         for group in given if isinstance(given[0], dict) else [{"params": given}]:
             self.add_param_group(group)
-
-    def _prepare(self) -> None:
-        """Set what is neither copied nor pickled."""
-        self._opt_called = False
-        self._in_step = False
-        self._step_pre_hooks: Hooks = OrderedDict()
-        self._step_post_hooks: Hooks = OrderedDict()
-        self._state_dict_pre_hooks: Hooks = OrderedDict()
-        self._state_dict_post_hooks: Hooks = OrderedDict()
-        self._load_state_dict_pre_hooks: Hooks = OrderedDict()
-        self._load_state_dict_post_hooks: Hooks = OrderedDict()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -253,50 +193,8 @@ class Optimizer:
     def _evaluate(closure: Callable[[], Any] | None) -> Any:
         if closure is None:
             return None
-        with dovetail.enable_grad():
+        with enable_grad():
             return closure()
-
-    # Hooks
-
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` before ``step``; it returns None or ``(new_args,
-        new_kwargs)``.
-        """
-        return add_hook(self._step_pre_hooks, hook)
-
-    def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Call ``hook(optimizer, args, kwargs)`` after ``step``."""
-        return add_hook(self._step_post_hooks, hook)
-
-    def register_state_dict_pre_hook(
-        self, hook: Callable[..., None], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before `state_dict` collects the state."""
-        return add_hook(self._state_dict_pre_hooks, hook, prepend)
-
-    def register_state_dict_post_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` after it; it may change the dict in place or return
-        another.
-        """
-        return add_hook(self._state_dict_post_hooks, hook, prepend)
-
-    def register_load_state_dict_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(optimizer, state_dict)`` with a shallow copy before loading; it may return
-        another dict.
-        """
-        return add_hook(self._load_state_dict_pre_hooks, hook, prepend)
-
-    def register_load_state_dict_post_hook(
-        self, hook: Callable[..., None], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(optimizer)`` after loading."""
-        return add_hook(self._load_state_dict_post_hooks, hook, prepend)
-
-    # State
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state and the groups, with parameters replaced by their indices.

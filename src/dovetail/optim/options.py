@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 
 
 def check_non_negative(**options: Any) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
 
 from .optimizer import Optimizer, Params
 from .options import check_flags, check_non_negative, number
@@ -83,7 +84,7 @@ class RMSprop(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
-        with dovetail.no_grad():
+        with no_grad():
             for group in self.param_groups:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
@@ -93,12 +94,12 @@ class RMSprop(Optimizer):
     def _step_parameter(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         state = self.state[parameter]
         if not state:
-            state["step"] = dovetail.tensor(0.0)
-            state["square_avg"] = dovetail.zeros_like(parameter)
+            state["step"] = aten.tensor(0.0)
+            state["square_avg"] = aten.zeros_like(parameter)
             if group["momentum"] > 0:
-                state["momentum_buffer"] = dovetail.zeros_like(parameter)
+                state["momentum_buffer"] = aten.zeros_like(parameter)
             if group["centered"]:
-                state["grad_avg"] = dovetail.zeros_like(parameter)
+                state["grad_avg"] = aten.zeros_like(parameter)
         state["step"].add_(1)
         alpha, rate = group["alpha"], number(group["lr"])
         if group["maximize"]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
 
 from .optimizer import Optimizer, Params
 from .options import check_flags, check_non_negative, number
@@ -83,7 +83,7 @@ class SGD(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
-        with dovetail.no_grad():
+        with no_grad():
             for group in self.param_groups:
                 rate = number(group["lr"])
                 if group["momentum"] == 0 and group["weight_decay"] == 0:

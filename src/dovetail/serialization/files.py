@@ -13,47 +13,21 @@ import json
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import IO, Any, TypeAlias
 
-import numpy as np
-
-import dovetail
-from dovetail import Tensor, device, dtype
+from dovetail_aten import Tensor
 
 from ..nn.parameter import Parameter
-from .safetensors_file import Entry, FormatError, is_storable, pack, unpack
+from .safetensors_file import Entry, FormatError, pack, unpack
+from .stored_tensors import PICKLE_ENTRY, MapLocation, TensorReader, TensorWriter
 from .structure import Decoder, Encoder
 
 __all__ = ["load", "save"]
 
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
-MapLocation: TypeAlias = str | device | Mapping[str, Any] | Callable[[Any, str], Any] | None
 
 _FORMAT = "1"
-_PICKLE_ENTRY = "__pickle__"
-_NUMPY_DTYPES = frozenset(
-    [
-        "bool",
-        "uint8",
-        "int8",
-        "uint16",
-        "int16",
-        "uint32",
-        "int32",
-        "uint64",
-        "int64",
-        "float16",
-        "float32",
-        "float64",
-        "complex64",
-        "complex128",
-    ]
-)
-# Integers that stand for elements NumPy itself has no type for (bfloat16, 8-bit floats): the bytes
-# are the same.
-_CARRIERS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 def save(obj: Any, f: FileLike) -> None:
@@ -76,11 +50,11 @@ def save(obj: Any, f: FileLike) -> None:
     pickle.PicklingError, TypeError, AttributeError
         If something in ``obj`` can't be pickled; the file is not touched.
     """
-    tensors = _TensorWriter()
+    tensors = TensorWriter()
     encoder = Encoder(tensors.index)
     root = encoder.encode(obj)
     if encoder.others:
-        tensors.entries[_PICKLE_ENTRY] = _pickled(encoder.others, tensors)
+        tensors.entries[PICKLE_ENTRY] = _pickled(encoder.others, tensors)
     description = {
         "root": root,
         "tensors": tensors.tensors,
@@ -154,7 +128,7 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
                 {"storage": entry, "shape": list(value.shape)} for entry, value in entries.items()
             )
             views = [{**view, "stride": None, "offset": 0} for view in plain]
-            reader = _TensorReader(entries, {}, views, map_location)
+            reader = TensorReader(entries, {}, views, map_location)
             return {entry: reader.tensor(index) for index, entry in enumerate(entries)}
         if metadata.get("dovetail_format") != _FORMAT:
             raise FormatError(
@@ -163,7 +137,7 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
             )
         description = json.loads(metadata["dovetail"])
         types = description["types"]
-        reader = _TensorReader(
+        reader = TensorReader(
             entries, description["storages"], description["tensors"], map_location
         )
     except FormatError as error:
@@ -179,7 +153,7 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
             "Loading them can run any code. If you trust the file, pass weights_only=False; "
             "otherwise save only tensors and plain containers, such as model.state_dict()."
         )
-    others = _Unpickler(io.BytesIO(entries[_PICKLE_ENTRY].data), reader).load() if types else []
+    others = _Unpickler(io.BytesIO(entries[PICKLE_ENTRY].data), reader).load() if types else []
     try:
         return Decoder(reader.tensor, others).decode(description["root"])
     except (
@@ -205,7 +179,7 @@ def _unreadable(name: str, problem: str) -> RuntimeError:
 
 
 def _mode(target: str) -> int:
-    """Permissions for the new file: those of the old one, or what the umask leaves."""
+    """Return the permissions for the new file: those of the old one, or what the umask leaves."""
     with suppress(FileNotFoundError):
         return os.stat(target).st_mode & 0o7777
     mask = os.umask(0)
@@ -213,181 +187,10 @@ def _mode(target: str) -> int:
     return 0o666 & ~mask
 
 
-class _TensorWriter:
-    """Numbers the tensors of an object, and collects the storages that they view."""
-
-    def __init__(self) -> None:
-        self.entries: dict[str, Entry] = {}
-        self.storages: dict[str, dict[str, Any]] = {}
-        self.tensors: list[dict[str, Any]] = []
-        self._numbers: dict[int, int] = {}
-        self._names: dict[Any, str] = {}
-        self._alive: list[Tensor] = []
-
-    def index(self, tensor: Tensor, path: str) -> int:
-        """Return the number of ``tensor``; a new one's storage is stored under a name made from
-        ``path``.
-        """
-        number = self._numbers.get(id(tensor))
-        if number is None:
-            self._alive.append(tensor)
-            plain = tensor.detach()
-            record: dict[str, Any] = {
-                "storage": self._storage(plain, path),
-                "shape": list(plain.shape),
-            }
-            record["stride"] = list(plain.stride())
-            record["offset"] = plain.storage_offset()
-            record["dtype"] = _dtype_name(plain)
-            record["requires_grad"] = tensor.requires_grad
-            record["parameter"] = isinstance(tensor, Parameter)
-            number = self._numbers[id(tensor)] = len(self.tensors)
-            self.tensors.append(record)
-        return number
-
-    def _storage(self, tensor: Tensor, path: str) -> str:
-        if tensor.is_meta:
-            raise pickle.PicklingError(
-                f"can't save {path or 'the tensor'}: a meta tensor has no data. Use "
-                "to_empty(device='cpu') first."
-            )
-        storage = tensor.untyped_storage()
-        key = (storage.data_ptr(), storage.nbytes(), str(tensor.device))
-        if storage.nbytes() and key in self._names:
-            return self._names[key]
-        if storage.nbytes() % tensor.dtype.itemsize:
-            raise pickle.PicklingError(
-                f"can't save {path or 'the tensor'}: the {storage.nbytes()} bytes of its storage "
-                "are no whole number "
-                f"of {_dtype_name(tensor)} elements. Save a copy of it: tensor.clone()."
-            )
-        name = path or "tensor"
-        while name in self.entries or name in ("__metadata__", _PICKLE_ENTRY):
-            name += "_"
-        self._names[key] = name
-        count = storage.nbytes() // tensor.dtype.itemsize
-        whole = tensor.is_contiguous() and tensor.numel() == count
-        flat = tensor.reshape(-1) if whole else tensor.as_strided((count,), (1,), 0)
-        shape = tuple(tensor.shape) if whole else (count,)
-        stored, data = _to_bytes(flat.cpu())
-        self.entries[name] = Entry(
-            stored, shape if stored == _dtype_name(tensor) else (len(data),), data
-        )
-        self.storages[name] = {"dtype": _dtype_name(tensor), "device": str(tensor.device)}
-        return name
-
-
-class _TensorReader:
-    """Makes the tensors of a file, each once, as views of its storages."""
-
-    def __init__(
-        self,
-        entries: dict[str, Entry],
-        storages: dict[str, dict[str, Any]],
-        tensors: list[dict[str, Any]],
-        map_location: MapLocation,
-    ) -> None:
-        self._entries = entries
-        self._storages = storages
-        self._records = tensors
-        self._map_location = map_location
-        self._flat: dict[str, Tensor] = {}
-        self._made: dict[int, Tensor] = {}
-
-    def tensor(self, number: int) -> Tensor:
-        """Return tensor ``number``."""
-        if number not in self._made:
-            record = self._records[number]
-            flat = self._storage(record["storage"])
-            name = record.get("dtype")
-            if name is not None and name != _dtype_name(flat):
-                flat = _reinterpreted(flat, getattr(dovetail, name))
-            shape, stride, offset = record["shape"], record["stride"], record["offset"]
-            if stride is None:
-                tensor = flat.view(shape)
-            else:
-                _check_bounds(flat.numel(), shape, stride, offset)
-                tensor = flat.as_strided(shape, stride, offset)
-            # Past autograd's notion of a view: what is loaded are independent leaves.
-            tensor = tensor.detach()
-            if record.get("parameter"):
-                tensor = Parameter(tensor, requires_grad=bool(record["requires_grad"]))
-            elif record.get("requires_grad"):
-                tensor.requires_grad_()
-            self._made[number] = tensor
-        return self._made[number]
-
-    def _storage(self, name: str) -> Tensor:
-        if name not in self._flat:
-            entry = self._entries[name]
-            saved = self._storages.get(name, {"dtype": entry.dtype, "device": "cpu"})
-            flat = _from_bytes(entry, saved["dtype"])
-            self._flat[name] = flat.to(self._target(flat, saved["device"]))
-        return self._flat[name]
-
-    def _target(self, tensor: Tensor, saved: str) -> Any:
-        where = self._map_location
-        if where is None:
-            return device(saved)
-        if isinstance(where, Mapping):
-            return device(where.get(saved, saved))
-        if callable(where) and not isinstance(where, device):
-            result = where(tensor.untyped_storage(), saved)
-            return device(saved) if result is None else device(result.device)
-        return device(where)
-
-
-def _reinterpreted(flat: Tensor, dtype: dtype) -> Tensor:
-    """View a whole storage as elements of another dtype, leaving out bytes that make no whole
-    element.
-    """
-    raw = flat.view(dovetail.uint8)
-    whole: Tensor = raw[: raw.numel() // dtype.itemsize * dtype.itemsize]
-    return whole.view(dtype)
-
-
-def _check_bounds(count: int, shape: list[int], stride: list[int], offset: int) -> None:
-    valid = len(shape) == len(stride) and all(
-        type(number) is int and number >= 0 for number in (*shape, *stride, offset)
-    )
-    if not valid:
-        raise FormatError(
-            "a tensor's shape, strides or offset are not lists of non-negative integers"
-        )
-    last = offset + sum((length - 1) * step for length, step in zip(shape, stride, strict=True))
-    if 0 not in shape and last >= count:
-        raise FormatError(f"a tensor reaches to element {last} of a storage that has {count}")
-
-
-def _dtype_name(tensor: Tensor) -> str:
-    return str(tensor.dtype).rpartition(".")[2]
-
-
-def _to_bytes(flat: Tensor) -> tuple[str, memoryview]:
-    """Return the dtype under which a 1-dimensional CPU tensor is stored, and its bytes."""
-    name = _dtype_name(flat)
-    carried = (
-        flat
-        if name in _NUMPY_DTYPES
-        else flat.view(getattr(dovetail, _CARRIERS[flat.dtype.itemsize]))
-    )
-    data = np.ascontiguousarray(carried.numpy()).view(np.uint8).data
-    return (name if is_storable(name) else "uint8"), data
-
-
-def _from_bytes(entry: Entry, name: str) -> Tensor:
-    """Return a 1-dimensional CPU tensor of dtype ``name`` with a copy of the entry's bytes."""
-    dtype = getattr(dovetail, name)
-    native = name in _NUMPY_DTYPES
-    array = np.frombuffer(entry.data, dtype=name if native else _CARRIERS[dtype.itemsize]).copy()
-    tensor = dovetail.from_numpy(array)
-    return tensor if native else tensor.view(dtype)
-
-
 class _Pickler(pickle.Pickler):
     """Pickles objects whose tensors are those of the file."""
 
-    def __init__(self, stream: IO[bytes], tensors: _TensorWriter) -> None:
+    def __init__(self, stream: IO[bytes], tensors: TensorWriter) -> None:
         super().__init__(stream, protocol=4)
         self._tensors = tensors
 
@@ -398,7 +201,7 @@ class _Pickler(pickle.Pickler):
 class _Unpickler(pickle.Unpickler):
     """Reads what `_Pickler` wrote."""
 
-    def __init__(self, stream: IO[bytes], tensors: _TensorReader) -> None:
+    def __init__(self, stream: IO[bytes], tensors: TensorReader) -> None:
         super().__init__(stream)
         self._tensors = tensors
 
@@ -406,7 +209,7 @@ class _Unpickler(pickle.Unpickler):
         return self._tensors.tensor(pid)
 
 
-def _pickled(objects: list[Any], tensors: _TensorWriter) -> Entry:
+def _pickled(objects: list[Any], tensors: TensorWriter) -> Entry:
     stream = io.BytesIO()
     _Pickler(stream, tensors).dump(objects)
     data = stream.getvalue()

@@ -48,7 +48,7 @@ class Entry(NamedTuple):
 
 
 def is_storable(dtype: str) -> bool:
-    """Whether the format has a name for this dtype."""
+    """Return whether the format has a name for this dtype."""
     return dtype in _DTYPES
 
 

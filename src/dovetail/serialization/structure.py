@@ -7,8 +7,9 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-import dovetail
-from dovetail import Size, Tensor, device, dtype
+import dovetail_kernel
+from dovetail_aten import Tensor
+from dovetail_kernel import Device, Size, dtype
 
 from ..nn.parameter import Parameter
 
@@ -59,7 +60,7 @@ class Encoder:
             return {"tensor": self._tensor_number(value, path)}
         if isinstance(value, dtype):
             return {"dtype": str(value).rpartition(".")[2]}
-        if isinstance(value, device):
+        if isinstance(value, Device):
             return {"device": str(value)}
         if kind is Size:
             return {"Size": list(value)}
@@ -153,11 +154,11 @@ class Decoder:
             case "bytes":
                 return base64.b64decode(content)
             case "dtype":
-                found = getattr(dovetail, content)
+                found = getattr(dovetail_kernel, content)
                 if isinstance(found, dtype):
                     return found
             case "device":
-                return device(content)
+                return Device(content)
             case "Size":
                 return Size(content)
         raise ValueError(f"{kind!r} with {content!r:.80} is not known")

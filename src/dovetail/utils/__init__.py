@@ -1,5 +1,7 @@
-"""What does not belong to tensors or operators themselves, as ``torch.utils``; all of it loads when
-first asked for.
+"""Checkpointing, exchange and hooks, as ``torch.utils``, and the drawings and explanations of
+`inspection`; all of it loads when first asked for.
+
+May import `autograd`, `nn`, `inspection`, `random` and the packages below.
 """
 
 import typing as _typing

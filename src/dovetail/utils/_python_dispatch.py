@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from dovetail import Tensor
+from dovetail_aten import Tensor
 from dovetail_dispatcher import OpOverload, TorchDispatchMode, dispatch_modes
 from dovetail_kernel import share_storage, share_version
 

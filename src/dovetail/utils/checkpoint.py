@@ -14,10 +14,18 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
-import dovetail
-from dovetail import Tensor, autograd, nn
-from dovetail_autograd import runs_whole_graph
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import (
+    Function,
+    backward,
+    enable_grad,
+    is_grad_enabled,
+    no_grad,
+    runs_whole_graph,
+)
 
+from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
 from .rng_states import RngStates
 
@@ -115,7 +123,7 @@ def checkpoint(
             f"determinism_check should be one of ['default', 'none'], but got {determinism_check}"
         )
     first, second = context_fn()
-    if not dovetail.is_grad_enabled():
+    if not is_grad_enabled():
         with first:
             return function(*args, **kwargs)
     stop, verbose = _early_stop.get(), _debug.get()
@@ -137,7 +145,7 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: nn.Sequential | Sequence[Callable[..., Any]],
+    functions: Sequential | Sequence[Callable[..., Any]],
     segments: int,
     input: Any,
     use_reentrant: bool | None = None,
@@ -180,7 +188,7 @@ def checkpoint_sequential(
             f"Unexpected keyword arguments: {', '.join(kwargs)}. Bind them to the functions."
         )
     steps: list[Callable[..., Any]] = list(
-        functions.children() if isinstance(functions, nn.Sequential) else functions
+        functions.children() if isinstance(functions, Sequential) else functions
     )
     if not 1 <= segments <= len(steps):
         raise ValueError(
@@ -236,7 +244,7 @@ class _KeptArguments:
         self._args = [None if isinstance(value, Tensor) else value for value in args]
         tensors = [args[index] for index in self._places]
         # It is a node if something requires grad.
-        self._node = _Keep.apply(dovetail.empty(0).requires_grad_(), *tensors).grad_fn
+        self._node = _Keep.apply(aten.empty(0).requires_grad_(), *tensors).grad_fn
 
     def open(self) -> list[Any]:
         args = list(self._args)
@@ -245,20 +253,20 @@ class _KeptArguments:
         return args
 
 
-class _Keep(autograd.Function):
+class _Keep(Function):
     """Saves tensors."""
 
     @staticmethod
     def forward(ctx: Any, dummy: Tensor, *tensors: Tensor) -> Tensor:
         ctx.save_for_backward(*tensors)
-        return dovetail.empty(0)
+        return aten.empty(0)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        raise AssertionError("nobody has the output")
+        raise AssertionError("the output of a node that only keeps tensors has no gradient")
 
 
-class CheckpointFunction(autograd.Function):
+class CheckpointFunction(Function):
     """A checkpoint with reentrance: ``apply(function, preserve_rng_state, *args)``."""
 
     @staticmethod
@@ -276,7 +284,7 @@ class CheckpointFunction(autograd.Function):
         ctx.places = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
         ctx.args = [None if isinstance(value, Tensor) else value for value in args]
         ctx.save_for_backward(*[args[index] for index in ctx.places])
-        with dovetail.no_grad():
+        with no_grad():
             return function(*args)
 
     @staticmethod
@@ -292,7 +300,7 @@ class CheckpointFunction(autograd.Function):
         args = list(ctx.args)
         for index, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[index] = tensor.detach().requires_grad_(tensor.requires_grad)
-        with nullcontext() if ctx.states is None else ctx.states.restored(), dovetail.enable_grad():
+        with nullcontext() if ctx.states is None else ctx.states.restored(), enable_grad():
             outputs = ctx.run_function(*args)
         pairs = [
             (output, grad)
@@ -305,5 +313,5 @@ class CheckpointFunction(autograd.Function):
             raise RuntimeError(
                 "none of output has requires_grad=True, this checkpoint() is not necessary"
             )
-        autograd.backward([output for output, _ in pairs], [grad for _, grad in pairs])
+        backward([output for output, _ in pairs], [grad for _, grad in pairs])
         return None, None, *[value.grad if isinstance(value, Tensor) else None for value in args]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dovetail import Tensor, from_dlpack
+from dovetail_aten import Tensor, from_dlpack
 from dovetail_kernel import DLDeviceType
 
 __all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]

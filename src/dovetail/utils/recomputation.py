@@ -10,10 +10,10 @@ from sys import _getframe
 from typing import Any, Final
 from weakref import ref
 
-import dovetail
-from dovetail import Tensor
-from dovetail.autograd.graph import saved_tensors_hooks
-from dovetail_autograd import current_graph_task_id, queue_callback
+from dovetail_aten import Tensor
+from dovetail_autograd import current_graph_task_id, enable_grad, queue_callback
+
+from ..autograd.graph import saved_tensors_hooks
 
 __all__ = ["CheckpointError", "Frame"]
 
@@ -34,7 +34,7 @@ class _Stop(BaseException):
 
 
 class _Number:
-    """What a node of the graph has instead of a saved tensor."""
+    """Stands in a node of the graph for a saved tensor."""
 
     __slots__ = ("__weakref__", "value")
 
@@ -90,7 +90,7 @@ class Frame:
         task = current_graph_task_id()
         found = self._found.get(task)
         if found is None or number.value not in found:
-            if task < 0:  # somebody looks at a node outside of any backward
+            if task < 0:  # a node is looked at outside of any backward
                 return self._computed()[number.value]
             if found is None:
                 queue_callback(lambda: self._found.pop(task, None))
@@ -98,9 +98,7 @@ class Frame:
         return found.pop(number.value)
 
     def _computed(self) -> dict[int, Tensor]:
-        """Make the call again and return the saved tensors that somebody still has the numbers
-        of.
-        """
+        """Make the call again and return the saved tensors whose numbers are still in use."""
         found: dict[int, Tensor] = {}
         metadata: list[dict[str, Any]] = []
         places: list[str] = []
@@ -119,7 +117,7 @@ class Frame:
             return plain
 
         try:
-            with saved_tensors_hooks(pack, lambda tensor: tensor), dovetail.enable_grad():
+            with saved_tensors_hooks(pack, lambda tensor: tensor), enable_grad():
                 self._again()
         except _Stop:
             pass

@@ -8,15 +8,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dovetail import Tensor
-from dovetail.random import fork_rng, generator_of
+from dovetail_aten import Tensor
+
+from ..random import fork_rng, generator_of
 
 __all__ = ["RngStates"]
 
 
 class RngStates:
-    """Where the default generators of cpu, and of the devices of the tensors in `args`, stand
-    now.
+    """The present states of the default generators of cpu, and of the devices of the tensors in
+    `args`.
     """
 
     def __init__(self, args: Sequence[Any]) -> None:

@@ -8,20 +8,29 @@ The namespace is ``activations_custom``, so that both can be used side by side.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dovetail
 from dovetail import Tensor
-from dovetail.library import custom_op, hookimpl
+from dovetail.library import custom_op, hookimpl, register_op_infos
 
 from . import operators
+
+if TYPE_CHECKING:
+    from dovetail.testing import OpInfo
 
 
 @hookimpl
 def dovetail_load() -> None:
-    """Do nothing: importing this module has registered the operators. The entry point names the
-    module.
-    """
+    """Say where the samples are: importing this module has registered the operators."""
+    register_op_infos("activations_custom", load_op_infos)
+
+
+def load_op_infos() -> list[OpInfo]:
+    """Return the samples of the operators; they are imported when a test asks for them."""
+    from .op_infos import op_infos
+
+    return op_infos("activations_custom")
 
 
 @custom_op("activations_custom::squareplus", mutates_args=())

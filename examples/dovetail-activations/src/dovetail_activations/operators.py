@@ -52,7 +52,7 @@ def squareplus_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
     """
     x, b = ctx.saved_tensors
     r = (x * x + b).sqrt()
-    return grad * (x / r + 1) * 0.5, grad / (r * 4)
+    return grad * ((x / r + 1) * 0.5).conj(), grad / (r * 4).conj()
 
 
 def snake_cpu(x: NDArray[Any], a: NDArray[Any]) -> NDArray[Any]:
@@ -64,7 +64,9 @@ def snake_cpu(x: NDArray[Any], a: NDArray[Any]) -> NDArray[Any]:
 
 
 def _refuse_integers(x: NDArray[Any]) -> None:
-    """Integers would give another dtype than that of `x`, which the shape rule promises."""
+    """Refuse integers: they would give another dtype than that of `x`, which the shape rule
+    promises.
+    """
     if not np.issubdtype(x.dtype, np.inexact):
         raise TypeError(f"x must be floating point, but is {x.dtype}. Convert it: x.float().")
 
@@ -96,7 +98,8 @@ def snake_backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
     x, a = ctx.saved_tensors
     double = (x * a * 2).sin()
     sine = (x * a).sin()
-    return grad * (double + 1), grad * (x * double / a - sine * sine / (a * a))
+    of_a = x * double / a - sine * sine / (a * a)
+    return grad * (double + 1).conj(), grad * of_a.conj()
 
 
 def _save_inputs(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:

@@ -2,6 +2,7 @@
 make tensors.
 """
 
+from dovetail_dispatcher.testing import set_tensor_function
 from dovetail_kernel import hookimpl, plugin_manager, set_tensor_class
 
 from . import library as _library  # first: it defines the operators that the functions look up
@@ -16,36 +17,63 @@ from .backend.generator import (
     set_rng_state,
 )
 from .backend.generator import default_generator as default_generator
+from .calling import return_types as return_types
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
     empty,
-    empty_like,
     empty_strided,
     eye,
     full,
-    full_like,
     linspace,
     ones,
-    ones_like,
-    rand,
-    rand_like,
-    randint,
-    randint_like,
-    randn,
-    randn_like,
-    randperm,
     scalar_tensor,
     zeros,
-    zeros_like,
 )
 from .tensor.from_data import as_tensor, asarray, from_dlpack, from_numpy, tensor
+from .tensor.legacy_constructors import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
+from .tensor.like_factories import (
+    empty_like,
+    full_like,
+    ones_like,
+    rand_like,
+    randint_like,
+    randn_like,
+    zeros_like,
+)
 from .tensor.norms import norm  # type: ignore[no-redef]
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
+from .tensor.random_factories import (  # type: ignore[no-redef]
+    rand,
+    randint,
+    randn,
+    randperm,
+)
 from .tensor.tensor_class import Tensor
 
 __all__ = [
+    "BFloat16Tensor",
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
     "Generator",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
     "Tensor",
     "arange",
     "as_tensor",
@@ -86,6 +114,7 @@ __all__ = [
 __all__ += functions.__all__
 
 set_tensor_class(Tensor)
+set_tensor_function(tensor)
 
 
 @hookimpl

@@ -1,6 +1,5 @@
-"""The tools to make a backend with, for plugins and for ``dovetail.backends``.
-
-Programmes that only use tensors do not import this module.
+"""The tools for making backends, for plugins and for ``dovetail.backends``; too heavy for programs
+that only use tensors.
 """
 
 from .array_kernels import KernelTable

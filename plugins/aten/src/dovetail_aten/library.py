@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration.batching_rules import on_first_vmap
@@ -15,9 +15,13 @@ from dovetail_dispatcher.table.formula_module import FormulaOfModule
 from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.rule_registration import set_derivative_formulas, set_fusions
+from dovetail_dispatcher.testing import register_op_infos
 from dovetail_kernel import DispatchKey, plugin_manager
 
 from ._generated.registrations import COMPOSITES, OPERATORS
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher.testing import OpInfo
 
 __all__ = ["load"]
 
@@ -39,9 +43,10 @@ def load() -> None:
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
         add_kernel(base, overload, Composite(module, name, DispatchKey[key]), [])
-    backend_select.register()
+    backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
     on_first_vmap(_load_batching_rules)
+    register_op_infos("aten", _op_infos)
     _loaded = True
 
 
@@ -75,6 +80,12 @@ def _load_batching_rules() -> None:
     from .batching import registration
 
     registration.register()
+
+
+def _op_infos() -> list[OpInfo]:
+    from .declarations import op_infos
+
+    return op_infos()
 
 
 def _set_formulas() -> None:

@@ -17,14 +17,17 @@ from .backend_option import (
     pytest_unconfigure,
 )
 from .leaks import LeakedRegistrationWarning, pytest_runtest_call, pytest_runtest_teardown
+from .op_info_checks import op_check, pytest_generate_tests
 from .scoped_library import scoped_library
 
 __all__ = [
     "LeakedRegistrationWarning",
     "assert_op_ok",
     "dovetail_device",
+    "op_check",
     "pytest_addoption",
     "pytest_configure",
+    "pytest_generate_tests",
     "pytest_report_header",
     "pytest_runtest_call",
     "pytest_runtest_setup",

@@ -46,6 +46,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "cpu_only(reason): the test is about the cpu by nature; skipped with --backend of another "
         "device",
     )
+    config.addinivalue_line(
+        "markers",
+        "op_infos(namespace, checks=None): a test of every check, or some, of every operator of a "
+        "library, with the fixture op_check",
+    )
     name = config.getoption("--backend")
     if name == CPU:
         return
@@ -97,7 +102,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def dovetail_device(request: pytest.FixtureRequest) -> Device:
-    """The device that the suite runs on: that of ``--backend``, by default the cpu."""
+    """Return the device that the suite runs on: that of ``--backend``, by default the cpu."""
     from dovetail_kernel import Device
 
     return Device(request.config.getoption("--backend"))

@@ -73,7 +73,7 @@ def take_back(made: list[Change]) -> list[str]:
     """Take back those registrations that are still there, and return what they are."""
     from dovetail_dispatcher.table import changes, registry
 
-    gc.collect()  # a library that nobody holds is not left behind, whatever cycle it is part of
+    gc.collect()  # a library without references is not left behind, even as part of a cycle
     present = set(_registrations(registry))
     changes.take_back(made)
     return sorted(present.difference(_registrations(registry)))

@@ -1,4 +1,7 @@
-"""Making a new package with an operator library: plain files with names filled in."""
+"""Making a new package with an operator library: plain files with names filled in.
+
+May import the standard library alone.
+"""
 
 from .package import write_package
 

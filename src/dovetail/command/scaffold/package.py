@@ -17,6 +17,7 @@ FILES: Final = {
     "init.py": "src/$package/__init__.py",
     "plugin.py": "src/$package/plugin.py",
     "operators.py": "src/$package/operators.py",
+    "op_infos.py": "src/$package/op_infos.py",
     "py.typed": "src/$package/py.typed",
     "test_operators.py": "tests/test_$namespace.py",
 }

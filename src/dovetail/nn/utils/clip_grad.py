@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-import dovetail
-from dovetail import Tensor
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -47,16 +48,16 @@ def get_total_norm(
     """
     given = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not given:
-        return dovetail.tensor(0.0)
+        return aten.tensor(0.0)
     order = float(norm_type)
     # Half precision would overflow in the squares.
     sizes = [(tensor.float() if tensor.dtype.itemsize < 4 else tensor).abs() for tensor in given]
     total: Tensor
     if math.isinf(order):
-        total = dovetail.stack([size.max().to(sizes[0].device) for size in sizes]).max()
+        total = aten.stack([size.max().to(sizes[0].device) for size in sizes]).max()
     else:
         sums = [(size * size if order == 2.0 else size.pow(order)).sum() for size in sizes]
-        total = dovetail.stack([part.to(sizes[0].device) for part in sums]).sum().pow(1.0 / order)
+        total = aten.stack([part.to(sizes[0].device) for part in sums]).sum().pow(1.0 / order)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so "
@@ -96,7 +97,7 @@ def clip_grad_norm_(
         If ``error_if_nonfinite`` and the norm is not finite; the gradients keep their values.
     """
     gradients = _gradients(parameters)
-    with dovetail.no_grad():
+    with no_grad():
         total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
         scale = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
         for gradient in gradients:
@@ -109,6 +110,6 @@ def clip_grad_value_(
 ) -> None:
     """Limit every element of the gradients, in place, to ``± clip_value``."""
     limit = float(clip_value)
-    with dovetail.no_grad():
+    with no_grad():
         for gradient in _gradients(parameters):
             gradient.clamp_(min=-limit, max=limit)

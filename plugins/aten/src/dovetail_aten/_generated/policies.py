@@ -34,7 +34,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'linalg_vector_norm norm.Scalar norm.ScalarOpt_dim'),
     ('dovetail_aten.meta.by_shape', 'same_as', (),
         'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ bernoulli_.float'),
-    ('dovetail_aten.meta.by_shape', 'same_as', ('same', 'bool'), 'native_dropout'),
+    ('dovetail_aten.meta.by_shape', 'same_as', ('same', 'mask'), 'native_dropout'),
     ('dovetail_aten.meta.copies', 'cat', (), 'cat'),
     ('dovetail_aten.meta.copies', 'clone', (), 'clone'),
     ('dovetail_aten.meta.copies', 'constant_pad_nd', (), 'constant_pad_nd'),

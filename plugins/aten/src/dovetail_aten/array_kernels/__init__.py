@@ -25,6 +25,7 @@ from .likelihood import Likelihood
 from .losses import Losses
 from .matmul import MatrixProducts
 from .memory_views import MemoryViews
+from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
 from .norms import Norms
 from .operands import Numbers, Precision
@@ -115,7 +116,8 @@ def array_kernel_table(
         the place of the generic kernel.
     """
     table = KernelTable()
-    for define in (*[family.define for family in FAMILIES], *more):
+    families = [family.define for family in FAMILIES]
+    for define in (define_namespace_functions, *families, *more):
         define(xp, table, capabilities)
     return table
 

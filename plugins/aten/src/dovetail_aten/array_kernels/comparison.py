@@ -19,10 +19,6 @@ class Comparison(Family):
         "le.Tensor": "less_equal",
         "gt.Tensor": "greater",
         "ge.Tensor": "greater_equal",
-        "logical_and": "logical_and",
-        "logical_or": "logical_or",
-        "logical_xor": "logical_xor",
-        "logical_not": "logical_not",
     }
     functions_into: ClassVar = {
         "bitwise_and.Tensor": "bitwise_and",

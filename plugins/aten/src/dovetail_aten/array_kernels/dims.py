@@ -1,7 +1,10 @@
-"""Dimension arguments of operators: wrapped from the end, checked, in PyTorch's words."""
+"""Dimensions and sizes as operators are given them: wrapped, inferred and checked, in PyTorch's
+words.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -54,3 +57,31 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
             f"dim {twice} appears multiple times in the list of dims. Name every dimension once."
         )
     return wrapped if ndim else ()
+
+
+def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
+    """Return `shape` with -1 replaced by what is left.
+
+    Raises
+    ------
+    RuntimeError
+        If `shape` does not hold `numel` elements.
+    """
+    sizes = tuple([int(size) for size in shape])
+    if sizes.count(-1) > 1:
+        raise RuntimeError("only one dimension can be inferred: give all sizes but one.")
+    known = math.prod([size for size in sizes if size != -1])
+    if -1 in sizes and known and numel % known == 0:
+        return tuple([numel // known if size == -1 else size for size in sizes])
+    if -1 in sizes and known == 0 == numel:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
+            "unspecified dimension "
+            "size -1 can be any value and is ambiguous. Give its size."
+        )
+    if -1 in sizes or known != numel:
+        raise RuntimeError(
+            f"shape '{list(sizes)}' is invalid for input of size {numel}. Choose sizes whose "
+            f"product is {numel}."
+        )
+    return sizes

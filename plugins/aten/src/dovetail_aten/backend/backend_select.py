@@ -5,7 +5,7 @@ by a tensor.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator
@@ -29,19 +29,23 @@ from dovetail_kernel import (
     wrap,
 )
 
-from .._generated.registrations import COMPOSITES, OPERATORS
 from .devices import as_device, backend_for
 
 _dense: dict[str, DispatchKeySet] = {}
 _routes: dict[tuple[Operator, Backend], dict[int, Callable[..., Any]]] = {}
 
 
-def register() -> None:
+def register(operators: Iterable[tuple[Any, ...]], composites: Iterable[tuple[Any, ...]]) -> None:
     """Register a BackendSelect kernel for every operator with an argument ``device`` that is not
     made of others: the factories, and the copy between devices.
+
+    Parameters
+    ----------
+    operators, composites
+        The generated records: schemas first; names and keys first.
     """
-    made_of_others = {row[0] for row in COMPOSITES if row[1] == "CompositeImplicitAutograd"}
-    for text, *_rest in OPERATORS:
+    made_of_others = {row[0] for row in composites if row[1] == "CompositeImplicitAutograd"}
+    for text, *_rest in operators:
         if " device=" in text and (qualified := text[: text.index("(")]) not in made_of_others:
             name, _, overload = qualified.partition(".")
             op = registry.find_or_throw(name, overload)

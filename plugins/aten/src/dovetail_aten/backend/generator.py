@@ -7,14 +7,11 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dovetail_kernel import Backend, TensorBase, all_backends, uint8, wrap
 
 from .devices import as_device, backend_for, ready_backend
-
-if TYPE_CHECKING:
-    from ..tensor.tensor_class import Tensor
 
 __all__ = [
     "Generator",
@@ -81,8 +78,8 @@ class Generator:
         """Start again from an unpredictable seed, and return it."""
         return self.manual_seed(_unpredictable()).initial_seed()
 
-    def get_state(self) -> Tensor:
-        """Return where the generator stands, as uint8 numbers that `set_state` takes.
+    def get_state(self) -> Any:
+        """Return where the generator stands, as a tensor of uint8 that `set_state` takes.
 
         Raises
         ------
@@ -92,11 +89,9 @@ class Generator:
         arrays: Any = backend_for(self.device).arrays
         state = self._seed.to_bytes(8, "little") + arrays.generator_state(self.native)
         host = ready_backend("cpu")
-        made: Any = wrap(host.arrays.asarray(list(state), host.arrays.native_dtypes[uint8]), host)
-        tensor: Tensor = made
-        return tensor
+        return wrap(host.arrays.asarray(list(state), host.arrays.native_dtypes[uint8]), host)
 
-    def set_state(self, new_state: Tensor) -> Generator:
+    def set_state(self, new_state: Any) -> Generator:
         """Go to where `get_state` found a generator, and return the generator.
 
         Raises
@@ -112,7 +107,8 @@ class Generator:
             raise TypeError(
                 "RNG state must be a dovetail.ByteTensor: give what get_state() returned."
             )
-        state = bytes(new_state.tolist())
+        elements: Any = new_state
+        state = bytes(elements.tolist())
         arrays: Any = backend_for(self.device).arrays
         expected = 8 + len(arrays.generator_state(self.native))
         if len(state) != expected:
@@ -164,12 +160,12 @@ def manual_seed(seed: int) -> Generator:
     return generator
 
 
-def get_rng_state() -> Tensor:
+def get_rng_state() -> Any:
     """Return where the default generator of cpu stands, for `set_rng_state`."""
     return default_generator().get_state()
 
 
-def set_rng_state(new_state: Tensor) -> None:
+def set_rng_state(new_state: Any) -> None:
     """Put the default generator of cpu where `get_rng_state` found it. Raises as
     `Generator.set_state`.
     """

@@ -9,8 +9,8 @@ from typing import Any
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
+from ..array_kernels.losses import MEAN, NONE, SUM
 from ..array_kernels.normalization import check_layer_norm
-from ..composites.losses import MEAN, NONE, SUM
 from .table import Rule, batched, call_one, front, logical_ndim, logical_shape, lower, padded
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
-from ..array_kernels.dims import wrap_dim
-from ..composites.views import infer_size
+from ..array_kernels.dims import infer_size, wrap_dim
 from .table import Rule, front, logical_ndim, logical_shape, padded
 
 

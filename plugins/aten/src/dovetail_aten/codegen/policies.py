@@ -25,7 +25,7 @@ SHAPES = {
 """The shapes, and whether a batching rule follows from them."""
 NAMED = ("view", "matmul", "joining", "custom")
 """Shapes that name the function which gives the geometry."""
-RESULTS = ("same", "bool", "int64", "real", "int_to_float", "accumulated")
+RESULTS = ("same", "bool", "mask", "int64", "real", "int_to_float", "accumulated")
 DEVICES = ("cpu", "cuda")
 AUTOCAST = ("lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote")
 NO_RULE = "none"

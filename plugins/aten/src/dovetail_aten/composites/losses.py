@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-
-NONE, MEAN, SUM = 0, 1, 2
+from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM
 
 
 def reduce(loss: Any, reduction: int) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_aten.array_kernels.dims import infer_size
 from dovetail_kernel import contiguous_format
 
 
@@ -25,34 +26,6 @@ def wrap_dim(dim: int, ndim: int) -> int:
             f"{dim})"
         )
     return dim % limit
-
-
-def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
-    """Return `shape` with -1 replaced by what is left.
-
-    Raises
-    ------
-    RuntimeError
-        If `shape` does not hold `numel` elements.
-    """
-    sizes = tuple([int(size) for size in shape])
-    if sizes.count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred: give all sizes but one.")
-    known = math.prod([size for size in sizes if size != -1])
-    if -1 in sizes and known and numel % known == 0:
-        return tuple([numel // known if size == -1 else size for size in sizes])
-    if -1 in sizes and known == 0 == numel:
-        raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
-            "unspecified dimension "
-            "size -1 can be any value and is ambiguous. Give its size."
-        )
-    if -1 in sizes or known != numel:
-        raise RuntimeError(
-            f"shape '{list(sizes)}' is invalid for input of size {numel}. Choose sizes whose "
-            f"product is {numel}."
-        )
-    return sizes
 
 
 def can_view(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> bool:

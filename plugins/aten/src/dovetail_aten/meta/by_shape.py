@@ -23,6 +23,7 @@ from .table import Rule, broadcast_result, dense_like, float_of, like
 _DTYPES: dict[str, Callable[[DType, DType | None], DType]] = {
     "same": lambda own, wanted: wanted or own,
     "bool": lambda own, wanted: uint8 if own is uint8 else bool_,
+    "mask": lambda own, wanted: bool_,
     "int64": lambda own, wanted: int64,
     "real": lambda own, wanted: (wanted or own).to_real(),
     "int_to_float": lambda own, wanted: wanted or float_of(own),

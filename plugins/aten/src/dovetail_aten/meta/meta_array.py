@@ -61,6 +61,11 @@ class MetaArray:
         return prod(self.shape)
 
     @property
+    def memory(self) -> MetaArray:
+        """The array whose memory this is: the first of its views, or itself."""
+        return self if self.base is None else self.base
+
+    @property
     def itemsize(self) -> int:
         """Bytes per element."""
         return self.dtype.itemsize
@@ -99,9 +104,8 @@ class MetaArray:
         """Return a view of the same memory with another geometry; `offset` is from the start of the
         memory.
         """
-        base = self if self.base is None else self.base
         return MetaArray(
-            shape, self.dtype, strides, self.offset if offset is None else offset, base
+            shape, self.dtype, strides, self.offset if offset is None else offset, self.memory
         )
 
     def view(self) -> MetaArray:

@@ -74,7 +74,7 @@ class MetaArrays(ArrayBackend):
 
     def may_overlap(self, a: MetaArray, b: MetaArray) -> bool:
         """Return whether two arrays are views of the same memory whose extents meet."""
-        if (a.base or a) is not (b.base or b):
+        if a.memory is not b.memory:
             return False
         (first, last), (start, stop) = _extent(a), _extent(b)
         return first <= stop and start <= last

@@ -95,5 +95,9 @@ def native_layer_norm_backward(
     weight: MetaArray | None,
     bias: MetaArray | None,
     output_mask: Sequence[bool],
-) -> tuple[MetaArray, MetaArray, MetaArray]:
-    return like(input), like(input, normalized_shape), like(input, normalized_shape)
+) -> tuple[MetaArray | None, MetaArray | None, MetaArray | None]:
+    made = (like(input), like(input, normalized_shape), like(input, normalized_shape))
+    first, second, third = [
+        each if wanted else None for each, wanted in zip(made, output_mask, strict=True)
+    ]
+    return first, second, third

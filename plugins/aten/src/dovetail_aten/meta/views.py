@@ -238,7 +238,7 @@ def as_strided(
     self: MetaArray, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> MetaArray:
     offset = self.offset if storage_offset is None else storage_offset
-    memory = self.base or self
+    memory = self.memory
     if 0 not in size:
         last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
         room = memory.nbytes // self.dtype.itemsize
@@ -270,16 +270,14 @@ def view_dtype(self: MetaArray, dtype: DType) -> MetaArray:
         shape[-1] = shape[-1] * old // new
         strides = [s * old // new for s in strides[:-1]] + [1]
         offset = offset * old // new
-    return MetaArray(shape, dtype, strides, offset, self.base or self)
+    return MetaArray(shape, dtype, strides, offset, self.memory)
 
 
 def view_as_real(self: MetaArray) -> MetaArray:
     if not self.dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
     strides = [*(2 * s for s in self.element_strides), 1]
-    return MetaArray(
-        (*self.shape, 2), self.dtype.to_real(), strides, 2 * self.offset, self.base or self
-    )
+    return MetaArray((*self.shape, 2), self.dtype.to_real(), strides, 2 * self.offset, self.memory)
 
 
 def view_as_complex(self: MetaArray) -> MetaArray:
@@ -287,5 +285,5 @@ def view_as_complex(self: MetaArray) -> MetaArray:
         raise RuntimeError("Tensor must have a last dimension of size 2 and a floating point dtype")
     strides = [s // 2 for s in self.element_strides[:-1]]
     return MetaArray(
-        self.shape[:-1], self.dtype.to_complex(), strides, self.offset // 2, self.base or self
+        self.shape[:-1], self.dtype.to_complex(), strides, self.offset // 2, self.memory
     )

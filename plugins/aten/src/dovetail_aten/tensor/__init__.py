@@ -1,4 +1,4 @@
 """The class of tensors, and what makes, prints, indexes, converts and copies them.
 
-May import `meta` and what lies below.
+May import the generated functions, `calling`, `meta` and what lies below.
 """

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 from dovetail_kernel import Device, MemoryFormat, TensorBase, dtype
 
-from .from_data import as_dtype
+from .dtype_arguments import as_dtype
 
 __all__ = ["Conversion", "conversion_of"]
 
 
 class Conversion(NamedTuple):
-    """What ``to`` is asked for; None for what stays as it is."""
+    """The wishes of a call of ``to``; None for what stays as it is."""
 
     dtype: dtype | None = None
     device: Device | None = None

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dovetail_kernel import Backend, Device, DLDeviceType, TensorBase, all_backends, wrap
 from dovetail_kernel.tensor.dlpack import DlpackSource
 
 from ..backend.devices import as_device, ready_backend
-
-if TYPE_CHECKING:
-    from .tensor_class import Tensor
 
 __all__ = ["dlpack_device", "import_array", "to_capsule"]
 
@@ -58,7 +55,7 @@ def dlpack_device(tensor: TensorBase) -> tuple[DLDeviceType, int]:
 
 
 def to_capsule(
-    tensor: Tensor,
+    tensor: Any,
     stream: Any,
     max_version: tuple[int, int] | None,
     dl_device: tuple[int, int] | None,

@@ -18,7 +18,9 @@ from dovetail_kernel.types.dtype import FLOAT
 from dovetail_kernel.types.signature import ZERO_DIM
 
 from .._generated import functions as aten
-from .from_data import check_number, from_host, number_like, tensor
+from .dtype_arguments import check_number
+from .from_data import tensor
+from .host_arrays import from_host, number_like
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor

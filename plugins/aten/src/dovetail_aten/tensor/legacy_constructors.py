@@ -26,6 +26,11 @@ from dovetail_kernel import (
 )
 from dovetail_kernel import bool as bool_
 
+from .._generated import functions as aten
+from ..backend.devices import as_device
+from .factories import empty
+from .from_data import as_tensor
+
 __all__ = [
     "BFloat16Tensor",
     "BoolTensor",
@@ -108,11 +113,6 @@ def legacy_tensor(wanted: dtype | None, *args: Any, device: Any = None, **kwargs
     ``tensor(data)`` keeps the dtype of the data and takes options, ``empty(2, 3)`` says what it
     makes: prefer these.
     """
-    from .._generated import functions as aten
-    from ..backend.devices import as_device
-    from .factories import empty
-    from .from_data import as_tensor
-
     name: str
     given: Any
     name, given = _single(args, kwargs)

@@ -19,7 +19,7 @@ __all__ = ["PrintOptions", "get_printoptions", "printoptions", "set_printoptions
 
 
 class PrintOptions(NamedTuple):
-    """How tensors are printed.
+    """Options for the text of tensors.
 
     Attributes
     ----------

@@ -1,6 +1,4 @@
-"""What Tensor offers to its subclasses: how to make them, and what happens to functions of them
-unless they say.
-"""
+"""The part of Tensor for its subclasses: making them, and what functions do with them."""
 
 from __future__ import annotations
 
@@ -23,15 +21,15 @@ from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.types.signature import OVERRIDES
 
 from .._generated import functions as aten
-from .._generated.tensor_methods import TensorMethods
 from ..backend.devices import as_device, backend_for
+from .exchange_methods import TensorExchange
 
 __all__ = ["TensorSubclasses"]
 
 _SLOTS = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter", "_meta")
 
 
-class TensorSubclasses(TensorMethods):
+class TensorSubclasses(TensorExchange):
     """The part of Tensor that is for its subclasses."""
 
     __slots__ = ()

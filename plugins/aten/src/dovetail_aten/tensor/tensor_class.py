@@ -10,45 +10,28 @@ from typing import Any, ClassVar
 from dovetail_dispatcher.interception.interceptable_attributes import operator_modules
 from dovetail_dispatcher.interception.mode_stacks import dispatch_modes
 from dovetail_kernel import (
-    Device,
     MemoryFormat,
     TensorBase,
-    backend_of_signature,
     bfloat16,
-    complex64,
-    complex128,
     contiguous_format,
     dispatch_state,
-    dtype,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    preserve_format,
     replace_array,
     share_storage,
     state,
     tensor_class,
-    uint8,
     wrap,
 )
-from dovetail_kernel import bool as bool_
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.tensor.version import WritableCounter
-from dovetail_kernel.types.dtype import DTYPES
-from dovetail_kernel.types.signature import GRAD, INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
+from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 
 from .._generated import functions as aten
 from ..array_kernels.memory_layout import is_contiguous
-from ..backend.devices import as_device
 from . import indexing, printing
 from .batch_errors import ItemOfBatchError
-from .conversion import conversion_of
 from .copying import deepcopy_tensor, reduce_tensor
-from .legacy_constructors import TensorMeta, TypedTensor
+from .from_data import tensor
+from .legacy_constructors import TensorMeta
 from .norms import norm
 from .sizes import shape_of
 from .subclasses import TensorSubclasses
@@ -121,8 +104,6 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
     ) -> Any:
         """Return a tensor with a copy of `data`, by default of this tensor's dtype and device."""
-        from .from_data import tensor
-
         return tensor(
             data,
             dtype=self.dtype if dtype is None else dtype,
@@ -269,131 +250,6 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             f"{type(element)}. Give a number."
         )
 
-    # -- NumPy -------------------------------------------------------------------------------------
-
-    def numpy(self, *, force: bool = False) -> Any:
-        """Return the elements as a NumPy array that shares memory.
-
-        Parameters
-        ----------
-        force
-            Detach and copy to host memory if that is what it takes.
-
-        Raises
-        ------
-        RuntimeError
-            If the tensor requires grad.
-        TypeError
-            If it is on another device than cpu, or of a dtype that NumPy has not.
-        """
-        if self._signature & PYTHON_DISPATCH:
-            raise RuntimeError(
-                ".numpy() is not supported for tensor subclasses. Take the tensor out of it first."
-            )
-        if force:
-            return self.detach().cpu().numpy()
-        if self._signature & GRAD and self.requires_grad:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
-                "instead."
-            )
-        if not self.is_cpu:
-            raise TypeError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to "
-                "copy the tensor to host "
-                "memory first."
-            )
-        if self.dtype is bfloat16:
-            raise TypeError(
-                "Got unsupported ScalarType BFloat16: NumPy has no such dtype. Convert it: "
-                "x.float().numpy()."
-            )
-        return self.array.view()
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        array = self.numpy()
-        if dtype is not None and array.dtype != dtype:
-            return array.astype(dtype)
-        return array.copy() if copy else array
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        from .from_data import from_host
-
-        return from_host(array)
-
-    # -- exchange with other array libraries -------------------------------------------------------
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = -1,
-        max_version: Any = None,
-        dl_device: Any = None,
-        copy: Any = None,
-    ) -> Any:
-        """Return a DLPack capsule that shares memory with the tensor.
-
-        Parameters
-        ----------
-        stream
-            The stream on which the consumer will use the data; -1: do not wait for anything. None
-            or -1 on cpu.
-        max_version
-            The newest DLPack that the consumer understands; default: the capsule without version.
-        dl_device
-            Device that the data shall be on, as ``__dlpack_device__`` gives it; default: where it
-            is.
-        copy
-            True: always copy; False: never; None: if `dl_device` needs it.
-
-        Raises
-        ------
-        BufferError
-            If the tensor requires grad, or the array library cannot export it.
-        ValueError
-            If `copy` is False and a copy is needed.
-        """
-        from .dlpack import to_capsule
-
-        return to_capsule(self, stream, max_version, dl_device, copy)
-
-    def __dlpack_device__(self) -> Any:
-        """Return the DLPack device type and index of the memory.
-
-        Raises
-        ------
-        ValueError
-            For a device that DLPack does not know.
-        """
-        from .dlpack import dlpack_device
-
-        return dlpack_device(self)
-
-    @property
-    def __cuda_array_interface__(self) -> Any:
-        """The CUDA array interface of the memory, for numba and others.
-
-        Raises
-        ------
-        AttributeError
-            If the tensor is not on cuda.
-        RuntimeError
-            If it requires grad.
-        """
-        if not self.is_cuda:
-            raise AttributeError(
-                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If "
-                "CUDA data is required "
-                "use tensor.cuda() to copy tensor to device memory."
-            )
-        if self.requires_grad:
-            raise RuntimeError(
-                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients "
-                "aren't required, use "
-                "var.detach() to get Variable that doesn't require grad."
-            )
-        return self.array.__cuda_array_interface__
-
     # -- operators whose methods are not their functions -------------------------------------------
 
     def __invert__(self) -> Tensor:
@@ -419,125 +275,6 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         """
         made: Tensor = aten.where(condition, self, other)
         return made
-
-    # -- conversion --------------------------------------------------------------------------------
-
-    def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the tensor with another dtype or on another device; the tensor itself if nothing
-        changes.
-
-        ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with
-        ``non_blocking=False`` and ``copy=False`` after, and ``memory_format`` by keyword.
-
-        Raises
-        ------
-        TypeError
-            For other arguments.
-        NotImplementedError
-            From the meta device to another.
-        """
-        wanted, device, non_blocking, copy, memory_format = conversion_of(args, kwargs)
-        signature = self._signature
-        if wanted is not None and signature & wanted.bit:
-            wanted = None
-        if device is not None and _is_on(self, device):
-            device = None
-        if wanted is None and device is None:
-            if not copy and (memory_format is None or memory_format is preserve_format):
-                return self
-            if not copy and is_contiguous(self, memory_format):
-                return self
-        return aten._to_copy(
-            self,
-            dtype=wanted,
-            device=device,
-            non_blocking=non_blocking,
-            memory_format=memory_format,
-        )
-
-    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the
-        converted tensor.
-        """
-        if dtype is None:
-            place = "" if self.is_cpu else f"{self._device_backend.name}."
-            return f"dovetail.{place}{self.dtype.scalar_name}Tensor"
-        if isinstance(dtype, str):
-            return self.to(_dtype_of_type(dtype), non_blocking=non_blocking)
-        wanted = dtype.dtype if isinstance(dtype, TypedTensor) else dtype
-        return self.to(dtype=wanted, non_blocking=non_blocking)
-
-    def type_as(self, other: TensorBase) -> Any:
-        """Return the tensor with the dtype and on the device of `other`."""
-        return self.to(other)
-
-    def float(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as float32."""
-        return _as(self, float32, memory_format)
-
-    def double(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as float64."""
-        return _as(self, float64, memory_format)
-
-    def half(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as float16."""
-        return _as(self, float16, memory_format)
-
-    def bfloat16(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as bfloat16."""
-        return _as(self, bfloat16, memory_format)
-
-    def char(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as int8."""
-        return _as(self, int8, memory_format)
-
-    def byte(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as uint8."""
-        return _as(self, uint8, memory_format)
-
-    def short(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as int16."""
-        return _as(self, int16, memory_format)
-
-    def int(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as int32."""
-        return _as(self, int32, memory_format)
-
-    def long(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as int64."""
-        return _as(self, int64, memory_format)
-
-    def bool(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as bool."""
-        return _as(self, bool_, memory_format)
-
-    def cfloat(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as complex64."""
-        return _as(self, complex64, memory_format)
-
-    def cdouble(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor as complex128."""
-        return _as(self, complex128, memory_format)
-
-    def cpu(self, memory_format: MemoryFormat | None = None) -> Any:
-        """Return the tensor in host memory."""
-        return self.to(Device("cpu"), memory_format=memory_format)
-
-    def cuda(
-        self,
-        device: Any = None,
-        non_blocking: Any = False,
-        memory_format: MemoryFormat | None = None,
-    ) -> Any:
-        """Return the tensor on a CUDA device, by default the current one."""
-        wanted = (
-            Device("cuda")
-            if device is None
-            else Device("cuda", device)
-            if isinstance(device, int_)
-            else device
-        )
-        return self.to(as_device(wanted), non_blocking=non_blocking, memory_format=memory_format)
 
     # -- memory ------------------------------------------------------------------------------------
 
@@ -569,9 +306,6 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         )
 
 
-int_ = int
-
-
 def _new(
     factory: Any,
     like: TensorBase,
@@ -586,21 +320,6 @@ def _new(
     return made
 
 
-def _as(tensor: Any, wanted: dtype, memory_format: MemoryFormat | None) -> Any:
-    if memory_format is not None:
-        return tensor.to(wanted, memory_format=memory_format)
-    return tensor if tensor._signature & wanted.bit else aten._to_copy(tensor, dtype=wanted)
-
-
-def _is_on(tensor: TensorBase, device: Device) -> bool:
-    backend = backend_of_signature(tensor._signature)
-    if not backend.is_device:
-        return _is_on(tensor.array.physical, device)
-    if device.type != backend.name:
-        return False
-    return device.index is None or device.index == (backend.arrays.device_index(tensor.array) or 0)
-
-
 def _real(number: Any, name: str) -> Any:
     if number.__class__ is complex:
         if number.imag:
@@ -609,11 +328,3 @@ def _real(number: Any, name: str) -> Any:
             )
         return number.real
     return number
-
-
-def _dtype_of_type(name: str) -> dtype:
-    scalar = name.rpartition(".")[2].removesuffix("Tensor")
-    found = next((each for each in DTYPES if each.scalar_name == scalar), None)
-    if found is None:
-        raise ValueError(f"invalid type: '{name}'. Give a dtype such as dovetail.float32.")
-    return found

@@ -5,7 +5,7 @@
 from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
-from dovetail_aten.tensor.return_types import ValuesAndIndices
+from dovetail_aten.calling.return_types import ValuesAndIndices
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype
 

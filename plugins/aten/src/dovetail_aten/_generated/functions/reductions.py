@@ -9,10 +9,10 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten.tensor import return_types
-from dovetail_aten.tensor.first_call import complete, operator
-from dovetail_aten.tensor.overloads import NUMBERS, Overloads
-from dovetail_aten.tensor.return_types import named
+from dovetail_aten.calling import return_types
+from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.overloads import NUMBERS, Overloads
+from dovetail_aten.calling.return_types import named
 
 __all__ = [
     "sum_IntList_out", "sum_out", "sum_dim_IntList", "sum_default", "sum", "mean_dtype_out",

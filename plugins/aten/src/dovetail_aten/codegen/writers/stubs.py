@@ -31,7 +31,7 @@ _PREAMBLE = """
 from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
-from dovetail_aten.tensor.return_types import ValuesAndIndices
+from dovetail_aten.calling.return_types import ValuesAndIndices
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype
 
@@ -165,7 +165,7 @@ def _type(spelling: str) -> str:
 
 def _returned(function: NativeFunction) -> str:
     if result_type(function.schema):
-        return "ValuesAndIndices"
+        return "ValuesAndIndices[Tensor]"
     returns = [_returned_type(a.real_type.schema_str) for a in function.schema.returns]
     if not returns:
         return "None"

@@ -1,0 +1,103 @@
+"""Samples of operators, and the checks that run on them: for the tests of any operator library.
+
+A library describes each of its operators by an `OpInfo`, and says with `register_op_infos` where
+they are. The checks stand higher, where there are arrays and gradients, and are installed here, so
+that a test suite finds both without importing either. The room imports the kernel, the schemas and
+the operator table, and no array library; importing it loads nothing but this module.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .check import Check, CheckSkipped, current_sample
+    from .dtypes import (
+        all_types,
+        all_types_and,
+        all_types_and_complex,
+        all_types_and_complex_and,
+        complex_types,
+        floating_and_complex_types,
+        floating_and_complex_types_and,
+        floating_types,
+        floating_types_and,
+        integral_types,
+        integral_types_and,
+    )
+    from .installed_checks import checks, install_checks
+    from .op_info import ErrorInput, OpInfo, SampleInput, Skip
+    from .registration import (
+        find_op_info,
+        op_infos,
+        operators_without_op_info,
+        register_op_infos,
+    )
+    from .tensors import TensorMaker, make_tensor, set_tensor_function
+
+_MODULES = {
+    "check": ("Check", "CheckSkipped", "current_sample"),
+    "installed_checks": ("checks", "install_checks"),
+    "dtypes": (
+        "all_types",
+        "all_types_and",
+        "all_types_and_complex",
+        "all_types_and_complex_and",
+        "complex_types",
+        "floating_and_complex_types",
+        "floating_and_complex_types_and",
+        "floating_types",
+        "floating_types_and",
+        "integral_types",
+        "integral_types_and",
+    ),
+    "op_info": ("ErrorInput", "OpInfo", "SampleInput", "Skip"),
+    "registration": (
+        "find_op_info",
+        "op_infos",
+        "operators_without_op_info",
+        "register_op_infos",
+    ),
+    "tensors": ("TensorMaker", "make_tensor", "set_tensor_function"),
+}
+_ON_DEMAND = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = [
+    "Check",
+    "CheckSkipped",
+    "ErrorInput",
+    "OpInfo",
+    "SampleInput",
+    "Skip",
+    "TensorMaker",
+    "all_types",
+    "all_types_and",
+    "all_types_and_complex",
+    "all_types_and_complex_and",
+    "checks",
+    "complex_types",
+    "current_sample",
+    "find_op_info",
+    "floating_and_complex_types",
+    "floating_and_complex_types_and",
+    "floating_types",
+    "floating_types_and",
+    "install_checks",
+    "integral_types",
+    "integral_types_and",
+    "make_tensor",
+    "op_infos",
+    "operators_without_op_info",
+    "register_op_infos",
+    "set_tensor_function",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module = _ON_DEMAND.get(name)
+    if module is None:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}. It has: {', '.join(__all__)}."
+        )
+    return getattr(import_module(f".{module}", __name__), name)

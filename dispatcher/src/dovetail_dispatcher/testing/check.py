@@ -1,0 +1,80 @@
+"""`Check`: one check that runs on every `OpInfo`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+from dovetail_kernel import Device
+
+from .op_info import OpInfo, SampleInput
+
+__all__ = ["Check", "CheckSkipped", "current_sample"]
+
+current_sample: Final[ContextVar[SampleInput | None]] = ContextVar(
+    "dovetail_current_sample", default=None
+)
+"""The sample that a check is at, which it sets: errors name it."""
+
+
+class CheckSkipped(Exception):
+    """A check that says nothing about an operator; the text is the reason."""
+
+
+def _about_every_operator(info: OpInfo) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of one operator on its samples.
+
+    Attributes
+    ----------
+    name
+        Its name, which `Skip` refers to.
+    about
+        What it shows, in one sentence.
+    function
+        ``function(op_info, device)`` raises an AssertionError if the operator fails, and
+        `CheckSkipped` if there is nothing to check on that device.
+    why_not
+        ``why_not(op_info)`` returns why the check is not about an operator, or "". Default: it is
+        about every operator.
+    """
+
+    name: str
+    about: str
+    function: Callable[[OpInfo, Device], None]
+    why_not: Callable[[OpInfo], str] = _about_every_operator
+
+    def run(self, info: OpInfo, device: Device) -> None:
+        """Check an operator on a device.
+
+        Raises
+        ------
+        AssertionError
+            If the check fails.
+        CheckSkipped
+            If the `OpInfo` leaves it out, or it is not about this operator.
+        """
+        reason = self.why_not(info)
+        if reason:
+            raise CheckSkipped(reason)
+        skip = info.skip_of(self.name, device)
+        if skip is not None:
+            raise CheckSkipped(skip.reason)
+        token = current_sample.set(None)
+        try:
+            self.function(info, device)
+        except CheckSkipped:
+            raise
+        except Exception as error:
+            sample = current_sample.get()
+            if sample is not None:
+                error.add_note(f"The sample is {sample!r}.")
+            raise
+        finally:
+            current_sample.reset(token)

@@ -1,0 +1,253 @@
+"""`OpInfo`: what is known of one operator for its tests, with sample and error inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from dovetail_kernel import Device, TensorBase, dtype
+
+from ..table import registry
+from ..table.operator import Operator
+
+__all__ = ["ErrorInput", "OpInfo", "SampleInput", "Skip"]
+
+_NONE_GIVEN: Final = object()
+
+
+class SampleInput:
+    """The arguments of one call: ``op(sample.input, *sample.args, **sample.kwargs)``.
+
+    Parameters
+    ----------
+    input
+        The first argument: a tensor, a list of tensors, or what a factory begins with. An operator
+        without arguments has none.
+    *args
+        The other positional arguments.
+    **kwargs
+        The keyword arguments.
+    """
+
+    __slots__ = ("args", "input", "kwargs", "name")
+
+    def __init__(self, input: Any = _NONE_GIVEN, *args: Any, **kwargs: Any) -> None:
+        self.input = input
+        self.args = args
+        self.kwargs = kwargs
+        self.name = ""
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """Every positional argument, `input` first."""
+        return self.args if self.input is _NONE_GIVEN else (self.input, *self.args)
+
+    def with_metadata(self, *, name: str) -> SampleInput:
+        """Return the sample with a name, which failures mention."""
+        made = self.transform(lambda tensor: tensor)
+        made.name = name
+        return made
+
+    def transform(self, function: Callable[[Any], Any]) -> SampleInput:
+        """Return the same arguments with ``function(tensor)`` for every tensor, in lists too."""
+        made = SampleInput(
+            *[_replaced(value, function) for value in self.arguments],
+            **{name: _replaced(value, function) for name, value in self.kwargs.items()},
+        )
+        made.name = self.name
+        return made
+
+    def tensors(self) -> list[Any]:
+        """Return the tensors among the arguments, in their order."""
+        found: list[Any] = []
+
+        def keep(tensor: Any) -> Any:
+            found.append(tensor)
+            return tensor
+
+        self.transform(keep)
+        return found
+
+    def __repr__(self) -> str:
+        given = [_described(value) for value in self.arguments]
+        given += [f"{name}={_described(value)}" for name, value in self.kwargs.items()]
+        text = f"SampleInput({', '.join(given)})"
+        return f"{text} ({self.name})" if self.name else text
+
+
+@dataclass(frozen=True)
+class ErrorInput:
+    """Arguments that an operator refuses.
+
+    Attributes
+    ----------
+    sample_input
+        The arguments.
+    error_type
+        The exception. Default: RuntimeError.
+    error_regex
+        What its text has in it, as a regular expression.
+    """
+
+    sample_input: SampleInput
+    error_type: type[Exception] = RuntimeError
+    error_regex: str = ""
+
+
+@dataclass(frozen=True)
+class Skip:
+    """A check that does not run for an operator, and why.
+
+    Attributes
+    ----------
+    check
+        Name of the check.
+    reason
+        Why it cannot pass.
+    dtypes
+        Where it does not run. Default: everywhere.
+    device_type
+        Where it does not run. Default: everywhere.
+    sample
+        Name of the sample that it does not run on. Default: it runs on none.
+    """
+
+    check: str
+    reason: str
+    dtypes: frozenset[dtype] | None = None
+    device_type: str | None = None
+    sample: str | None = None
+
+    def covers(
+        self, check: str, device: Device, dtype: dtype | None = None, sample: str | None = None
+    ) -> bool:
+        """Say whether a check is left out on a device, for a dtype, for a sample.
+
+        Without a dtype the question is about all of them, and so for a sample.
+        """
+        return (
+            check == self.check
+            and self.device_type in (None, device.type)
+            and (self.dtypes is None or dtype in self.dtypes)
+            and self.sample in (None, sample)
+        )
+
+
+SampleInputs = Callable[["OpInfo", Device, dtype, bool], Iterable[SampleInput]]
+ErrorInputs = Callable[["OpInfo", Device], Iterable[ErrorInput]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OpInfo:
+    """An operator with its sample inputs and what is expected of it, for every generic check.
+
+    The out and in-place variants that are derived from an operator are checked with its samples.
+
+    Attributes
+    ----------
+    name
+        Qualified name, ``"vision::nms"`` or ``"aten::add.Tensor"``.
+    dtypes
+        Of the samples that the operator takes. It refuses the other dtypes that NumPy and PyTorch
+        have in common and bfloat16.
+    sample_inputs_func
+        ``sample_inputs_func(op_info, device, dtype, requires_grad)`` returns sample inputs, the
+        same at every call. With ``requires_grad`` their floating point tensors require grad, and
+        lie where the operator is differentiable.
+    error_inputs_func
+        ``error_inputs_func(op_info, device)`` returns arguments that are refused. Default: none.
+    ref
+        A function of NumPy arrays (and of the other arguments as they are, dtypes as NumPy's) that
+        gives the same results. Default: none, values are not compared.
+    family
+        What the operator belongs to, for reports.
+    supports_autograd
+        Whether results require grad when floating point arguments do. Default: True. If not, no
+        result does, or its backward raises.
+    supports_gradgrad
+        Whether gradients can be differentiated. Default: as `supports_autograd`.
+    supports_forward_ad
+        Whether there are tangents in forward mode. Default: as `supports_autograd`.
+    is_random
+        Whether values differ from call to call, or are those of memory that is not initialized:
+        shapes and dtypes are compared. Default: False.
+    tolerances
+        ``(rtol, atol)`` by dtype, where values are less precise than usual.
+    skips
+        Checks that do not run.
+    """
+
+    name: str
+    dtypes: frozenset[dtype]
+    sample_inputs_func: SampleInputs = field(repr=False)
+    error_inputs_func: ErrorInputs | None = field(default=None, repr=False)
+    ref: Callable[..., Any] | None = field(default=None, repr=False)
+    family: str = ""
+    supports_autograd: bool = True
+    supports_gradgrad: bool | None = None
+    supports_forward_ad: bool | None = None
+    is_random: bool = False
+    tolerances: Mapping[dtype, tuple[float, float]] = field(default_factory=dict, repr=False)
+    skips: tuple[Skip, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        namespace, colons, base = self.name.partition("::")
+        if not (namespace and colons and base):
+            raise ValueError(
+                f"OpInfo name {self.name!r} has no namespace. Give the qualified name of the "
+                "operator, such as 'vision::nms' or 'aten::add.Tensor'."
+            )
+        for name in ("supports_gradgrad", "supports_forward_ad"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, self.supports_autograd)
+
+    @property
+    def operator(self) -> Operator:
+        """The operator's entry in the table. Its library has to be loaded, as `op_infos` does."""
+        qualified, _, overload = self.name.partition(".")
+        return registry.find_or_throw(qualified, "" if overload == "default" else overload)
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        """The operator, to be called: ``dovetail.ops.vision.nms.default``."""
+        handle: Callable[..., Any] = self.operator.handle
+        return handle
+
+    def sample_inputs(
+        self, device: Device, dtype: dtype, requires_grad: bool = False
+    ) -> list[SampleInput]:
+        """Return the sample inputs of a dtype on a device."""
+        return list(self.sample_inputs_func(self, device, dtype, requires_grad))
+
+    def error_inputs(self, device: Device) -> list[ErrorInput]:
+        """Return arguments that are refused on a device."""
+        function = self.error_inputs_func
+        return [] if function is None else list(function(self, device))
+
+    def skip_of(
+        self, check: str, device: Device, dtype: dtype | None = None, sample: str | None = None
+    ) -> Skip | None:
+        """Return the skip that leaves out a check, a dtype or a sample of it, or None."""
+        for skip in self.skips:
+            if skip.covers(check, device, dtype, sample):
+                return skip
+        return None
+
+
+def _replaced(value: Any, function: Callable[[Any], Any]) -> Any:
+    if isinstance(value, TensorBase):
+        return function(value)
+    if isinstance(value, list | tuple) and type(value) in (list, tuple):
+        return type(value)([_replaced(each, function) for each in value])
+    return value
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, TensorBase):
+        grad = ", requires_grad" if value.requires_grad else ""
+        return f"{value.dtype}{list(value.shape)}{grad}"
+    if type(value) in (list, tuple):
+        inner = ", ".join(map(_described, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    return repr(value)

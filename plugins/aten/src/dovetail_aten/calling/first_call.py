@@ -1,0 +1,46 @@
+"""Gives the generated functions their operators, and the short ones their bodies at
+the first call.
+"""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from dovetail_dispatcher.calls.entry_support import entry_bindings
+from dovetail_dispatcher.calls.templates.entry import symbol
+from dovetail_dispatcher.calls.templates.python_function import PythonFunction, result_type
+from dovetail_dispatcher.compilation import compile_source
+from dovetail_dispatcher.table import registry
+
+from . import return_types
+from .return_types import named
+
+
+def operator(name: str, overload: str) -> tuple[Any, dict[int, Any]]:
+    """Return an operator and its routes; the library's registrations come first."""
+    found = registry.find_or_throw(name, overload)
+    return found, found.routes
+
+
+def complete(function: FunctionType, name: str, overload: str) -> FunctionType:
+    """Give a short generated function the body that its template says, and return it.
+
+    The function stays the same object, so that methods, imports and tables that hold it run the
+    real body from then on, without a call more.
+
+    Parameters
+    ----------
+    function
+        What is generated as one line, with the parameters of the real body.
+    name, overload
+        Its operator.
+    """
+    op = registry.find_or_throw(name, overload)
+    bindings = entry_bindings(op)
+    if kind := result_type(op.schema):
+        bindings[f"{symbol(op.schema)}_named"] = named(getattr(return_types, kind))
+    text = PythonFunction(op.schema, op.promote, function.__name__).source()
+    function.__globals__.update(bindings)
+    function.__code__ = compile_source(text, function.__name__, bindings).__code__
+    return function

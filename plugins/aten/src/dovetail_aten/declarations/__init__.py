@@ -1,0 +1,34 @@
+"""The operators of the base library by family: how they are declared, and their samples.
+
+Nothing here is imported by a program: the code generator reads the declarations, and tests ask for
+the samples, with `dovetail_dispatcher.testing.op_infos`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from dovetail_dispatcher.testing import OpInfo
+
+FAMILIES: Final = (
+    "pointwise",
+    "reductions",
+    "views",
+    "shapes",
+    "matmul",
+    "nn",
+    "losses",
+    "indexing",
+    "creation",
+    "random",
+)
+
+
+def op_infos() -> list[OpInfo]:
+    """Return the `OpInfo` of every operator of the base library."""
+    found: list[OpInfo] = []
+    for family in FAMILIES:
+        found += import_module(f".{family}.samples", __name__).OP_INFOS
+    return found

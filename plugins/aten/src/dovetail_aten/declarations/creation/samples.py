@@ -1,0 +1,121 @@
+"""Samples of factories, and of operators that fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
+from dovetail_kernel import int32
+
+from ..samples import REAL_NUMBERS, Samples, is_inexact, op_info, refused, smooth
+
+info = partial(op_info, family="creation", supports_autograd=False)
+
+
+def made(*rows: tuple[Any, ...]) -> Samples:
+    """Return calls that make a tensor of the samples' dtype, on their device."""
+    return lambda make: [SampleInput(*row, dtype=make.dtype, device=make.device) for row in rows]
+
+
+def like(*args: Any) -> Samples:
+    """Return tensors that others are made like, also in another order in memory."""
+
+    def samples(make: TensorMaker) -> Iterator[SampleInput]:
+        yield from smooth(*args)(make)
+        yield SampleInput(make(2, 3).t(), *args)
+        yield SampleInput(make(2, 3), *args, dtype=int32)
+
+    return samples
+
+
+def sized(*args: Any) -> Samples:
+    return lambda make: [SampleInput(make(3), size, *args) for size in ((2, 3), (), (0, 2))]
+
+
+def constant(value: Any) -> Callable[..., Any]:
+    return lambda size, *args, **kwargs: np.full(size, args[0] if args else value)
+
+
+def fills(number: bool) -> Samples:
+    return lambda make: [
+        SampleInput(make(shape), 1 if number else make(())) for shape in ((2, 3), (), (0, 3))
+    ]
+
+
+def steps(make: TensorMaker) -> Iterator[SampleInput]:
+    options = {"dtype": make.dtype, "device": make.device}
+    yield SampleInput(0, 5, 2, **options)
+    yield (
+        SampleInput(5, 0, -2, **options)
+        if make.dtype.is_signed
+        else SampleInput(2, 9, 3, **options)
+    )
+    if is_inexact(make):
+        yield SampleInput(0, 1, 0.25, **options)
+
+
+SIZES = (((2, 3),), ((),), ((0, 3),))
+negative = refused(lambda make: SampleInput((2, -1)), RuntimeError, "negative dimension -1")
+UNWRITTEN: dict[str, Any] = {"is_random": True}
+
+OP_INFOS = [
+    info("empty.memory_format", made(*SIZES), errors=negative, **UNWRITTEN),
+    info("empty_strided", made(((2, 3), (1, 2)), ((), ()), ((0, 3), (3, 1))), **UNWRITTEN),
+    info("zeros", made(*SIZES), constant(0), errors=negative),
+    info("ones", made(*SIZES), constant(1), errors=negative),
+    info("full", made(((2, 3), 1), ((), 0), ((0, 2), 1)), constant(None)),
+    info("arange", made((5,), (0,), (1,)), lambda end, **kwargs: np.arange(end), REAL_NUMBERS),
+    info(
+        "arange.start", made((1, 4), (2, 2)), lambda *args, **kwargs: np.arange(*args), REAL_NUMBERS
+    ),
+    info(
+        "arange.start_step",
+        steps,
+        lambda *args, **kwargs: np.arange(*args),
+        REAL_NUMBERS,
+        errors=refused(lambda make: SampleInput(0, 1, 0), RuntimeError, "step must be nonzero"),
+    ),
+    info(
+        "linspace",
+        made((0, 8, 5), (1, 1, 1), (2, 0, 3), (0, 1, 0)),
+        lambda *args, **kwargs: np.linspace(*args),
+        errors=refused(
+            lambda make: SampleInput(0, 1, -1), RuntimeError, "number of steps must be non-negative"
+        ),
+    ),
+    info("eye", made((3,), (0,)), lambda n, **kwargs: np.eye(n)),
+    info("scalar_tensor", made((1,), (0,)), lambda s, **kwargs: np.asarray(s)),
+    info("zeros_like", like(), lambda x, **kwargs: np.zeros(x.shape)),
+    info("ones_like", like(), lambda x, **kwargs: np.ones(x.shape)),
+    info(
+        "full_like",
+        like(1),
+        lambda x, value, **kwargs: np.full(x.shape, value),
+        skips=(Skip("meta_strides", "it gives C order, and PyTorch keeps that of its operand"),),
+    ),
+    info("empty_like", like(), **UNWRITTEN),
+    info("new_empty", sized(), **UNWRITTEN),
+    info("new_zeros", sized(), lambda x, size: np.zeros(size)),
+    info("new_ones", sized(), lambda x, size: np.ones(size)),
+    info("new_full", sized(1), lambda x, size, value: np.full(size, value)),
+    info(
+        "fill_.Scalar",
+        fills(True),
+        lambda x, value: np.full(x.shape, value),
+        supports_autograd=True,
+    ),
+    info(
+        "fill_.Tensor",
+        fills(False),
+        lambda x, value: np.full(x.shape, value),
+        supports_autograd=True,
+        errors=refused(
+            lambda make: SampleInput(make(2), make(2)), RuntimeError, "fill_ only supports 0-dim"
+        ),
+    ),
+    info("zero_", smooth(), lambda x: np.zeros(x.shape), supports_autograd=True),
+]

@@ -1,0 +1,185 @@
+"""Conversion of tensors to other dtypes and devices: the methods of `Tensor` for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_kernel import (
+    Device,
+    MemoryFormat,
+    TensorBase,
+    backend_of_signature,
+    bfloat16,
+    complex64,
+    complex128,
+    dtype,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    preserve_format,
+    uint8,
+)
+from dovetail_kernel import bool as bool_
+from dovetail_kernel.types.dtype import DTYPES
+
+from .._generated import functions as aten
+from .._generated.tensor_methods import TensorMethods
+from ..array_kernels.memory_layout import is_contiguous
+from ..backend.devices import as_device
+from .conversion import conversion_of
+from .legacy_constructors import TypedTensor
+
+__all__ = ["TensorConversions"]
+
+
+class TensorConversions(TensorMethods):
+    """The part of Tensor that converts it."""
+
+    __slots__ = ()
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the tensor with another dtype or on another device; the tensor itself if nothing
+        changes.
+
+        ``to(dtype)``, ``to(device)``, ``to(device, dtype)``, ``to(other)``, each with
+        ``non_blocking=False`` and ``copy=False`` after, and ``memory_format`` by keyword.
+
+        Raises
+        ------
+        TypeError
+            For other arguments.
+        NotImplementedError
+            From the meta device to another.
+        """
+        wanted, device, non_blocking, copy, memory_format = conversion_of(args, kwargs)
+        signature = self._signature
+        if wanted is not None and signature & wanted.bit:
+            wanted = None
+        if device is not None and _is_on(self, device):
+            device = None
+        if wanted is None and device is None:
+            if not copy and (memory_format is None or memory_format is preserve_format):
+                return self
+            if not copy and is_contiguous(self, memory_format):
+                return self
+        return aten._to_copy(
+            self,  # type: ignore[arg-type]
+            dtype=wanted,
+            device=device,
+            non_blocking=non_blocking,
+            memory_format=memory_format,
+        )
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """Return the name of the tensor's type, ``'dovetail.FloatTensor'``; with `dtype`, the
+        converted tensor.
+        """
+        if dtype is None:
+            place = "" if self.is_cpu else f"{self._device_backend.name}."
+            return f"dovetail.{place}{self.dtype.scalar_name}Tensor"
+        if isinstance(dtype, str):
+            return self.to(_dtype_of_type(dtype), non_blocking=non_blocking)
+        wanted = dtype.dtype if isinstance(dtype, TypedTensor) else dtype
+        return self.to(dtype=wanted, non_blocking=non_blocking)
+
+    def type_as(self, other: TensorBase) -> Any:
+        """Return the tensor with the dtype and on the device of `other`."""
+        return self.to(other)
+
+    def float(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as float32."""
+        return _as(self, float32, memory_format)
+
+    def double(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as float64."""
+        return _as(self, float64, memory_format)
+
+    def half(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as float16."""
+        return _as(self, float16, memory_format)
+
+    def bfloat16(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as bfloat16."""
+        return _as(self, bfloat16, memory_format)
+
+    def char(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as int8."""
+        return _as(self, int8, memory_format)
+
+    def byte(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as uint8."""
+        return _as(self, uint8, memory_format)
+
+    def short(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as int16."""
+        return _as(self, int16, memory_format)
+
+    def int(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as int32."""
+        return _as(self, int32, memory_format)
+
+    def long(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as int64."""
+        return _as(self, int64, memory_format)
+
+    def bool(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as bool."""
+        return _as(self, bool_, memory_format)
+
+    def cfloat(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as complex64."""
+        return _as(self, complex64, memory_format)
+
+    def cdouble(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor as complex128."""
+        return _as(self, complex128, memory_format)
+
+    def cpu(self, memory_format: MemoryFormat | None = None) -> Any:
+        """Return the tensor in host memory."""
+        return self.to(Device("cpu"), memory_format=memory_format)
+
+    def cuda(
+        self,
+        device: Any = None,
+        non_blocking: Any = False,
+        memory_format: MemoryFormat | None = None,
+    ) -> Any:
+        """Return the tensor on a CUDA device, by default the current one."""
+        wanted = (
+            Device("cuda")
+            if device is None
+            else Device("cuda", device)
+            if isinstance(device, int_)
+            else device
+        )
+        return self.to(as_device(wanted), non_blocking=non_blocking, memory_format=memory_format)
+
+
+int_ = int
+
+
+def _as(tensor: Any, wanted: dtype, memory_format: MemoryFormat | None) -> Any:
+    if memory_format is not None:
+        return tensor.to(wanted, memory_format=memory_format)
+    return tensor if tensor._signature & wanted.bit else aten._to_copy(tensor, dtype=wanted)
+
+
+def _is_on(tensor: TensorBase, device: Device) -> bool:
+    backend = backend_of_signature(tensor._signature)
+    if not backend.is_device:
+        return _is_on(tensor.array.physical, device)
+    if device.type != backend.name:
+        return False
+    return device.index is None or device.index == (backend.arrays.device_index(tensor.array) or 0)
+
+
+def _dtype_of_type(name: str) -> dtype:
+    scalar = name.rpartition(".")[2].removesuffix("Tensor")
+    found = next((each for each in DTYPES if each.scalar_name == scalar), None)
+    if found is None:
+        raise ValueError(f"invalid type: '{name}'. Give a dtype such as dovetail.float32.")
+    return found

@@ -1,0 +1,82 @@
+"""Arguments that every maker of tensors takes and checks: dtypes, numbers, pinned memory."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import complex128, dtype, float64, int64, scalar_category
+
+__all__ = ["PYTHON_DTYPES", "as_dtype", "check_number", "refuse_pinning"]
+
+PYTHON_DTYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
+"""The dtypes of Python's classes of numbers."""
+
+
+def as_dtype(value: Any, function: str) -> dtype | None:
+    """Return a dtype given as such or as a Python class of numbers; None stays None.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if value is None or value.__class__ is dtype:
+        found: dtype | None = value
+        return found
+    if isinstance(value, type) and value in PYTHON_DTYPES:
+        return PYTHON_DTYPES[value]
+    raise TypeError(
+        f"{function}(): argument 'dtype' must be dovetail.dtype, not {type(value).__name__}. Give "
+        "one such as "
+        "dovetail.float32."
+    )
+
+
+def check_number(value: Any, wanted: dtype) -> None:
+    """Refuse a number that `wanted` cannot hold.
+
+    Raises
+    ------
+    RuntimeError
+        "value cannot be converted to type int8 without overflow".
+    """
+    kind = scalar_category(value)
+    fits = kind <= wanted.category or wanted.category == 0
+    if kind == 3 and wanted.category != 3:
+        fits = value.imag == 0
+        value = value.real
+    if wanted.category == 1:
+        low, high = _integer_range(wanted)
+        # As in PyTorch, a negative number wraps in an unsigned dtype.
+        fits = isfinite(value) and (-high if not wanted.is_signed else low) <= value <= high
+    elif wanted.category == 2:
+        fits = kind < 3 or fits
+    if not fits:
+        raise RuntimeError(
+            f"value cannot be converted to type {wanted.name} without overflow: {value}. Choose a "
+            "wider dtype."
+        )
+
+
+def _integer_range(wanted: dtype) -> tuple[int, int]:
+    """Return the smallest and largest number of an integer dtype."""
+    bits = 8 * wanted.itemsize - wanted.is_signed
+    return -(1 << bits) if wanted.is_signed else 0, (1 << bits) - 1
+
+
+def refuse_pinning(pin_memory: bool | None) -> None:
+    """Refuse ``pin_memory=True``.
+
+    Raises
+    ------
+    RuntimeError
+        If it is asked for.
+    """
+    if pin_memory:
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
+            "allocator is available on "
+            "this system. Leave it out."
+        )

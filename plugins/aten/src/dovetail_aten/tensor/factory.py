@@ -1,0 +1,184 @@
+"""The common part of all factories: the way from the options of a call to the kernel, ``out``, and
+``requires_grad``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dovetail_dispatcher.interception.overrides import call_overrides
+from dovetail_dispatcher.table import registry
+from dovetail_kernel import (
+    Layout,
+    bump_version,
+    dispatch_state,
+    get_default_dtype,
+    replace_array,
+    state,
+    strided,
+)
+from dovetail_kernel import dtype as DType
+from dovetail_kernel.types.signature import NO_GRAD
+
+from .._generated import functions as aten
+from ..backend.backend_select import is_selected_here, route_below
+from ..backend.devices import as_device, backend_for
+from .dtype_arguments import as_dtype, refuse_pinning
+
+if TYPE_CHECKING:
+    from .tensor_class import Tensor
+
+__all__ = ["Factory", "finished", "like_options", "number_of"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class Factory:
+    """A factory operator, called past the choice of its backend where no mode and no kernel over
+    that choice applies.
+    """
+
+    __slots__ = ("_default", "_epoch", "_function", "_name", "_op", "_selected", "_tail")
+
+    def __init__(
+        self,
+        name: str,
+        overload: str = "",
+        *,
+        tail: tuple[Any, ...] = (),
+        default: Any = get_default_dtype,
+    ) -> None:
+        self._name = name
+        self._function: Any = None
+        self._op = registry.find_or_throw(f"aten::{name}", overload)
+        self._default = default
+        self._tail = tail
+        self._selected = False
+        self._epoch = -1
+
+    def called_by(self, function: _Function) -> _Function:
+        """Note the public function that calls the factory: function modes get to see it."""
+        self._function = function
+        return function
+
+    def __call__(
+        self,
+        leading: tuple[Any, ...],
+        dtype: Any,
+        layout: Layout | None,
+        device: Any,
+        pin_memory: bool | None,
+        requires_grad: bool,
+        out: Tensor | None,
+        tail: tuple[Any, ...] | None = None,
+    ) -> Tensor:
+        """Return the new tensor: the `leading` arguments of the schema, then the options that all
+        factories share.
+        """
+        op = self._op
+        if dtype is not None and dtype.__class__ is not DType:
+            dtype = as_dtype(dtype, self._name)
+        if out is not None or pin_memory or layout is not None:
+            dtype, device = _checked_options(self._name, dtype, layout, device, pin_memory, out)
+        now, place = state(), as_device(device)
+        if now & ~NO_GRAD or place.index is not None or not self._is_selected():
+            options = {"dtype": dtype, "device": None if device is None else place}
+            if tail:
+                options["memory_format"] = tail[0]
+            given = {name: value for name, value in options.items() if value is not None}
+            if dispatch_state(now).function_modes:
+                made = call_overrides(self._function, (), leading, given)
+            else:
+                made = op.handle(*leading, **given)
+        else:
+            route = route_below(op, backend_for(place), now)
+            made = route(
+                *leading,
+                dtype or self._default(),
+                None,
+                place,
+                None,
+                *(self._tail if tail is None else tail),
+            )
+        if out is not None:
+            made = _written(made, out)
+        if requires_grad:
+            made.requires_grad = True
+        result: Tensor = made
+        return result
+
+    def _is_selected(self) -> bool:
+        if self._epoch != registry.epoch:
+            self._selected = is_selected_here(self._op)
+            self._epoch = registry.epoch
+        return self._selected
+
+
+def like_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a factory that has a tensor to go by, as its operator takes them.
+
+    Raises
+    ------
+    TypeError
+        For an option that there is not.
+    """
+    known = {"dtype", "layout", "device", "pin_memory"}
+    if unknown := sorted(options.keys() - known):
+        raise TypeError(
+            f"got an unexpected keyword argument '{unknown[0]}'; there are "
+            f"{', '.join(sorted(known))}"
+        )
+    dtype, device = as_dtype(options.get("dtype"), "like"), options.get("device")
+    _checked_options("like", dtype, options.get("layout"), device, options.get("pin_memory"), None)
+    return {"dtype": dtype, "device": None if device is None else as_device(device)}
+
+
+def finished(made: Any, requires_grad: bool, out: Tensor | None) -> Tensor:
+    """Write a new tensor into `out` if there is one, and have it require grad if that is wanted."""
+    if out is not None:
+        made = _written(made, out)
+    if requires_grad:
+        made.requires_grad = True
+    result: Tensor = made
+    return result
+
+
+def number_of(value: Any) -> Any:
+    """Return a number given as such, as a NumPy scalar or as a tensor with one element."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _checked_options(
+    function: str,
+    dtype: DType | None,
+    layout: Layout | None,
+    device: Any,
+    pin_memory: bool | None,
+    out: Tensor | None,
+) -> tuple[DType | None, Any]:
+    """Return dtype and device, those of `out` if they are not given; refuse options that have no
+    support.
+    """
+    if layout is not None and layout is not strided:
+        raise NotImplementedError(
+            f"{function}(): layout {layout!r} is not supported. Leave it out: tensors are strided."
+        )
+    refuse_pinning(pin_memory)
+    if out is None:
+        return dtype, device
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(
+            f"dtype {dtype!r} does not match dtype of out parameter ({out.dtype!r}). Leave dtype "
+            "out."
+        )
+    return out.dtype, out.device if device is None else device
+
+
+def _written(made: Tensor, out: Tensor) -> Tensor:
+    if made.array.shape == out.array.shape:
+        aten.copy_(out, made)
+    else:
+        replace_array(out, made.array)
+        bump_version(out)
+    return out

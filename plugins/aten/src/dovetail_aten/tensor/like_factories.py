@@ -1,0 +1,108 @@
+"""Factories that take shape, dtype, device and strides from another tensor: `zeros_like` and its
+kin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._generated import functions as aten
+from .factory import finished, like_options, number_of
+from .random_factories import randint
+
+if TYPE_CHECKING:
+    from .tensor_class import Tensor
+
+__all__ = [
+    "empty_like",
+    "full_like",
+    "ones_like",
+    "rand_like",
+    "randint_like",
+    "randn_like",
+    "zeros_like",
+]
+
+
+def zeros_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
+    """Return zeros of the shape of `input`, and, unless told otherwise, its dtype, device and
+    strides.
+
+    `options` are dtype, layout, device and pin_memory.
+    """
+    return finished(
+        aten.zeros_like(input, **like_options(options), memory_format=memory_format),
+        requires_grad,
+        None,
+    )
+
+
+def ones_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
+    """Return ones. Parameters as `zeros_like`."""
+    return finished(
+        aten.ones_like(input, **like_options(options), memory_format=memory_format),
+        requires_grad,
+        None,
+    )
+
+
+def empty_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
+    """Return a tensor whose elements are not set. Parameters as `zeros_like`."""
+    return finished(
+        aten.empty_like(input, **like_options(options), memory_format=memory_format),
+        requires_grad,
+        None,
+    )
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
+) -> Tensor:
+    """Return a tensor filled with `fill_value`. Parameters as `zeros_like`."""
+    made = aten.full_like(
+        input, number_of(fill_value), **like_options(options), memory_format=memory_format
+    )
+    return finished(made, requires_grad, None)
+
+
+def rand_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
+    """Return numbers from the uniform distribution on [0, 1). Parameters as `zeros_like`."""
+    return finished(
+        aten.rand_like(input, **like_options(options), memory_format=memory_format),
+        requires_grad,
+        None,
+    )
+
+
+def randn_like(
+    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+) -> Tensor:
+    """Return numbers from the standard normal distribution. Parameters as `zeros_like`."""
+    return finished(
+        aten.randn_like(input, **like_options(options), memory_format=memory_format),
+        requires_grad,
+        None,
+    )
+
+
+def randint_like(
+    input: Tensor, *bounds: int, requires_grad: bool = False, **options: Any
+) -> Tensor:
+    """Return integers: ``randint_like(x, high)``, ``randint_like(x, low, high)``. Other parameters
+    as `zeros_like`.
+    """
+    own = {"dtype": input.dtype, "device": input.device}
+    return randint(*bounds, tuple(input.shape), requires_grad=requires_grad, **{**own, **options})

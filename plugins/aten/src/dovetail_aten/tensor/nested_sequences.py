@@ -1,0 +1,131 @@
+"""Python numbers in nested sequences: their shape, their common dtype, and whether they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from dovetail_kernel import (
+    BY_NAME,
+    TensorBase,
+    dtype,
+    get_default_dtype,
+    promote_types,
+    scalar_category,
+    scalar_dtype,
+)
+
+from .dtype_arguments import PYTHON_DTYPES, check_number
+from .host_arrays import is_host_array
+
+__all__ = ["check_numbers", "common_dtype", "flatten", "shape_of_data"]
+
+
+def shape_of_data(data: Any) -> tuple[int, ...]:
+    """Return the shape that the first items of a nested sequence tell."""
+    if isinstance(data, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'. Give numbers.")
+    shape = []
+    while _is_sequence(data):
+        shape.append(len(data))
+        if not shape[-1]:
+            break
+        data = data[0]
+        if isinstance(data, str):
+            raise ValueError(f"too many dimensions '{type(data).__name__}'. Give numbers.")
+    if is_host_array(data):
+        shape += data.shape
+    return tuple(shape)
+
+
+def flatten(data: Any, shape: tuple[int, ...], dim: int, numbers: list[Any]) -> None:
+    """Append the numbers of a nested sequence to `numbers`, and check that every level has its
+    length.
+    """
+    if dim == len(shape):
+        numbers.append(data)
+        return
+    try:
+        length = len(data)
+    except TypeError:
+        raise TypeError(
+            f"not a sequence: {data!r} stands where a sequence of length {shape[dim]} should be"
+        ) from None
+    if length != shape[dim]:
+        raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {length})")
+    if dim == len(shape) - 1:
+        numbers.extend(data)
+        return
+    for item in data:
+        flatten(item, shape, dim + 1, numbers)
+
+
+def common_dtype(numbers: list[Any]) -> tuple[dtype, int]:
+    """Return the dtype of flat `numbers`, and their category; anything but Python numbers is
+    replaced in the list.
+    """
+    if not numbers:
+        return get_default_dtype(), 2
+    kinds = set(map(type, numbers))
+    if not kinds <= PYTHON_DTYPES.keys():
+        found = [_as_python(numbers, position) for position in range(len(numbers))]
+        common = reduce(promote_types, found)
+        return common, max(each.category for each in found)
+    category = max(PYTHON_DTYPES[kind].category for kind in kinds)
+    return scalar_dtype(category), category
+
+
+def check_numbers(numbers: list[Any], wanted: dtype, category: int) -> None:
+    """Refuse integers beyond 64 bits, and numbers that an integer dtype cannot hold."""
+    if not numbers or (category == 2 and wanted.category != 1):
+        return
+    low, high = min(numbers), max(numbers)
+    if category == 1 and (low < -(1 << 63) or high >= 1 << 63):
+        raise ValueError(
+            f"Overflow when unpacking long long: {high if high >= 1 << 63 else low} does not fit "
+            "into int64. "
+            "Give floats."
+        )
+    if wanted.category == 1:
+        for number in (low, high) if category == 1 else numbers:
+            check_number(number, wanted)
+
+
+def _as_python(numbers: list[Any], position: int) -> dtype:
+    """Put a Python number in place of one item, and return the dtype that the item had."""
+    item = numbers[position]
+    if isinstance(item, TensorBase):
+        if item.numel() != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars. Join them: "
+                "dovetail.stack(...)."
+            )
+        numbers[position] = item.item()  # type: ignore[attr-defined]
+        return item.dtype
+    for kind, native in PYTHON_DTYPES.items():
+        if type(item) is kind:
+            return scalar_dtype(native.category)
+    name = getattr(getattr(item, "dtype", None), "name", "")
+    if name in BY_NAME:
+        numbers[position] = item.item()
+        return BY_NAME[name]
+    if isinstance(item, bool | int | float | complex):
+        return scalar_dtype(scalar_category(item))
+    if _is_sequence(item) and not isinstance(item, str):
+        raise TypeError(
+            f"'{type(item).__name__}' object cannot be interpreted as an integer: it stands among "
+            "numbers"
+        )
+    if isinstance(item, str):
+        raise TypeError("new(): invalid data type 'str'. Give numbers.")
+    raise RuntimeError(f"Could not infer dtype of {type(item).__name__}. Give numbers.")
+
+
+def _is_sequence(data: Any) -> bool:
+    cls = data.__class__
+    return (
+        cls is list
+        or cls is tuple
+        or (isinstance(data, Sequence) and not isinstance(data, str | bytes))
+    )

@@ -1,0 +1,147 @@
+"""Functions that make tensors of random numbers: the public form of the random factories."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dovetail_kernel import Layout, dtype, float64, int64
+
+from .._generated import functions as aten
+from ..backend.generator import Generator
+from .factories import empty
+from .factory import Factory, finished
+from .sizes import shape_of
+
+if TYPE_CHECKING:
+    from .tensor_class import Tensor
+
+__all__ = [
+    "rand",
+    "randint",
+    "randn",
+    "randperm",
+]
+
+
+def _long() -> dtype:
+    return int64
+
+
+_rand = Factory("rand")
+_randn = Factory("randn")
+_randint = Factory("randint", "low", default=_long)
+_randperm = Factory("randperm", default=_long)
+
+
+@_rand.called_by
+def rand(
+    *sizes: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Layout | None = None,
+    device: Any = None,
+    pin_memory: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return numbers from the uniform distribution on [0, 1). Parameters and errors as `zeros`.
+
+    `generator` is where the random numbers come from; default: the generator of the device.
+    """
+    shape = shape_of("rand", sizes, size)
+    if generator is None:
+        return _rand((shape,), dtype, layout, device, pin_memory, requires_grad, out)
+    made = empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return finished(aten.uniform_(made, generator=generator), requires_grad, out)
+
+
+@_randn.called_by
+def randn(
+    *sizes: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Layout | None = None,
+    device: Any = None,
+    pin_memory: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return numbers from the standard normal distribution. Parameters and errors as `rand`."""
+    shape = shape_of("randn", sizes, size)
+    if generator is None:
+        return _randn((shape,), dtype, layout, device, pin_memory, requires_grad, out)
+    made = empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return finished(aten.normal_(made, generator=generator), requires_grad, out)
+
+
+@_randint.called_by
+def randint(
+    *bounds: Any,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Layout | None = None,
+    device: Any = None,
+    pin_memory: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return integers from ``[low, high)``: ``randint(high, size)``, ``randint(low, high, size)``;
+    `low` is 0 at first.
+
+    Other parameters as `rand`; the default dtype is int64.
+
+    Raises
+    ------
+    RuntimeError
+        If `low` is not below `high`.
+    TypeError
+        If `high` or `size` is missing.
+    """
+    positional = list(bounds)
+    if size is None and positional and isinstance(positional[-1], list | tuple):
+        size = positional.pop()
+    if high is None and positional:
+        high = positional.pop()
+    if low is None:
+        low = positional.pop() if positional else 0
+    if high is None or size is None or positional:
+        raise TypeError("randint() takes (int high, tuple size) or (int low, int high, tuple size)")
+    if low >= high:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
+    shape = shape_of("randint", (size,), None)
+    if generator is None:
+        return _randint((low, high, shape), dtype, layout, device, pin_memory, requires_grad, out)
+    uniform: Any = rand(shape, generator=generator, dtype=float64, device=device)
+    made = (uniform * (high - low) + low).floor().to(dtype or int64)
+    return finished(made, requires_grad, out)
+
+
+@_randperm.called_by
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: Any = None,
+    layout: Layout | None = None,
+    device: Any = None,
+    pin_memory: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return the integers below `n` in random order. Other parameters as `rand`; the default dtype
+    is int64.
+    """
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    if generator is None:
+        return _randperm((n,), dtype, layout, device, pin_memory, requires_grad, out)
+    keys: Any = rand(n, generator=generator, dtype=float64, device=device)
+    made = keys.argsort().to(dtype or int64)
+    return finished(made, requires_grad, out)

@@ -1,0 +1,70 @@
+"""``dovetail graph``: draws the graph of what a function in a file returns."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dovetail_aten import Tensor
+
+from .common import AsJson, failures, print_json
+
+
+def graph(
+    target: Annotated[
+        str,
+        typer.Argument(metavar="FILE.py:FUNCTION", help="A file and a function of no arguments."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write an SVG here; default: print a tree."),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Draw at most so many nodes.")] = 500,
+    as_json: AsJson = False,
+) -> None:
+    """Draw the autograd graph of the tensor that a function returns.
+
+    The function returns a tensor, or a pair of a tensor and names for leaves: a module, or a dict
+    of tensors.
+    """
+    from ..inspection.drawing import draw_graph
+
+    with failures():
+        tensor, params = _returned(target)
+        drawing = draw_graph(tensor, params, limit=limit)
+        if output is not None:
+            drawing.save(output)
+    if as_json:
+        print_json([vars(vertex) for vertex in drawing.graph.vertices])
+    elif output is None:
+        typer.echo(str(drawing))
+    else:
+        typer.echo(f"wrote {output}: {len(drawing.graph.vertices)} boxes")
+
+
+def _returned(target: str) -> tuple[Any, Any]:
+    """Return what the function of `target` returns: a tensor, and names for its leaves or None."""
+    file, colon, name = target.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise ValueError(
+            f"{target!r} does not name a function. Write FILE.py:FUNCTION, such as train.py:loss."
+        )
+    if not Path(file).is_file():
+        raise FileNotFoundError(
+            f"there is no file {file!r}. Give the path of a Python file before the colon."
+        )
+    sys.path.insert(0, str(Path(file).resolve().parent))
+    names = runpy.run_path(file)
+    if not callable(names.get(name)):
+        functions = ", ".join(
+            sorted(n for n, value in names.items() if callable(value) and not n.startswith("_"))
+        )
+        raise ValueError(f"{file} has no function {name!r}. It has: {functions or 'none'}.")
+    result = names[name]()
+    if isinstance(result, tuple) and len(result) == 2 and not isinstance(result[1], Tensor):
+        return result
+    return result, None

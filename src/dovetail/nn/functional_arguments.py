@@ -1,0 +1,61 @@
+"""Arguments of the functions in `nn.functional` that are deprecated, or codes of the operators."""
+
+from __future__ import annotations
+
+import warnings
+
+from dovetail_aten import Tensor
+
+__all__ = ["REDUCTIONS", "legacy_reduction", "reduction_code", "softmax_dim", "warn_if_broadcast"]
+
+REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+"""The operators' codes for reductions."""
+
+
+def reduction_code(
+    reduction: str, size_average: bool | None = None, reduce: bool | None = None
+) -> int:
+    """Return an operator's code for a reduction, or for the deprecated pair of flags."""
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce)
+    if reduction not in REDUCTIONS:
+        raise ValueError(
+            f"{reduction} is not a valid value for reduction. Use 'mean', 'sum' or 'none'."
+        )
+    return REDUCTIONS[reduction]
+
+
+def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
+    """Translate the deprecated flags ``size_average`` and ``reduce``, with a warning."""
+    over_elements = "sum" if size_average is False else "mean"
+    reduction = "none" if reduce is False else over_elements
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{reduction}' "
+        "instead.",
+        stacklevel=4,
+    )
+    return reduction
+
+
+def softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+    """Return `dim`, or the deprecated choice of it, with a warning."""
+    if dim is not None:
+        return dim
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+        "dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def warn_if_broadcast(input: Tensor, target: Tensor) -> None:
+    """Warn if the shapes of a loss's arguments differ."""
+    if target.shape != input.shape:
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input size "
+            f"({input.size()}). "
+            "This will likely lead to incorrect results due to broadcasting. "
+            "Please ensure they have the same size.",
+            stacklevel=3,
+        )

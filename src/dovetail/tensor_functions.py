@@ -1,0 +1,76 @@
+"""Functions of the top level that answer from shapes and dtypes alone, without an operator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_dispatcher import overridable
+from dovetail_kernel import Size, TensorBase, dtype, result_dtype, scalar_category
+
+__all__ = ["broadcast_shapes", "is_inference", "is_tensor", "numel", "result_type"]
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """Return the shape that tensors of `shapes` broadcast to.
+
+    Parameters
+    ----------
+    *shapes
+        Shapes as tuples of ints; an int stands for a shape of one dimension.
+
+    Returns
+    -------
+    Size
+        The common shape.
+
+    Raises
+    ------
+    RuntimeError
+        If two sizes of one dimension differ and neither is 1.
+    """
+    result: list[int] = []
+    for shape in shapes:
+        sizes = [shape] if isinstance(shape, int) else list(shape)
+        result = [1] * (len(sizes) - len(result)) + result
+        for back, size in enumerate(reversed(sizes), 1):
+            if result[-back] == 1:
+                result[-back] = size
+            elif size not in (1, result[-back]):
+                given = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+                raise RuntimeError(
+                    "Shape mismatch: objects cannot be broadcast to a single shape: "
+                    f"{' and '.join(map(str, given))}. Reshape one."
+                )
+    return Size(result)
+
+
+def is_tensor(obj: object) -> bool:
+    """Return whether `obj` is a tensor."""
+    return isinstance(obj, TensorBase)
+
+
+def is_inference(input: TensorBase) -> bool:
+    """Return whether `input` was made in inference mode."""
+    return input.is_inference()
+
+
+def numel(input: TensorBase) -> int:
+    """Return the number of elements of `input`."""
+    return input.numel()
+
+
+@overridable
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """Return the dtype of an arithmetic operation on two tensors or Python numbers.
+
+    Tensors with dimensions count most, then 0-d tensors, then numbers; a weaker one only counts
+    where its category (bool < int < float < complex) is higher.
+    """
+    operands = (tensor1, tensor2)
+    tensors = [operand for operand in operands if isinstance(operand, TensorBase)]
+    numbers = [operand for operand in operands if not isinstance(operand, TensorBase)]
+    return result_dtype(
+        [tensor.dtype for tensor in tensors if tensor.ndim],
+        [tensor.dtype for tensor in tensors if not tensor.ndim],
+        [scalar_category(number) for number in numbers],
+    )

@@ -1,0 +1,121 @@
+"""Hooks of tensors and nodes where no gradient comes, found by random programs, as in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from same_programs import Programs, assert_same
+
+PROGRAMS = Programs()
+
+
+def without_gradient(lib: Any, x: Any, y: Any) -> Any:
+    """Return a product whose gradient with respect to `x` is None."""
+
+    class Second(lib.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            return x * y
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return None, grad
+
+    return Second.apply(x, y)
+
+
+def shown(grads: Any) -> Any:
+    if isinstance(grads, (tuple, list)):
+        return [shown(each) for each in grads]
+    return grads.tolist() if hasattr(grads, "tolist") else grads
+
+
+def heard(lib: Any, listen: Callable[[Any, Any, Any, list[Any]], Any], *, asked_for: bool) -> Any:
+    """Return what the hooks that `listen` puts on two leaves and their product hear, and the
+    gradients.
+    """
+    x, y = (lib.ones(2, requires_grad=True) for _ in range(2))
+    calls: list[Any] = []
+    z = without_gradient(lib, x, y)
+    kept = listen(x, y, z, calls)
+    grads = (
+        lib.autograd.grad(z.sum(), [x, y], allow_unused=True) if asked_for else z.sum().backward()
+    )
+    del kept
+    return shown(calls), shown(grads), shown(x.grad), shown(y.grad)
+
+
+LISTENERS: dict[str, Callable[[Any], Callable[[Any, Any, Any, list[Any]], Any]]] = {
+    "a tensor hook": lambda lib: lambda x, y, z, calls: x.register_hook(calls.append),
+    "a post-accumulate hook": lambda lib: (
+        lambda x, y, z, calls: x.register_post_accumulate_grad_hook(
+            lambda leaf: calls.append(leaf.grad)
+        )
+    ),
+    "a hook of both leaves": lambda lib: (
+        lambda x, y, z, calls: lib.autograd.graph.register_multi_grad_hook(
+            (x, y), lambda grads: calls.append(list(grads))
+        )
+    ),
+    "a hook of any leaf": lambda lib: (
+        lambda x, y, z, calls: lib.autograd.graph.register_multi_grad_hook(
+            (x, y), calls.append, mode="any"
+        )
+    ),
+    "hooks of the accumulator": lambda lib: (
+        lambda x, y, z, calls: (
+            (node := z.grad_fn.next_functions[0][0]),
+            node.register_prehook(lambda grads: calls.append(("before", grads))),
+            node.register_hook(lambda inputs, outputs: calls.append(("after", inputs, outputs))),
+        )
+    ),
+    "a tensor hook that makes one": lambda lib: (
+        lambda x, y, z, calls: x.register_hook(lambda grad: lib.ones(2))
+    ),
+    "a node hook that makes one": lambda lib: (
+        lambda x, y, z, calls: z.grad_fn.register_hook(
+            lambda inputs, outputs: (lib.ones(2), inputs[1])
+        )
+    ),
+    "a node pre-hook that makes one": lambda lib: (
+        lambda x, y, z, calls: (
+            (node := z.grad_fn.next_functions[0][0]),
+            node.register_prehook(lambda grads: (lib.ones(2),)),
+        )
+    ),
+}
+PROGRAMS |= {
+    f"{name} where no gradient comes, {'asked for' if asked_for else 'accumulating'}": (
+        lambda lib, listen=listen, asked_for=asked_for: heard(lib, listen(lib), asked_for=asked_for)
+    )
+    for name, listen in LISTENERS.items()
+    for asked_for in (False, True)
+    # PyTorch cannot tell a hook of several leaves which of them a call of grad reaches.
+    if not (asked_for and name == "a hook of both leaves")
+}
+
+
+@PROGRAMS("a tensor hook of an inner tensor that makes a gradient of none")
+def _(lib: Any) -> Any:
+    x, y = (lib.ones(2, requires_grad=True) for _ in range(2))
+    z = x * 2
+    z.register_hook(lambda grad: lib.ones(2))
+    without_gradient(lib, z, y).sum().backward()
+    return shown(x.grad)
+
+
+@PROGRAMS("hooks of a leaf where no gradient comes while the backward is recorded")
+def _(lib: Any) -> Any:
+    x, y = (lib.ones(2, requires_grad=True) for _ in range(2))
+    calls: list[Any] = []
+    x.register_hook(calls.append)
+    x.register_post_accumulate_grad_hook(lambda leaf: calls.append(leaf.grad))
+    without_gradient(lib, x, y).sum().backward(create_graph=True)
+    return calls
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_gives_the_same_in_torch(name: str) -> None:
+    assert_same(PROGRAMS[name])

@@ -1,0 +1,259 @@
+"""Every operator of the base library gives PyTorch's results, gradients, dtypes and errors: on its
+samples, and on variations of them.
+
+`DOVETAIL_CALLS=500` makes more variations of each. What is not compared, and why, is said here.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import warnings
+from typing import Any
+
+import pytest
+from sample_variations import varied
+from torch_samples import as_torch, difference, outcome, torch_operator
+
+import dovetail
+from dovetail.testing import OpInfo, SampleInput, all_types_and_complex_and, op_infos
+from dovetail_kernel import Device
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+CALLS = int(os.environ.get("DOVETAIL_CALLS", "12"))
+CPU = Device("cpu")
+EVERY_DTYPE = all_types_and_complex_and(dovetail.bool, dovetail.float16, dovetail.bfloat16)
+INFOS = [info for info in op_infos("aten") if torch_operator(torch, info) is not None]
+
+DIFFERENT = {
+    "addcdiv": "the gradient of an integer operand is not asked for",
+    **dict.fromkeys(
+        ["addmm", "addmv", "addbmm", "baddbmm"],
+        "PyTorch accepts a fractional alpha of integers here and there",
+    ),
+    "_log_softmax_backward_data": "PyTorch looks neither at shapes nor at dtypes",
+    "_softmax_backward_data": "PyTorch looks neither at shapes nor at dtypes",
+    "_prelu_kernel_backward": "PyTorch refuses operands of several dtypes",
+    "allclose": "PyTorch looks at the tolerances first",
+    "as_strided": "PyTorch looks at the memory of a view without its offset",
+    "bernoulli": "PyTorch has no complex ones",
+    "bernoulli_": "PyTorch has no complex ones",
+    "binary_cross_entropy_with_logits": "PyTorch broadcasts neither weights nor dtypes",
+    "clamp": "PyTorch clamps bools by one tensor, not by two or by numbers",
+    "clip": "PyTorch clamps bools by one tensor, not by two or by numbers",
+    "clone": "PyTorch refuses an order in memory that is for four dimensions",
+    "cross_entropy_loss": "the error of sizes that differ is a ValueError",
+    "cumprod": "with dtype= of integers PyTorch refuses what requires grad",
+    "cumsum": "with dtype= of bools PyTorch refuses",
+    "diagonal_backward": "the error of shapes that do not fit is NumPy's",
+    "dropout": "PyTorch has no complex ones",
+    "embedding": "PyTorch has no gradient of complex numbers",
+    "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
+    "fill_": "PyTorch fills expanded tensors",
+    "floor_divide": "the error of the missing derivative is a NotImplementedError",
+    "lerp": "PyTorch takes real weights of complex numbers",
+    "linalg_vector_norm": "of order 0: zeros instead of no gradient",
+    "linspace": "PyTorch has no bools",
+    "log_sigmoid_backward": "PyTorch refuses operands of several dtypes",
+    "log_softmax": "PyTorch takes any dtype where there is nothing",
+    "logaddexp": "PyTorch has no gradient of a real operand beside a complex one",
+    "logsumexp": "over no dimensions PyTorch refuses most tensors",
+    "masked_fill": "PyTorch refuses the gradient of a real number put among complex ones",
+    **dict.fromkeys(
+        ["mm", "bmm", "mv", "inner", "matmul"], "PyTorch multiplies anything where there is nothing"
+    ),
+    "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
+    "mse_loss_backward": "the error of shapes that do not fit is NumPy's",
+    "nan_to_num": "PyTorch has no gradient of complex numbers",
+    "native_dropout": "PyTorch refuses integers",
+    "native_dropout_backward": "PyTorch has no gradient of complex numbers",
+    "native_layer_norm_backward": "PyTorch has floating point numbers alone, and checks shapes",
+    "nll_loss_backward": "PyTorch refuses a weight of another dtype",
+    "nll_loss_nd": "the error of sizes that differ is a ValueError",
+    "norm": "of order 0: zeros instead of no gradient",
+    "pow": "PyTorch raises bools to the power of a bool number",
+    "prod": "with dtype= of integers PyTorch refuses what requires grad",
+    "randint": "PyTorch has no complex ones, and looks at the limits of bools",
+    "randn_like": "PyTorch takes any dtype where there is nothing",
+    "randperm": "PyTorch has no bools",
+    "repeat": "PyTorch takes negative counts where another is zero",
+    "rsub": "a bool alpha equal to the default is not seen",
+    "select_backward": "the error of shapes that do not fit is NumPy's",
+    "sgn": "the gradient of PyTorch has no memory",
+    "silu": "PyTorch has no gradient of complex numbers",
+    "silu_backward": "PyTorch has no derivative",
+    "slice_backward": "the error of shapes that do not fit is NumPy's",
+    "smooth_l1_loss_backward": "PyTorch refuses operands of several dtypes",
+    "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
+    "softmax": "PyTorch takes any dtype where there is nothing",
+    "std": "over no dimensions PyTorch's gradient is infinite",
+    "sum": "with dtype= of integers PyTorch refuses what requires grad",
+    "tile": "PyTorch takes negative counts where another is zero",
+    "var": "over no dimensions PyTorch's gradient is infinite",
+    "view": "as another dtype: PyTorch looks at strides that do not matter",
+    "view_as_complex": "PyTorch has complex numbers of half precision",
+    "zero_": "PyTorch fills expanded tensors",
+}
+"""Operators that differ in a corner, which is left out of what is compared: which calls are errors,
+and gradients. Values are compared where both give some.
+"""
+
+
+def by_name(infos: list[OpInfo]) -> Any:
+    return pytest.mark.parametrize("info", infos, ids=lambda info: info.name.partition("::")[2])
+
+
+def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
+    """Say whether PyTorch has the numbers of a call.
+
+    Complex ones of half precision are of no dtype here. In single precision PyTorch's gelu of
+    infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
+    precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
+    of integers is one of integers, integers between fractions are rounded before they are spaced,
+    and the gradient of silu is not that of complex numbers.
+    """
+    base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
+    numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
+    special = any(
+        not bool(dovetail.isfinite(tensor).all())
+        for tensor in sample.tensors()
+        if tensor.dtype.is_floating_point
+    )
+    if dovetail.float16 in dtypes and (special or any(isinstance(n, complex) for n in numbers)):
+        return False
+    if base == "linspace":
+        return all(number == int(number) for number in numbers)
+    if base == "native_dropout":
+        return sample.input.numel() > 0
+    if base == "native_dropout_backward":
+        return bool(sample.input.dtype.is_floating_point or sample.input.dtype.is_complex)
+    if base == "silu_backward":
+        return not any(dtype.is_complex for dtype in dtypes)
+    if base == "gelu":
+        return not special
+    return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
+
+
+def compared(info: OpInfo, sample: SampleInput) -> str:
+    """Return how the outcomes of a call in both libraries differ."""
+    if not is_comparable(info, sample):
+        return ""
+    theirs = torch_operator(torch, info)
+    args, kwargs = as_torch(torch, sample)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = (
+            outcome(dovetail, info.op, sample.arguments, sample.kwargs),
+            outcome(torch, theirs, args, kwargs),
+        )
+    corners = info.operator.base_name not in DIFFERENT
+    return difference(*found, corners=corners, values=not info.is_random)
+
+
+@by_name(INFOS)
+def test_the_results_and_gradients_of_samples_are_pytorchs(info: OpInfo) -> None:
+    for dtype in sorted(info.dtypes, key=str):
+        inexact = dtype.is_floating_point or dtype.is_complex
+        for requires_grad in (False, True) if inexact else (False,):
+            for sample in info.sample_inputs(CPU, dtype, requires_grad):
+                wrong = compared(info, sample)
+                assert not wrong, f"{sample}: {wrong}"
+
+
+@by_name(INFOS)
+def test_variations_of_samples_give_what_pytorch_gives(info: OpInfo) -> None:
+    for seed in range(CALLS):
+        sample = varied(info, random.Random(f"{info.name} {seed}"))
+        wrong = compared(info, sample)
+        assert not wrong, f"{sample}: {wrong}"
+
+
+@by_name([info for info in INFOS if info.operator.base_name not in DIFFERENT])
+def test_the_dtypes_that_are_refused_are_those_that_pytorch_refuses(info: OpInfo) -> None:
+    theirs = torch_operator(torch, info)
+    for dtype in sorted(EVERY_DTYPE - info.dtypes, key=str):
+        refused = False
+        for sample in info.sample_inputs(CPU, dtype):
+            args, kwargs = as_torch(torch, sample)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                refused |= isinstance(outcome(torch, theirs, args, kwargs), Exception)
+        assert refused, f"PyTorch takes {dtype}"
+
+
+@by_name(
+    [
+        info
+        for info in INFOS
+        # Of several elements PyTorch's takes the first: `item` has looked before.
+        if info.error_inputs_func is not None and info.name != "aten::_local_scalar_dense"
+    ]
+)
+def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> None:
+    theirs = torch_operator(torch, info)
+    for error in info.error_inputs(CPU):
+        args, kwargs = as_torch(torch, error.sample_input)
+        found = outcome(torch, theirs, args, kwargs)
+        assert isinstance(found, error.error_type), f"{error.sample_input}: {found!r:.300}"
+
+
+OTHER_AUTOCAST = {
+    "einsum": "PyTorch's makes products of matrices, which are cast, also where there are none",
+    "inner": "PyTorch's makes a dot product of vectors, which is not cast",
+    "nll_loss_nd": "PyTorch's computes in float32",
+}
+
+
+@by_name(
+    [
+        info
+        for info in INFOS
+        if dovetail.float32 in info.dtypes
+        and not info.is_random
+        and info.operator.base_name not in OTHER_AUTOCAST
+    ]
+)
+def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> None:
+    theirs = torch_operator(torch, info)
+    for dtype in (dovetail.float32, dovetail.bfloat16):
+        if dtype not in info.dtypes:
+            continue
+        for sample in info.sample_inputs(CPU, dtype):
+            args, kwargs = as_torch(torch, sample)
+            with dovetail.autocast("cpu"):
+                ours = outcome(dovetail, info.op, sample.arguments, sample.kwargs)
+            with torch.autocast("cpu"):
+                other = outcome(torch, theirs, args, kwargs)
+            if not isinstance(ours, Exception) and not isinstance(other, Exception):
+                assert [each[0] for each in ours[0]] == [each[0] for each in other[0]], str(sample)
+
+
+def with_keywords(info: OpInfo) -> bool:
+    """Say whether the operator is a public function of both libraries."""
+    # PyTorch's split is a function in Python with names of its own; its index_put takes no None.
+    base = info.operator.base_name
+    return base not in ("split", "index_put", "binary_cross_entropy_with_logits") and all(
+        hasattr(lib, base) for lib in (dovetail, torch)
+    )
+
+
+@by_name([info for info in INFOS if with_keywords(info)])
+def test_the_function_takes_the_keywords_that_pytorchs_takes(info: OpInfo) -> None:
+    names = [argument.name for argument in info.operator.schema.arguments]
+    base = info.operator.base_name
+    for sample in info.sample_inputs(CPU, dovetail.float32):
+        args, kwargs = as_torch(torch, sample)
+        outcomes = []
+        for lib, given, more in (
+            (dovetail, sample.arguments, sample.kwargs),
+            (torch, args, kwargs),
+        ):
+            named = dict(zip(names, given, strict=False)) | more
+            if isinstance(named.get("self"), lib.Tensor):
+                named["input"] = named.pop("self")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = outcome(lib, getattr(lib, base), (), named)
+            outcomes.append(isinstance(found, TypeError))
+        assert outcomes[0] == outcomes[1], f"{base}(**{list(named)})"

@@ -1,0 +1,87 @@
+"""Every operator of the base library passes the checks of `dovetail.testing` on its samples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dovetail
+import dovetail_aten
+from dovetail.testing import OpInfo, Skip, checks, op_infos, operators_without_op_info
+from dovetail_kernel import Device
+
+INFOS = op_infos("aten")
+CHECKS = {check.name: check for check in checks()}
+
+
+@pytest.mark.op_infos("aten")
+def test_an_operator_passes_every_check(op_check: Callable[[], None]) -> None:
+    op_check()
+
+
+def entry_of(operator: str) -> str:
+    """Return file and line of an operator's declaration."""
+    schema = f"- func: {operator.partition('::')[2]}("
+    for path in Path(dovetail_aten.__file__).parent.rglob("native_functions.yaml"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if line.startswith(schema):
+                return f"{path}:{number}: {operator} has no samples. Write an OpInfo beside it."
+    return f"{operator} has neither samples nor a declaration"
+
+
+def test_every_operator_has_samples() -> None:
+    missing = [entry_of(line.partition(",")[0]) for line in operators_without_op_info("aten")]
+    assert not missing, "\n".join(missing)
+
+
+def test_an_operator_without_samples_is_named_with_its_place() -> None:
+    place = entry_of("aten::add.Tensor")
+    assert re.search(r"native_functions\.yaml:\d+: aten::add\.Tensor has no samples", place)
+
+
+SKIPS = [(info, skip) for info in INFOS for skip in info.skips]
+
+
+@pytest.mark.cpu_only(reason="a skip may be about the cpu alone")
+@pytest.mark.parametrize(
+    ("info", "skip"), SKIPS, ids=[f"{skip.check}-{info.name[6:]}" for info, skip in SKIPS]
+)
+def test_a_check_that_is_skipped_would_fail(info: OpInfo, skip: Skip) -> None:
+    """A skip is not left behind when its reason is gone."""
+    without = replace(info, skips=tuple([each for each in info.skips if each is not skip]))
+    assert skip.reason
+    with pytest.raises((AssertionError, RuntimeError, TypeError)):
+        CHECKS[skip.check].run(without, Device("cpu"))
+
+
+NO_EMPTY = {
+    **dict.fromkeys(["_local_scalar_dense", "is_nonzero", "item"], "they take one element"),
+    **dict.fromkeys(["max", "mean", "min", "norm.Scalar"], "of nothing it is refused, or NaN"),
+    **dict.fromkeys(["std", "std.dim", "var", "var.dim"], "of nothing it is NaN, with a warning"),
+    **dict.fromkeys(["sum_to_size", "value_selecting_reduction_backward"], "it is about sizes"),
+}
+"""Operators whose samples have elements, and why."""
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        info
+        for info in INFOS
+        if info.family in ("pointwise", "reductions") and info.name[6:] not in NO_EMPTY
+    ],
+    ids=lambda info: info.name[6:],
+)
+def test_samples_have_a_tensor_without_elements_and_one_of_few_dimensions(info: OpInfo) -> None:
+    dtype = min(info.dtypes, key=str)
+    shapes = {
+        tuple(tensor.shape)
+        for sample in info.sample_inputs(dovetail.get_default_device(), dtype)
+        for tensor in sample.tensors()
+    }
+    assert any(0 in shape for shape in shapes)
+    assert any(len(shape) == 0 for shape in shapes)
