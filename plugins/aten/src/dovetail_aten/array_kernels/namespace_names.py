@@ -1,5 +1,5 @@
-"""The names that the array kernels use of an array namespace: what a namespace needs to run them
-all.
+"""The names that the families of array kernels use of an array namespace. Elementwise operators
+besides use the function of their own name: see `namespace_functions`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ __all__ = ["NAMES", "with_names"]
 _TEXT = """
     absolute add all amax amin any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh
     argmax argmin argsort array asarray bincount bitwise_and bitwise_or bitwise_xor bool_
-    broadcast_arrays ceil complex128 concatenate conjugate cos cosh cumprod cumsum dtype
-    empty_like equal exp exp2 expand_dims expm1 eye flip float64 floor floor_divide fmod full
-    greater greater_equal hypot int64 invert isfinite isinf isnan less less_equal log log10
-    log1p log2 logaddexp logical_and logical_not logical_or logical_xor matmul maximum minimum
-    multiply negative nonzero not_equal ones ones_like power prod reciprocal remainder rint sign
-    sin sinh sqrt stack subtract sum take take_along_axis tan tanh true_divide trunc uint64
-    uint8 where zeros zeros_like
+    broadcast_arrays complex128 concatenate conjugate cumprod cumsum dtype empty_like equal exp
+    expand_dims expm1 eye flip float64 floor_divide fmod full greater greater_equal int64 invert
+    isfinite isinf isnan less less_equal log log1p logaddexp logical_and logical_not logical_or
+    matmul maximum minimum multiply negative nonzero not_equal ones ones_like power prod reciprocal
+    remainder rint sign sqrt stack subtract sum take take_along_axis true_divide trunc uint64 uint8
+    where zeros zeros_like
 """
 NAMES: Final = tuple(_TEXT.split())
 
