@@ -23,23 +23,26 @@ def test_an_operator_passes_every_check(op_check: Callable[[], None]) -> None:
     op_check()
 
 
-def entry_of(operator: str) -> str:
-    """Return file and line of an operator's declaration."""
+def entry_of(operator: str) -> str | None:
+    """Return file and line of an operator's declaration; None for those that `functionalize` adds
+    to the namespace while a program runs.
+    """
     schema = f"- func: {operator.partition('::')[2]}("
     for path in Path(dovetail_aten.__file__).parent.rglob("native_functions.yaml"):
         for number, line in enumerate(path.read_text().splitlines(), 1):
             if line.startswith(schema):
                 return f"{path}:{number}: {operator} has no samples. Write an OpInfo beside it."
-    return f"{operator} has neither samples nor a declaration"
+    return None
 
 
 def test_every_operator_has_samples() -> None:
-    missing = [entry_of(line.partition(",")[0]) for line in operators_without_op_info("aten")]
+    undescribed = [line.partition(",")[0] for line in operators_without_op_info("aten")]
+    missing = [entry for entry in map(entry_of, undescribed) if entry is not None]
     assert not missing, "\n".join(missing)
 
 
 def test_an_operator_without_samples_is_named_with_its_place() -> None:
-    place = entry_of("aten::add.Tensor")
+    place = entry_of("aten::add.Tensor") or ""
     assert re.search(r"native_functions\.yaml:\d+: aten::add\.Tensor has no samples", place)
 
 

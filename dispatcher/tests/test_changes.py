@@ -35,6 +35,8 @@ from dovetail_dispatcher.table.rule_registration import (
     set_torch_dispatch_rule,
 )
 from dovetail_dispatcher.table.transactions import transaction
+from dovetail_dispatcher.testing import registration as op_info_registration
+from dovetail_dispatcher.testing.registration import OpInfoChange
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import calling_frame
 
@@ -93,6 +95,7 @@ STEPS: dict[str, Step] = {
         "rev_device", "rev::f", "here", lambda _key, _owner: None, owner
     ),
     "namespace": lambda owner: own_namespace("rev", "here", registrar(), owner),
+    "samples": lambda owner: make(OpInfoChange("rev", tuple), owner),
 }
 """Each registers one thing; all need the definition of ``rev::f``."""
 
@@ -117,6 +120,7 @@ def state_of_the_table() -> Any:
         dict(registry.fallbacks),
         pending.check_pending(),
         dict(namespace_owners._owners),
+        {namespace: tuple(loaders) for namespace, loaders in op_info_registration._loaders.items()},
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ THIRD_PARTY = {
 }
 
 EXTRAS = {
-    "dovetail-aten": {"codegen": {"pyyaml"}},
+    "dovetail-aten": {"codegen": {"pyyaml"}, "testing": {"numpy"}},
     "dovetail-cuda": {"cuda12": {"cupy-cuda12x"}, "cuda13": {"cupy-cuda13x"}},
     "dovetail": {
         "cuda": {"dovetail-cuda"},

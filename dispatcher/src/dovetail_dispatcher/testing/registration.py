@@ -34,10 +34,10 @@ def register_op_infos(namespace: str, loader: Callable[[], Iterable[OpInfo]]) ->
         Returns them; called when they are first asked for, so that samples and references are
         imported by tests alone.
     """
-    make(_Registration(namespace, loader), [])
+    make(OpInfoChange(namespace, loader), [])
 
 
-class _Registration(Change):
+class OpInfoChange(Change):
     """Where the `OpInfo` of a namespace are, until the transaction around it fails."""
 
     __slots__ = ("_loader", "_namespace")
@@ -54,6 +54,8 @@ class _Registration(Change):
         loaders = _loaders.get(self._namespace, [])
         if self._loader in loaders:
             loaders.remove(self._loader)
+        if not loaders:
+            _loaders.pop(self._namespace, None)
         _loaded.pop(self._namespace, None)
 
 
