@@ -181,11 +181,12 @@ device_count dovetail_backend unavailable_because
     "dovetail_dispatcher": """
 BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library
 NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Span
-Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library array_kernels check_pending custom_op
+Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library check_pending custom_op
 define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
 handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
-impl_abstract infer_schema interceptable is_overridable opcheck operator_modules ops overridable
-overridden_name parse_schema register_autocast register_autograd register_fake register_kernel
+impl_abstract infer_schema interceptable is_overridable kernel_namespace opcheck operator_modules
+ops overridable overridden_name parse_schema register_autocast register_autograd register_fake
+register_kernel
 register_torch_dispatch register_vmap short_place transaction wrap_torch_function
 """.split(),
     "dovetail_kernel": """

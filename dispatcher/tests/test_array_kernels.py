@@ -59,7 +59,9 @@ def pointwise(lib: Library) -> Iterator[Any]:
         "here",
     )
     open_transaction.set(None)
-    lib.array_impl("add", lambda x, y, *, alpha=1: x + alpha * y, "CPU", plain=np.add, into=np.add)
+    lib.array_impl(
+        "add", lambda x, y, *, alpha=1: x + alpha * y, "CPU", fast_path=np.add, out_function=np.add
+    )
     yield ops.aa
     take_back(undos)
 

@@ -87,10 +87,10 @@ def _define_kernels(lib: Library) -> None:
     lib.array_impl("array_nothing", lambda x: None, "CPU")
     lib.define("plain_optional(Tensor x, bool flag=False, int? k=None) -> Tensor")
     lib.array_impl(
-        "plain_optional", lambda x, flag=False, k=None: x + 1, "CPU", plain=lambda x: x + 1
+        "plain_optional", lambda x, flag=False, k=None: x + 1, "CPU", fast_path=lambda x: x + 1
     )
     lib.define("plain_never(Tensor x, int k) -> Tensor")
-    lib.array_impl("plain_never", lambda x, k: x + k, "CPU", plain=lambda x: x)
+    lib.array_impl("plain_never", lambda x, k: x + k, "CPU", fast_path=lambda x: x)
     lib.define("with_keyset(Tensor x) -> Tensor")
     lib.impl("with_keyset", lambda x: x * 2, "CPU")
     lib.impl("with_keyset", _redispatched, "Autograd", with_keyset=True)

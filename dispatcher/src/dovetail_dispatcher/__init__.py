@@ -10,7 +10,7 @@ from .calls.overloads import OpOverload, OpOverloadPacket
 from .registration.library import Library, _scoped_library
 from .schema import FunctionSchema, SchemaError, infer_schema, parse_schema
 from .table import transactions as _transactions
-from .table.kernel_namespace import NoArrayKernelError, array_kernels
+from .table.kernel_namespace import NoArrayKernelError, kernel_namespace
 from .table.kernels import Kernel, fallthrough_kernel
 from .table.operator import Operator
 from .table.tags import Tag
@@ -120,7 +120,6 @@ __all__ = [
     "TorchFunctionMode",
     "Trace",
     "_scoped_library",
-    "array_kernels",
     "check_pending",
     "custom_op",
     "define",
@@ -139,6 +138,7 @@ __all__ = [
     "infer_schema",
     "interceptable",
     "is_overridable",
+    "kernel_namespace",
     "opcheck",
     "operator_modules",
     "ops",

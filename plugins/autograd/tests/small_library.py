@@ -253,8 +253,8 @@ def _define() -> Library:
             name,
             function,
             "CPU",
-            plain=function if is_ufunc else None,
-            into=function if is_ufunc else None,
+            fast_path=function if is_ufunc else None,
+            out_function=function if is_ufunc else None,
         )
         base, _, overload = name.partition(".")
         operator = registry.find_or_throw(f"aten::{base}", overload)

@@ -199,9 +199,9 @@ class Library:
         fn: Callable[..., Any],
         dispatch_key: str = "",
         *,
-        plain: Callable[..., Any] | None = None,
-        into: Callable[..., Any] | None = None,
-        into_any: Callable[..., Any] | None = None,
+        fast_path: Callable[..., Any] | None = None,
+        out_function: Callable[..., Any] | None = None,
+        general_out_function: Callable[..., Any] | None = None,
         allow_override: bool = True,
         backend: str | None = None,
     ) -> None:
@@ -215,13 +215,13 @@ class Library:
         op_name, fn, dispatch_key, allow_override, backend
             As for `impl`; `fn` has the schema's parameters, keyword-only ones by keyword, with
             arrays for tensors. It must not write to its arguments.
-        plain
+        fast_path
             A faster callable that takes the tensor arguments alone; used when all others have their
             defaults.
-        into
+        out_function
             A callable ``(*arrays, out=array)`` that writes its result into `out`, such as a NumPy
             ufunc; used by in-place variants when all other arguments have their defaults.
-        into_any
+        general_out_function
             The same with all parameters of `fn`, for other values of these.
 
         Raises
@@ -234,9 +234,9 @@ class Library:
             fn,
             dispatch_key,
             ARRAY,
-            plain=plain,
-            into=into,
-            into_any=into_any,
+            fast_path=fast_path,
+            out_function=out_function,
+            general_out_function=general_out_function,
             allow_override=allow_override,
             backend=backend,
         )
@@ -250,13 +250,13 @@ class Library:
         *,
         with_keyset: bool = False,
         allow_override: bool = True,
-        plain: Callable[..., Any] | None = None,
-        into: Callable[..., Any] | None = None,
-        into_any: Callable[..., Any] | None = None,
+        fast_path: Callable[..., Any] | None = None,
+        out_function: Callable[..., Any] | None = None,
+        general_out_function: Callable[..., Any] | None = None,
         backend: str | None = None,
     ) -> None:
         self._check_alive()
-        for what in (fn, plain, into, into_any):
+        for what in (fn, fast_path, out_function, general_out_function):
             if what is not None and not callable(what):
                 raise TypeError(
                     "Input function is required to be a callable but found type "
@@ -272,9 +272,9 @@ class Library:
                 convention,
                 self.location,
                 with_keyset=with_keyset,
-                fast_path=plain,
-                out_function=into,
-                general_out_function=into_any,
+                fast_path=fast_path,
+                out_function=out_function,
+                general_out_function=general_out_function,
                 plugin=self._plugin,
                 registrar=self._registrar,
             )

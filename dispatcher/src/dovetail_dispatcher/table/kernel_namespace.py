@@ -22,7 +22,7 @@ class NoArrayKernelError(LookupError):
     """
 
 
-class ArrayKernels:
+class KernelNamespace:
     """The array kernels of one backend as attributes, found when first used.
 
     ``k.mul`` is the array kernel of the first overload of ``aten::mul`` that has one; its faster
@@ -63,7 +63,7 @@ class ArrayKernels:
 
 
 _helpers: dict[str, dict[str, Callable[..., Any]]] = {}
-_known: dict[str, ArrayKernels] = {}
+_known: dict[str, KernelNamespace] = {}
 
 
 def add_helpers(backend: Backend, helpers: dict[str, Callable[..., Any]]) -> None:
@@ -74,11 +74,11 @@ def add_helpers(backend: Backend, helpers: dict[str, Callable[..., Any]]) -> Non
     _known.pop(backend.name, None)
 
 
-def array_kernels(backend: Backend) -> ArrayKernels:
+def kernel_namespace(backend: Backend) -> KernelNamespace:
     """Return the array kernels of `backend` as they are registered now."""
     known = _known.get(backend.name)
     if known is None or known._epoch != registry.epoch:
-        known = _known[backend.name] = ArrayKernels(backend, _helpers.get(backend.name, {}))
+        known = _known[backend.name] = KernelNamespace(backend, _helpers.get(backend.name, {}))
     return known
 
 

@@ -82,9 +82,6 @@ class Backend:
         backend unknown to PyTorch comes just below it.
     component
         One-hot bit in a `DispatchKeySet`.
-    array_kernels
-        Namespace of the array kernels, by base name of the operator; None until the plugin is
-        loaded.
     is_device
         Whether arrays of this backend have data, or a shape at least, of their own. False for the
         one whose arrays wrap tensors of the others (see `wrapped_backend`).
@@ -93,7 +90,6 @@ class Backend:
     __slots__ = (
         "_arrays",
         "_bit",
-        "array_kernels",
         "component",
         "is_device",
         "key_name",
@@ -110,7 +106,6 @@ class Backend:
         self.priority = priority
         self.component = component
         self._arrays: ArrayBackend | None = None
-        self.array_kernels: Any = None
         self._bit = bit
 
     @property

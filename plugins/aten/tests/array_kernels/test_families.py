@@ -77,7 +77,7 @@ def test_families_and_functions_of_the_same_name_define_every_kernel_once():
     names = [
         name
         for family in FAMILIES
-        for mapping in (family.functions, family.functions_into)
+        for mapping in (family.functions, family.functions_with_out)
         for name in mapping
     ]
     names += [name for family in FAMILIES for each in family.methods().values() for name in each]
@@ -93,7 +93,7 @@ def test_the_names_that_a_namespace_needs_are_those_that_kernels_use():
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("xp", "self.xp"):
                 used.add(node.attr)
     for family in FAMILIES:
-        used.update(family.functions.values(), family.functions_into.values())
+        used.update(family.functions.values(), family.functions_with_out.values())
     assert sorted(used) == sorted(NAMES)
 
 
@@ -104,7 +104,7 @@ class Doubling(Family):
     """Kernels that double."""
 
     functions: Mapping[str, str] = {"exp": "exp"}
-    functions_into: Mapping[str, str] = {"neg": "negative"}
+    functions_with_out: Mapping[str, str] = {"neg": "negative"}
 
     @operator("mul.Scalar", "mul.Tensor")
     @helper("twice")
@@ -128,8 +128,8 @@ def test_a_family_defines_its_functions_kernels_and_helpers():
     Doubling.define(np, table, ARRAYS)
     assert sorted(table.kernels) == ["exp", "mul.Scalar", "mul.Tensor", "neg"]
     assert table.kernels["exp"].fn is np.exp
-    assert table.kernels["exp"].into is None
-    assert table.kernels["neg"].into is np.negative
+    assert table.kernels["exp"].out_function is None
+    assert table.kernels["neg"].out_function is np.negative
     assert table.kernels["mul.Tensor"].fn(X).tolist() == (X * 2).tolist()
     assert table.helpers["twice"](X).tolist() == (X * 2).tolist()
 

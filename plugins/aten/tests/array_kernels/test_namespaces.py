@@ -375,8 +375,10 @@ def test_registering_hands_every_kernel_to_the_library():
     registered = {}
 
     class Library:
-        def array_impl(self, name, fn, *, plain=None, into=None, into_any=None):
-            registered[name] = (fn, plain, into)
+        def array_impl(
+            self, name, fn, *, fast_path=None, out_function=None, general_out_function=None
+        ):
+            registered[name] = (fn, fast_path, out_function)
 
     table = array_kernel_table(np, cpu.CpuArrays())
     register_array_kernels(Library(), table)

@@ -30,9 +30,21 @@ class FastArithmetic(Arithmetic):
         """Define the kernels, and what writes their results into an array."""
         super().define_in(kernel)
         add, subtract = self.xp.add, self.xp.subtract
-        kernel("add.Tensor", self.add, plain=add, into=add, into_any=self.add_into)
-        kernel("sub.Tensor", self.sub, plain=subtract, into=subtract, into_any=self.sub_into)
-        kernel("neg", self.xp.negative, into=negative_into)
+        kernel(
+            "add.Tensor",
+            self.add,
+            fast_path=add,
+            out_function=add,
+            general_out_function=self.add_into,
+        )
+        kernel(
+            "sub.Tensor",
+            self.sub,
+            fast_path=subtract,
+            out_function=subtract,
+            general_out_function=self.sub_into,
+        )
+        kernel("neg", self.xp.negative, out_function=negative_into)
 
     def _sum_into(self, ufunc: Any, generic: Function) -> Function:
         """Return the function that writes the sum with a scaled addend into `out`."""

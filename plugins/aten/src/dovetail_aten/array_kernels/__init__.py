@@ -94,9 +94,9 @@ class ArrayLibrary(Protocol):
         op_name: str,
         fn: Callable[..., Any],
         *,
-        plain: Callable[..., Any] | None = None,
-        into: Callable[..., Any] | None = None,
-        into_any: Callable[..., Any] | None = None,
+        fast_path: Callable[..., Any] | None = None,
+        out_function: Callable[..., Any] | None = None,
+        general_out_function: Callable[..., Any] | None = None,
     ) -> None: ...
 
 
@@ -128,5 +128,9 @@ def register_array_kernels(m: ArrayLibrary, table: KernelTable) -> None:
     """
     for name, kernel in table.kernels.items():
         m.array_impl(
-            name, kernel.fn, plain=kernel.plain, into=kernel.into, into_any=kernel.into_any
+            name,
+            kernel.fn,
+            fast_path=kernel.fast_path,
+            out_function=kernel.out_function,
+            general_out_function=kernel.general_out_function,
         )

@@ -11,7 +11,7 @@ from .table import KernelTable
 class Arithmetic(Family):
     """Sums, products, quotients and powers of arrays and numbers."""
 
-    functions_into: ClassVar = {
+    functions_with_out: ClassVar = {
         "neg": "negative",
         "mul.Tensor": "multiply",
         "div.Tensor": "true_divide",
@@ -21,8 +21,8 @@ class Arithmetic(Family):
         """Define the kernels; sums without a factor are functions of the namespace."""
         super().define_in(kernel)
         add, subtract = self.xp.add, self.xp.subtract
-        kernel("add.Tensor", self.add, plain=add, into=add)
-        kernel("sub.Tensor", self.sub, plain=subtract, into=subtract)
+        kernel("add.Tensor", self.add, fast_path=add, out_function=add)
+        kernel("sub.Tensor", self.sub, fast_path=subtract, out_function=subtract)
 
     def _check_alpha(self, alpha: Any, dtype: Any) -> None:
         """Refuse an `alpha` of a higher category than the result."""

@@ -20,7 +20,7 @@ class Comparison(Family):
         "gt.Tensor": "greater",
         "ge.Tensor": "greater_equal",
     }
-    functions_into: ClassVar = {
+    functions_with_out: ClassVar = {
         "bitwise_and.Tensor": "bitwise_and",
         "bitwise_or.Tensor": "bitwise_or",
         "bitwise_xor.Tensor": "bitwise_xor",

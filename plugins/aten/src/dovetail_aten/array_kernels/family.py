@@ -93,7 +93,7 @@ class Family:
     ----------
     functions
         Operators that are a function of the namespace and nothing else, with its name there.
-    functions_into
+    functions_with_out
         The same for functions whose results have the dtype of their operands, so that they can be
         written into one (``out=``).
     xp
@@ -112,7 +112,7 @@ class Family:
     """
 
     functions: ClassVar[Mapping[str, str]] = {}
-    functions_into: ClassVar[Mapping[str, str]] = {}
+    functions_with_out: ClassVar[Mapping[str, str]] = {}
     _methods: ClassVar[dict[str, tuple[str, ...]]] = {}
     _helpers: ClassVar[dict[str, tuple[str, ...]]] = {}
 
@@ -153,12 +153,12 @@ class Family:
     def define_in(self, kernel: KernelTable) -> None:
         """Define the kernels of this family in a table.
 
-        A family whose kernels have faster forms (``plain``, ``into``) extends this.
+        A family whose kernels have faster forms (``fast_path``, ``out_function``) extends this.
         """
         for name, function in self.functions.items():
             kernel(name, getattr(self.xp, function))
-        for name, function in self.functions_into.items():
-            kernel(name, getattr(self.xp, function), into=getattr(self.xp, function))
+        for name, function in self.functions_with_out.items():
+            kernel(name, getattr(self.xp, function), out_function=getattr(self.xp, function))
         for method, names in self._methods.items():
             for name in names:
                 kernel(name, getattr(self, method))

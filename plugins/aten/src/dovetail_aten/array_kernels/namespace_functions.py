@@ -23,7 +23,11 @@ def define_namespace_functions(xp: Any, kernel: KernelTable, capabilities: Capab
     for op in _elementwise_operators():
         function = getattr(xp, op.base_name, None)
         if function is not None:
-            kernel(op.base_name, function, into=function if op.promotion in _KEEPS_DTYPE else None)
+            kernel(
+                op.base_name,
+                function,
+                out_function=function if op.promotion in _KEEPS_DTYPE else None,
+            )
 
 
 def _elementwise_operators() -> Iterator[Operator]:

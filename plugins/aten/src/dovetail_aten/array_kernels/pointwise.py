@@ -17,7 +17,7 @@ _NAN = complex(math.nan, math.nan)
 class Pointwise(Family):
     """Elementary functions of every element."""
 
-    functions_into: ClassVar = {
+    functions_with_out: ClassVar = {
         "asin": "arcsin",
         "acos": "arccos",
         "atan": "arctan",

@@ -25,7 +25,7 @@ class Rectifiers(Choosing):
     def define_in(self, kernel: KernelTable) -> None:
         """Define the kernels; elu has a form of its own for its default factors."""
         super().define_in(kernel)
-        kernel("elu", self.elu, plain=self.plain_elu)
+        kernel("elu", self.elu, fast_path=self.plain_elu)
 
     def _zero_of_relu(self, own: Any) -> Any:
         """Return the 0 that relu compares with."""

@@ -32,7 +32,7 @@ class Sigmoids(Choosing):
     def define_in(self, kernel: KernelTable) -> None:
         """Define the kernels; the exact gelu is a form of its own."""
         super().define_in(kernel)
-        kernel("gelu", self.gelu, plain=self.exact_gelu)
+        kernel("gelu", self.gelu, fast_path=self.exact_gelu)
 
     def _constants(self, *values: float) -> PerDtype:
         """Return these numbers as operands of every dtype."""

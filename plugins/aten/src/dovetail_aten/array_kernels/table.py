@@ -19,18 +19,18 @@ class ArrayKernel:
     ----------
     fn
         The kernel, with the parameters of the schema.
-    plain
+    fast_path
         Takes the tensor arguments alone; used when all others have their defaults.
-    into
+    out_function
         Takes the tensor arguments, and ``out=``.
-    into_any
+    general_out_function
         Takes all arguments, and ``out=``.
     """
 
     fn: Function
-    plain: Function | None = None
-    into: Function | None = None
-    into_any: Function | None = None
+    fast_path: Function | None = None
+    out_function: Function | None = None
+    general_out_function: Function | None = None
 
 
 @dataclass(slots=True)
@@ -47,9 +47,9 @@ class KernelTable:
         name: str,
         fn: Function,
         *,
-        plain: Function | None = None,
-        into: Function | None = None,
-        into_any: Function | None = None,
+        fast_path: Function | None = None,
+        out_function: Function | None = None,
+        general_out_function: Function | None = None,
     ) -> None:
         """Define the kernel of one operator: ``kernel("exp", xp.exp)``.
 
@@ -58,5 +58,5 @@ class KernelTable:
         if isinstance(fn, Missing):
             self.kernels.pop(name, None)
             return
-        into = None if isinstance(into, Missing) else into
-        self.kernels[name] = ArrayKernel(fn, plain, into, into_any)
+        out_function = None if isinstance(out_function, Missing) else out_function
+        self.kernels[name] = ArrayKernel(fn, fast_path, out_function, general_out_function)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_dispatcher.table.kernel_namespace import ArrayKernels
+from dovetail_dispatcher.table.kernel_namespace import KernelNamespace
 from dovetail_kernel.devices.backends import Backend
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import dtype, dtype_of_signature
@@ -32,7 +32,7 @@ def conform_array(
     shape: tuple[int, ...],
     native: Any,
     backend: Any,
-    kernels: ArrayKernels,
+    kernels: KernelNamespace,
 ) -> Any:
     """Return the array `grad`, the gradient `index` that `node` returned, with `shape` and native
     dtype `native`.

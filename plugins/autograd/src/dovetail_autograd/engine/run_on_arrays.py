@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush, heappushpop
 from typing import Any, cast
 
-from dovetail_dispatcher import NoArrayKernelError, array_kernels
-from dovetail_dispatcher.table.kernel_namespace import ArrayKernels
+from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
+from dovetail_dispatcher.table.kernel_namespace import KernelNamespace
 from dovetail_kernel.devices.backends import Backend
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
@@ -78,7 +78,7 @@ def _loop_over_arrays(
     backend = side.backend
     captures = task.captures
     keep_graph = task.keep_graph
-    kernels = array_kernels(backend)
+    kernels = kernel_namespace(backend)
     counts = task.count(task.roots) if task.kept is not None or watch.leaves else None
     ready: list[tuple[int, Node]] = []
     buffers: dict[Node, Any] = {}
@@ -210,7 +210,7 @@ def _loop_over_arrays(
 
 
 def _conformed(
-    node: Node, index: int, grad: Any, target: Any, backend: Backend, kernels: ArrayKernels
+    node: Node, index: int, grad: Any, target: Any, backend: Backend, kernels: KernelNamespace
 ) -> Any:
     """Return `grad` with the shape and dtype that `target` wants; as it is if `target` is
     elsewhere.
@@ -229,7 +229,7 @@ def _gather(
     ready: list[tuple[int, Node]],
     buffers: dict[Node, Any],
     backend: Backend,
-    kernels: ArrayKernels,
+    kernels: KernelNamespace,
 ) -> None:
     """Add `grad` to what waits at one output of a node with several."""
     target, output_nr = edge[0], edge[1]

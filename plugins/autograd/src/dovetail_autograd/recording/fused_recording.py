@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dovetail_dispatcher import NoArrayKernelError, array_kernels
+from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
 from dovetail_dispatcher.calls.array_calls import quiet
 from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import Operand, RoutePlan, Step, Value, argument_value
@@ -55,9 +55,9 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
     if not (_is_own(outer, backend) and _is_own(inner, backend)):
         return None
     try:
-        helper = getattr(array_kernels(backend), fusion.helper)
+        helper = getattr(kernel_namespace(backend), fusion.helper)
         for part in (outer, inner):
-            getattr(array_kernels(backend), part.base_name)
+            getattr(kernel_namespace(backend), part.base_name)
     except NoArrayKernelError:
         return None
     assert isinstance(outer.formula, Formula)
