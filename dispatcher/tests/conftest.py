@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from dovetail_dispatcher import Library
+from dovetail_dispatcher import CustomOpDef, Library, custom_op
 from dovetail_dispatcher.table import kernel_registration
 from dovetail_kernel import (
     DTYPES,
@@ -101,3 +101,17 @@ def tensor() -> Callable[..., TensorBase]:
         return wrap(np.array(array, dtype), backend(device))
 
     return make
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., CustomOpDef]]:
+    """Makes custom ops that are gone after the test."""
+    made: list[CustomOpDef] = []
+
+    def make_one(fn: Callable[..., Any], name: str = "cust::f", **kwargs: Any) -> CustomOpDef:
+        made.append(custom_op(name, fn, **{"mutates_args": (), **kwargs}))
+        return made[-1]
+
+    yield make_one
+    for each in made:
+        each._lib._destroy()

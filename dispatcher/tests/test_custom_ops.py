@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,20 +42,6 @@ def like(x: Tensor, n: int = 2) -> Tensor:
 
 def double(x: Tensor, n: int = 2) -> Tensor:
     return new(x.array * n)
-
-
-@pytest.fixture
-def make() -> Iterator[Callable[..., CustomOpDef]]:
-    """Makes custom ops that are gone after the test."""
-    made: list[CustomOpDef] = []
-
-    def make_one(fn: Callable[..., Any], name: str = "cust::f", **kwargs: Any) -> CustomOpDef:
-        made.append(custom_op(name, fn, **{"mutates_args": (), **kwargs}))
-        return made[-1]
-
-    yield make_one
-    for each in made:
-        each._lib._destroy()
 
 
 # -- definition ------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from dovetail_dispatcher.testing import (
     complex_types,
     floating_and_complex_types_and,
     floating_types_and,
-    integral_types,
     integral_types_and,
 )
 from dovetail_kernel import Device, bfloat16, dtype, float16, float32, int64
@@ -30,7 +29,6 @@ REAL_NUMBERS: Final = all_types_and(float16, bfloat16)
 INEXACT: Final = floating_and_complex_types_and(float16, bfloat16)
 FLOATING: Final = floating_types_and(float16, bfloat16)
 INTEGRAL: Final = integral_types_and(bool_)
-INTEGERS: Final = integral_types()
 COMPLEX: Final = complex_types()
 BOOL: Final = frozenset({bool_})
 """Kinds of dtypes, for `OpInfo.dtypes`."""
