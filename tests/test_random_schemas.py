@@ -16,7 +16,7 @@ import random_schemas
 
 from dovetail_dispatcher.schema import SchemaError, parse_schema
 
-SCHEMAS = int(os.environ.get("DOVETAIL_SCHEMAS", "6000"))
+SCHEMAS = int(os.environ.get("DOVETAIL_SCHEMAS", "4000"))
 FIRST = int(os.environ.get("DOVETAIL_FIRST_SCHEMA", "0"))
 
 

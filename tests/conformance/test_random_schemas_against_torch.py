@@ -16,7 +16,7 @@ import torch
 
 from dovetail_dispatcher.schema import SchemaError, parse_schema
 
-SCHEMAS = int(os.environ.get("DOVETAIL_SCHEMAS", "8000"))
+SCHEMAS = int(os.environ.get("DOVETAIL_SCHEMAS", "4000"))
 FIRST = int(os.environ.get("DOVETAIL_FIRST_SCHEMA", "0"))
 
 EXCEPTIONS = {
