@@ -308,7 +308,7 @@ def test_plain_tensors_take_the_same_routes_after_modes_as_before() -> None:
 
 
 def test_attributes_of_plain_tensors_are_their_own_again_after_a_function_mode() -> None:
-    """In a process of its own, since one class that overrides functions is enough to make them ask."""
+    """In a process of its own: one class that overrides functions makes them ask for good."""
     program = """
 import dovetail
 from dovetail.overrides import TorchFunctionMode

@@ -11,7 +11,7 @@ from typing import Any
 
 from dovetail_kernel.errors import did_you_mean
 
-from .casts import CastError, caster
+from .casts import CastError, caster, is_number
 from .function_schema import Argument, FunctionSchema
 from .types import DeviceObjType, OptionalType, TensorType
 
@@ -101,11 +101,7 @@ def _cast(
     schema: FunctionSchema, position: int, value: Any, wrap_number: Callable[..., Any] | None
 ) -> Any:
     declared = schema.arguments[position].real_type
-    if (
-        wrap_number is not None
-        and isinstance(value, int | float | complex)
-        and _is_tensor(declared)
-    ):
+    if wrap_number is not None and is_number(value) and _is_tensor(declared):
         value = wrap_number(value)
     try:
         return caster(declared)(value)

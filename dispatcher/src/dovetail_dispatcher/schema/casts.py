@@ -151,6 +151,13 @@ def cast_number(value: Any) -> int | float | complex:
     raise CastError(f"Cannot cast {value} to number")
 
 
+def is_number(value: Any) -> bool:
+    """Return whether a value is a Python or NumPy number, bools included."""
+    if isinstance(value, int | float | complex):
+        return True
+    return _is_numpy_scalar(value) and isinstance(value.item(), int | float | complex)
+
+
 def _has_elements(value: Any) -> bool:
     """Say whether this is a tensor or an array, whose ``__index__`` and ``__float__`` are not to be
     trusted.
