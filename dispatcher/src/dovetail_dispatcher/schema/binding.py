@@ -11,8 +11,9 @@ from typing import Any
 
 from dovetail_kernel.errors import did_you_mean
 
-from .casts import CastError, caster, is_number
+from .casts import CastError, caster
 from .function_schema import Argument, FunctionSchema
+from .numbers import is_number
 from .types import DeviceObjType, OptionalType, TensorType
 
 

@@ -7,13 +7,13 @@ caster that needs it is built.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
 from .class_types import ClassType
 from .codes import DTYPE_NAMES, LAYOUT_NAMES, MEMORY_FORMAT_NAMES
+from .numbers import is_numpy_scalar
 from .types import (
     BoolType,
     ComplexType,
@@ -144,30 +144,18 @@ def cast_number(value: Any) -> int | float | complex:
     """Cast to ``Scalar``: any Python or NumPy number keeps its kind; tensors are refused."""
     if isinstance(value, int) and not isinstance(value, bool):
         return cast_int(value)
-    if isinstance(value, bool | float | complex) and not _is_numpy_scalar(value):
+    if isinstance(value, bool | float | complex) and not is_numpy_scalar(value):
         return value
-    if _is_numpy_scalar(value) and isinstance(number := value.item(), int | float | complex):
+    if is_numpy_scalar(value) and isinstance(number := value.item(), int | float | complex):
         return number
     raise CastError(f"Cannot cast {value} to number")
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a Python or NumPy number, bools included."""
-    if isinstance(value, int | float | complex):
-        return True
-    return _is_numpy_scalar(value) and isinstance(value.item(), int | float | complex)
 
 
 def _has_elements(value: Any) -> bool:
     """Say whether this is a tensor or an array, whose ``__index__`` and ``__float__`` are not to be
     trusted.
     """
-    return hasattr(value, "shape") and not _is_numpy_scalar(value)
-
-
-def _is_numpy_scalar(value: Any) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.generic)
+    return hasattr(value, "shape") and not is_numpy_scalar(value)
 
 
 def _element(value: Any) -> int | float | complex:
@@ -176,7 +164,7 @@ def _element(value: Any) -> int | float | complex:
 
     if (
         isinstance(value, TensorBase)
-        or _is_numpy_scalar(value)
+        or is_numpy_scalar(value)
         or getattr(value, "shape", None) == ()
     ):
         item = getattr(value, "item", None) or getattr(getattr(value, "array", None), "item", None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_dispatcher import has_torch_function_unary
 from dovetail_dispatcher.interception.overrides import has_override
-from dovetail_dispatcher.schema.casts import is_number
+from dovetail_dispatcher.schema.numbers import is_number
 from dovetail_kernel import TensorBase, backend_of_array, wrap
 
 _COMPARISONS = ("eq", "ne")

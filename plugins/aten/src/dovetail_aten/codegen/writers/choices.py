@@ -31,7 +31,7 @@ def choice(overloads: OverloadSet) -> list[str]:
 
 
 def operator_choice(overloads: OverloadSet, name: str) -> list[str]:
-    """Return the binary operator `name`, which chooses among the overloads by its second operand."""
+    """Return the binary operator `name`, which chooses an overload by its second operand."""
     lines = [f"def {name}(input, other):"]
     for condition, function in _branches(overloads, 2):
         tests = [each for each in condition.split(" and ") if "args[0].__class__" not in each]
