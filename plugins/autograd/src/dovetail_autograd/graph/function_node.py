@@ -38,7 +38,7 @@ class FunctionNode(Node):
     Attributes
     ----------
     _made
-        Signatures of the outputs.
+        Signatures of the outputs; 0 for one that is no tensor.
     _no_tensors
         Positions of the arguments of the call that are not tensors.
     to_save
@@ -185,9 +185,11 @@ class FunctionNode(Node):
             return value, 0, None
         return value, save_input(value), None
 
-    def _describe_outputs(self, outputs: Sequence[TensorBase]) -> None:
+    def _describe_outputs(self, outputs: Sequence[Any]) -> None:
         """Note where zeros for the outputs would be, for calls with several."""
-        self._made = [output._signature for output in outputs]
+        self._made = [
+            output._signature if isinstance(output, TensorBase) else 0 for output in outputs
+        ]
 
     # -- backward ----------------------------------------------------------------------------------
 
@@ -224,7 +226,7 @@ class FunctionNode(Node):
         return returned
 
     def _zeros(self, index: int) -> TensorBase | None:
-        if index >= len(self._made):
+        if index >= len(self._made) or not self._made[index]:
             return None
         metadata = self.input_metadata
         shape, native = metadata[index] if isinstance(metadata, list) else metadata
