@@ -15,7 +15,7 @@ from dovetail_kernel.types.signature import GRAD, NORMAL
 
 from . import engine_ops
 from .node import Node
-from .recording_extras import needs_extras, recorded, recording_extras
+from .recording_extras import Pack, Unpack, needs_extras, recorded, recording_extras
 from .saved_slots import SECOND_TIME, Packed, current_version, modified, placed, save_input
 from .saved_tensor import pack_tensor
 
@@ -159,9 +159,14 @@ class FunctionNode(Node):
             recorded(self, extras)
             if extras.hooks:
                 self._entries = [
-                    entry and (pack_tensor(entry[0], *extras.hooks[-1]), entry[1], entry[2])
+                    entry and (self._packed(entry, *extras.hooks[-1]), *entry[1:])
                     for entry in self._entries
                 ]
+
+    def _packed(self, entry: Any, pack: Pack, unpack: Unpack) -> Packed:
+        tensor, _, output_nr = entry
+        is_output = output_nr is not None and tensor._signature & DIFFERENTIABLE
+        return pack_tensor(tensor, pack, unpack, (self, output_nr) if is_output else None)
 
     def _entry(self, index: int, value: Any, outputs: Sequence[TensorBase]) -> Any:
         """Return what to keep of `value`: None, or the tensor, its version, and its number if it is
