@@ -11,7 +11,7 @@ import numpy as np
 
 import dovetail_aten as aten
 import dovetail_kernel
-from dovetail_aten import Tensor
+from dovetail_aten import Tensor, storable
 from dovetail_kernel import Device, dtype, uint8
 
 from ..nn.parameter import Parameter
@@ -73,8 +73,8 @@ class TensorWriter:
         """
         number = self._numbers.get(id(tensor))
         if number is None:
-            self._alive.append(tensor)
-            plain = tensor.detach()
+            plain = storable(tensor.detach())
+            self._alive += [tensor, plain]
             record: dict[str, Any] = {
                 "storage": self._storage(plain, path),
                 "shape": list(plain.shape),
