@@ -187,6 +187,10 @@ REFUSED = {
         described([1], lambda d: d.update(root={"dict": [[[], 1]]})),
         "a list is no key of a dict or set",
     ),
+    "a device of a number of 5,000 digits": (
+        described(ONES, lambda d: d["storages"]["tensor"].update(device="cuda:" + "9" * 5000)),
+        "should be the name of a device, not 'cuda:999",
+    ),
     "a device that is none": (
         described([1], lambda d: d.update(root={"device": "cqu"})),
         "'cqu' is no device",
