@@ -108,6 +108,7 @@ def test_a_number_out_of_range_is_refused(default: str) -> None:
     "text",
     [
         "f(float a=float) -> ()",
+        "f(int[2] a=1, Union(int, str) b, Tensor! c) -> Tensor![]",
         "f(complex c=strided) -> ()",
         "f(float a=Mean, complex b=long) -> ()",
         "f(complex a=0., complex b=-0., complex c=-0.j, Scalar d=0.j) -> ()",
@@ -122,6 +123,11 @@ def test_a_default_is_written_as_it_was_read(text: str) -> None:
     assert [repr(argument.default_value) for argument in again.arguments] == [
         repr(argument.default_value) for argument in schema.arguments
     ]
+
+
+def test_an_alias_inside_of_brackets_means_nothing() -> None:
+    schema = parse_schema("f(Union(t!, int) x, Tensor! y) -> ()")
+    assert parse_schema(str(schema)) == schema
 
 
 def test_a_hexadecimal_default_of_a_complex_argument_is_read() -> None:

@@ -100,7 +100,9 @@ class TypeParser(Cursor):
         self.level += 1
         if self.level > _DEEPEST:
             raise self.too_deep()
+        fresh_sets = self.fresh_sets
         declared, _ = self.type()
+        self.fresh_sets = fresh_sets
         self.level -= 1
         return declared
 
