@@ -108,7 +108,6 @@ def test_a_number_out_of_range_is_refused(default: str) -> None:
     "text",
     [
         "f(float a=float) -> ()",
-        "f(int[2] a=1, Union(int, str) b, Tensor! c) -> Tensor![]",
         "f(complex c=strided) -> ()",
         "f(float a=Mean, complex b=long) -> ()",
         "f(complex a=0., complex b=-0., complex c=-0.j, Scalar d=0.j) -> ()",

@@ -215,10 +215,10 @@ class Decoder:
 def _new_key(key: Any, known: Container[Any]) -> Any:
     """Return `key` if it can be one of a dict or set, and is not in it."""
     try:
-        is_known = key in known
+        hash(key)  # a set is looked for in a set as if it were frozen
     except TypeError:
         raise FormatError(f"a {type(key).__name__} is no key of a dict or set") from None
-    if is_known:
+    if key in known:
         raise FormatError(f"a dict or set has {key!r:.60} twice")
     return key
 
