@@ -16,6 +16,7 @@ from dovetail_kernel import (
 from ..calls.composition import argument_keys
 from ..calls.entry_support import bound_call, call_key
 from ..calls.overloads import OpOverload, OpOverloadPacket
+from ..calls.shared_results import SHARE_UNSAID
 from ..interception.python_dispatch import TorchDispatchMode
 from ..registration.custom_op_definition import CustomOpDef
 from ..schema import FunctionSchema
@@ -24,11 +25,6 @@ from ..table.computed_table import compute
 from ..table.operator import Operator
 from ..table.tags import Tag
 from .check_reproducer import reproducer
-
-_SHARE_UNSAID: Final = ("aten::_unsafe_view",)
-"""Operators whose result shares memory with an argument that must not be used any more: their
-schemas do not say so.
-"""
 
 
 class OpCheckError(Exception):
@@ -154,7 +150,7 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
                 "copy, or declare it: "
                 f"mutates_args=({argument.name!r},), in a schema Tensor(a!) {argument.name}."
             )
-    if op.handle not in reached or op.name in _SHARE_UNSAID:
+    if op.handle not in reached or op.name in SHARE_UNSAID:
         return  # what a composite shares is said by the operators it is made of
     seen: list[tuple[int, TensorBase]] = []
     for number, output in enumerate(outputs):

@@ -37,6 +37,11 @@ class PluginEntry(NamedTuple):
     distribution: str
     version: str | None = None
 
+    @property
+    def is_our_own(self) -> bool:
+        """Whether it is one of Dovetail's own plugins, whose tests check its kernels."""
+        return self in KNOWN.values()
+
     def __str__(self) -> str:
         version = f" {self.version}" if self.version else ""
         return f"{GROUPS[self.group]} {self.name!r} of {self.distribution}{version}"
