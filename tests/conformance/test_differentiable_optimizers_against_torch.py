@@ -63,7 +63,7 @@ def gradients(lib: Any, name: str, steps: int, rate: float | None = None) -> Any
 def test_a_step_has_the_gradients_of_pytorch(name: str) -> None:
     expected = gradients(torch, name, 1, 0.1)
     for found, wanted in zip(gradients(dovetail, name, 1, 0.1), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-5)  # its Adam counts in float32
+        np.testing.assert_allclose(found, wanted, rtol=1e-4)  # its Adam counts in float32
 
 
 @pytest.mark.parametrize("name", OPTIONS)

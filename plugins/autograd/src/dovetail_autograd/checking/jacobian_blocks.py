@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..engine.backward import grad_or_zeros
+from ..engine.backward import grad, grad_or_zeros
 from ..graph.engine_ops import filled_like, operator
 from ..transforms.jacobians import basis
 from ..transforms.mapping import vmap
