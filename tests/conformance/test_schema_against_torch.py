@@ -358,4 +358,8 @@ def test_forward_compatibility_is_judged_as_torch_does_with_its_reason(new: str)
     for old in EVOLVED:
         ours = parse_schema(new).check_forward_compatible_with(parse_schema(old))
         judge = torch._C.parse_schema(new).check_forward_compatible_with
-        assert ours == judge(torch._C.parse_schema(old)), old
+        try:
+            theirs = judge(torch._C.parse_schema(old))
+        except IndexError:  # PyTorch reads behind its list
+            continue
+        assert ours == theirs, old
