@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .class_types import ClassType
 from .codes import DTYPE_NAMES, LAYOUT_NAMES, MEMORY_FORMAT_NAMES
-from .numbers import is_numpy_scalar
+from .numbers import is_numpy_scalar, numpy_number
 from .types import (
     BoolType,
     ComplexType,
@@ -141,14 +141,17 @@ def cast_bool(value: Any) -> bool:
 
 
 def cast_number(value: Any) -> int | float | complex:
-    """Cast to ``Scalar``: any Python or NumPy number keeps its kind; tensors are refused."""
+    """Cast to ``Scalar``: any Python or NumPy number, or array of no dimensions, keeps its kind;
+    tensors are refused.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return cast_int(value)
     if isinstance(value, bool | float | complex) and not is_numpy_scalar(value):
         return value
-    if is_numpy_scalar(value) and isinstance(number := value.item(), int | float | complex):
-        return number
-    raise CastError(f"Cannot cast {value} to number")
+    number = numpy_number(value)
+    if number is None:
+        raise CastError(f"Cannot cast {value} to number")
+    return number
 
 
 def _has_elements(value: Any) -> bool:

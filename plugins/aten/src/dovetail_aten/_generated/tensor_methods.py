@@ -9,7 +9,7 @@ from __future__ import annotations
 from dovetail_kernel import TensorBase
 
 from dovetail_aten.calling.getters import getter
-from dovetail_aten.calling.operands import reflect
+from dovetail_aten.calling.operands import divide_by, reflect
 from dovetail_aten._generated import functions as functions
 
 
@@ -365,7 +365,7 @@ class TensorMethods(TensorBase):
     __hash__ = TensorBase.__hash__
 
     def __rtruediv__(self, other):
-        return functions.reciprocal(self) * other
+        return divide_by(functions.reciprocal, other, self)
 
     def __rfloordiv__(self, other):
         return reflect(functions.floor_divide, other, self)

@@ -36,6 +36,15 @@ def reflect(function: Callable[..., Any], other: Any, input: Any) -> Any:
     return function(other, input) if _is_operand(other, function) else NotImplemented
 
 
+def divide_by(function: Callable[..., Any], other: Any, input: Any) -> Any:
+    """Return `other` divided by `input`, whose reciprocal `function` makes; NotImplemented if
+    `other` is neither an operand nor an array.
+    """
+    if _is_operand(other, function) or backend_of_array(other) is not None:
+        return function(input) * other
+    return NotImplemented
+
+
 def _is_operand(value: Any, function: Callable[..., Any]) -> bool:
     """Return whether `function` takes `value` beside a tensor: a number, a tensor, or what
     overrides functions.

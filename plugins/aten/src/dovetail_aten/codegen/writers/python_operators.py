@@ -37,7 +37,7 @@ UNARY: Final = {
 }
 
 REFLECTED: Final = {
-    "__rtruediv__": "functions.reciprocal(self) * other",
+    "__rtruediv__": "divide_by(functions.reciprocal, other, self)",
     "__rfloordiv__": "reflect(functions.floor_divide, other, self)",
     "__rmod__": "reflect(functions.remainder_Tensor, other, self)",
     "__rpow__": "reflect(functions.pow, other, self)",

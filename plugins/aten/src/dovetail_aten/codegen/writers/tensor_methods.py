@@ -31,7 +31,7 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
     )
     lines.add(
         "from dovetail_aten.calling.getters import getter",
-        "from dovetail_aten.calling.operands import reflect",
+        "from dovetail_aten.calling.operands import divide_by, reflect",
     )
     lines.add(f"from {package} import {module} as functions", "", "")
     lines.add(
