@@ -109,6 +109,7 @@ Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
 CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
 """.split(),
     "dovetail.overrides": """
+enable_reentrant_dispatch redispatch_function
 BaseTorchFunctionMode TorchFunctionMode get_default_nowrap_functions get_ignored_functions
 get_overridable_functions get_testing_overrides handle_torch_function has_torch_function
 has_torch_function_unary has_torch_function_variadic is_tensor_like is_tensor_method_or_property
@@ -183,6 +184,7 @@ device_count dovetail_backend unavailable_because
 BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library
 NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Span
 Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library check_pending custom_op
+accesses enable_reentrant_dispatch function_modes redispatch_function
 define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
 handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
 impl_abstract infer_schema interceptable is_overridable kernel_namespace opcheck operator_modules
