@@ -109,6 +109,7 @@ Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
 CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
 """.split(),
     "dovetail.overrides": """
+enable_reentrant_dispatch redispatch_function
 BaseTorchFunctionMode TorchFunctionMode get_default_nowrap_functions get_ignored_functions
 get_overridable_functions get_testing_overrides handle_torch_function has_torch_function
 has_torch_function_unary has_torch_function_variadic is_tensor_like is_tensor_method_or_property
@@ -183,6 +184,7 @@ device_count dovetail_backend unavailable_because
 BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library
 NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Span
 Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library check_pending custom_op
+accesses enable_reentrant_dispatch function_modes redispatch_function
 define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
 handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
 impl_abstract infer_schema interceptable is_overridable kernel_namespace opcheck operator_modules
@@ -202,7 +204,8 @@ can_cast channels_last channels_last_3d complex128 complex64 contiguous_format
 disabled_torch_dispatch_impl disabled_torch_function_impl dispatch_key_for_device dispatch_state
 dtype dtype_of_signature finfo float16 float32 float64 full_after full_keyset get_default_device
 get_default_dtype has_backend hookimpl hookspec iinfo int16 int32 int64 int8 is_grad_enabled
-is_included_in_alias jagged on_default_dtype_change on_new_backend parse_dispatch_key plugin_manager
+is_included_in_alias jagged name_of_distribution on_default_dtype_change on_new_backend
+parse_dispatch_key plugin_manager
 preserve_format promote_types replace_array result_dtype runtime_keys scalar_category scalar_dtype
 set_autograd_interface set_default_device set_default_dtype set_grad_enabled set_state
 set_tensor_class share_storage share_version signature_of sparse_bsc sparse_bsr sparse_coo
