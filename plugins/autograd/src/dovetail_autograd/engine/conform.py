@@ -116,7 +116,8 @@ def conform_all(node: Node, grads: Sequence[TensorBase | None]) -> tuple[TensorB
             target: Any = edge[0]
             metadata = target.input_metadata
             described: Any = metadata[edge[1]] if isinstance(metadata, list) else metadata
-            grad = conform_tensor(node, index, grad, *described, target._array_backend)
+            shape, native = described
+            grad = conform_tensor(node, index, grad, shape, native, target._array_backend)
         conformed.append(grad)
     return tuple(conformed)
 

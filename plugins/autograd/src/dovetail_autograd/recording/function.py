@@ -40,8 +40,9 @@ class FunctionMeta(type):
         bases = cls.__mro__[:-2]
         cls._has_setup_context = any(["setup_context" in each.__dict__ for each in bases])
         cls._has_vjp = any(["vjp" in each.__dict__ for each in bases])
-        for derived in cls.__subclasses__():
-            derived._note_methods()
+        derived: Any = cls.__subclasses__()
+        for each in derived:
+            each._note_methods()
 
     def __setattr__(cls, name: str, value: Any) -> None:
         super().__setattr__(name, value)
