@@ -14,11 +14,19 @@ from threading import Lock
 from types import CodeType, EllipsisType, FunctionType, NoneType
 from typing import Any, Final, TypeVar, cast
 
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype, tensor_class
+from dovetail_kernel import (
+    Device,
+    DisableTorchFunction,
+    Layout,
+    MemoryFormat,
+    TensorBase,
+    dtype,
+    tensor_class,
+)
 from dovetail_kernel.keys.interception import on_overriding_class
 
 from .asking_code import asking_code, parameters_of
-from .interceptable_attributes import accesses, interceptable
+from .interceptable_attributes import accesses, interceptable, operator_modules
 from .overrides import call_overrides, overriding, unasked
 
 __all__ = [
@@ -181,6 +189,9 @@ def redispatch_function(
     original = original_of(func)
     if original is not None:
         return original(*args, **(kwargs or {}))
+    if hasattr(func, "_operator") or getattr(func, "__module__", "") in operator_modules:
+        with DisableTorchFunction():  # within an operator nothing is asked for
+            return func(*args, **(kwargs or {}))
     return unasked(func, args, kwargs or {})
 
 
