@@ -27,7 +27,8 @@ erfc erfc_ exp exp2 exp2_ exp_ explain expm1 expm1_ eye fill_ finfo fix fix_ fla
 float16 float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack from_numpy full
 full_like func gather ge get_autocast_dtype get_default_device get_default_dtype get_printoptions
 get_rng_state greater greater_equal gt half hstack hypot iinfo imag index_add index_put index_put_
-index_select inf inference_mode initial_seed inner int int16 int32 int64 int8 is_autocast_enabled
+index_select inf inference_mode initial_seed inner int int16 int32 int64 int8
+is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled
 is_complex is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero
 is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library linspace
 load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_not

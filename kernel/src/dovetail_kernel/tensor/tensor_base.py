@@ -278,6 +278,20 @@ class TensorBase(OtherKinds):
         autograd_interface.interface.set_grad(self, None)
 
     @property
+    def _grad(self) -> TensorBase | None:
+        """The same; reading it of a non-leaf gives no warning."""
+        meta = self._meta
+        return None if meta is None else meta.grad
+
+    @_grad.setter
+    def _grad(self, value: TensorBase | None) -> None:
+        autograd_interface.interface.set_grad(self, value)
+
+    @_grad.deleter
+    def _grad(self) -> None:
+        autograd_interface.interface.set_grad(self, None)
+
+    @property
     def grad_dtype(self) -> Dtype | None:
         """The dtype in which gradients of this leaf accumulate; None for that of the gradient.
 
