@@ -5,9 +5,15 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar
 
-from dovetail_kernel import DisableTorchFunctionSubclass, TensorBase, tensor_class
+from dovetail_kernel import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    TensorBase,
+    state,
+    tensor_class,
+)
 from dovetail_kernel.keys.interception import NOT_PLAIN
-from dovetail_kernel.types.signature import OVERRIDES
+from dovetail_kernel.types.signature import NO_GRAD, OVERRIDES
 
 from .._generated import functions as aten
 from .exchange_methods import TensorExchange
@@ -49,8 +55,8 @@ class TensorSubclasses(TensorExchange):
         """Return the tensor as an instance of `cls`, sharing data and graph."""
         check_subclass(cls)
         tensor: Any = self
-        if self._signature & OVERRIDES:
-            with DisableTorchFunctionSubclass():
+        if self._signature & OVERRIDES or state() & ~NO_GRAD:
+            with DisableTorchFunction():
                 made: Any = aten.alias(tensor)
         else:
             made = aten.alias(tensor)
