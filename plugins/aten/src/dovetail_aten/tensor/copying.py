@@ -240,6 +240,9 @@ def rebuild_tensor(
     _expect(isinstance(storage, Storage), storage, "storage")
     _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
     _expect(isinstance(requires_grad, bool), requires_grad, "requires_grad")
+    _expect(_are_ints(size), size, "size")
+    _expect(_are_ints(stride), stride, "stride")
+    _expect(isinstance(offset, int), offset, "storage offset")
     with _outside():
         whole: Any = wrap(storage.array, storage._backend)
         if whole.dtype is not dtype:
@@ -251,6 +254,10 @@ def rebuild_tensor(
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+def _are_ints(value: Any) -> bool:
+    return isinstance(value, tuple) and all([isinstance(each, int) for each in value])
 
 
 def _expect(is_valid: bool, value: object, what: str) -> None:
