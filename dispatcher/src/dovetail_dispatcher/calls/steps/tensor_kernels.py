@@ -205,9 +205,7 @@ class BumpVersion(Step):
     def print(self, to: Printer) -> None:
         name, bump = to.name(self.written), to.bind("bump_version", bump_version)
         match self.kind:
-            case "Tensor":
-                to.add(f"{bump}({name})")
-            case "Tensor?":
+            case "Tensor" | "Tensor?":  # None is an undefined tensor
                 to.add(f"if {name} is not None:", f"    {bump}({name})")
             case _:
                 each = to.scratch("each")
