@@ -14,7 +14,7 @@ from dovetail_kernel.types.signature import SCALAR_BITS
 
 from ..compilation import compile_source
 from ..interception.overrides import call_overrides, overriding
-from ..schema import bind, default_of
+from ..schema import ArgumentError, bind, default_of
 from ..table import registry
 from ..table.operator import Operator, destroyed_error
 from .number_operands import tensor_of_number
@@ -59,6 +59,8 @@ def miss(
     ------
     RuntimeError
         If the arguments do not fit the schema, in PyTorch's words.
+    TypeError
+        If an argument of a public function is missing or of the wrong type.
     NotImplementedError
         If there is no kernel for them.
     """
@@ -74,9 +76,11 @@ def miss(
             check_alpha(op, values)
         route = route_of(op, call_key(op, values))
     except RuntimeError as error:
-        if op.is_defined:
-            raise
-        raise destroyed_error(op) from error
+        if not op.is_defined:
+            raise destroyed_error(op) from error
+        if isinstance(error, ArgumentError) and function is not None:
+            raise error.as_type_error() from None
+        raise
     return route(*values)
 
 
@@ -119,6 +123,7 @@ def bound_call(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
     if op.namespace not in NUMBERS_ALLOWED:
         return bind(op.schema, args, kwargs)
     values = bind(op.schema, args, kwargs, number_argument)
+    _refuse_undefined(op, values)
     _replace_numbers(op, values)
     return values
 
@@ -217,6 +222,16 @@ COMMON: Final[dict[str, Any]] = {
     "miss": miss,
     "state": state,
 }
+
+
+def _refuse_undefined(op: Operator, values: list[Any]) -> None:
+    """Raise RuntimeError if a tensor that has to be there is None."""
+    for position, (argument, value) in enumerate(zip(op.schema.arguments, values, strict=True)):
+        if value is None and spelling(argument) == "Tensor":
+            raise RuntimeError(
+                f"{op.name}() Expected a proper Tensor but got None (or an undefined Tensor) for "
+                f"argument #{position} '{argument.name}'. Give a tensor."
+            )
 
 
 def _replace_numbers(op: Operator, values: list[Any]) -> None:

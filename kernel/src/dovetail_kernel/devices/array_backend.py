@@ -114,6 +114,41 @@ class ArrayBackend:
             array = base
         return array
 
+    def adopted(self, array: Any) -> Any:
+        """Return a view of an array that a program made, for a tensor around it."""
+        return array.view()
+
+    def resized(self, array: Any, shape: tuple[int, ...]) -> Any | None:
+        """Return a view in C order of another shape that begins where `array` does; None if the
+        memory that it lies in has no room, or cannot be shown so.
+        """
+        return None
+
+    def byte_bounds(self, array: Any) -> tuple[int, int]:
+        """Return the addresses of the lowest byte of `array` and of the one behind its highest."""
+        low = high = self.data_ptr(array)
+        itemsize = array.dtype.itemsize
+        steps = getattr(array, "strides", None)
+        if 0 in array.shape:
+            return low, high
+        if steps is None:
+            steps = [step * itemsize for step in self.strides(array)]
+        for size, step in zip(array.shape, steps, strict=True):
+            if step < 0:
+                low += (size - 1) * step
+            else:
+                high += (size - 1) * step
+        return low, high + itemsize
+
+    def memory_bounds(self, array: Any) -> tuple[int, int]:
+        """Return the address where the memory that `array` lies in begins, and the one behind its
+        end.
+
+        Memory that another library made may have gaps between the elements of the array that owns
+        it, which count as part of it, or be shared by several of them.
+        """
+        return self.byte_bounds(self.storage_of(array))
+
     def strides(self, array: Any) -> tuple[int, ...]:
         """Return the strides of `array` in elements."""
         itemsize = array.dtype.itemsize
@@ -135,6 +170,21 @@ class ArrayBackend:
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`."""
         destination[...] = source
+
+    def write_once(self, array: Any, source: Any, memory: Any) -> bool:
+        """Write `source` into `array`, which refuses writes since it, or what it is a view of, has
+        elements that share memory; return whether that was possible.
+
+        Parameters
+        ----------
+        array
+            What is written.
+        source
+            What it is to hold.
+        memory
+            The array that owns the memory.
+        """
+        return False
 
     def overwritten(self, array: Any, source: Any) -> Any:
         """Return a new array of the shape and dtype of `array` with the elements of `source`; for

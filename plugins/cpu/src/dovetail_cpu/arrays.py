@@ -39,12 +39,42 @@ the object's head.
 """
 
 
+def _view_of_memory(
+    memory: Array, first: int, size: Sequence[int], steps: Sequence[int], dtype: Any
+) -> Array:
+    """Return a view from the address `first` on, with `steps` in bytes; it refuses writes if its
+    elements share a place.
+    """
+    shared = any([not step and count > 1 for count, step in zip(size, steps, strict=True)])
+    interface = {
+        "data": (first, shared or not memory.flags.writeable),
+        "shape": tuple(size),
+        "strides": tuple(steps),
+        "typestr": f"|V{dtype.itemsize}",
+        "version": 3,
+    }
+    return np.asarray(_Memory(memory, interface)).view(dtype)
+
+
 class _Memory:
     """A place in memory that NumPy can read; keeps the array alive that owns it."""
 
     def __init__(self, base: Array, interface: dict[str, Any]) -> None:
         self.base = base
         self.__array_interface__ = interface
+
+
+class _AdoptedMemory:
+    """The bytes from the first element of an array to its last, as memory of their own."""
+
+    def __init__(self, array: Array, start: int, stop: int) -> None:
+        self._owner = array  # not "base": what the array itself is a view of is no business of ours
+        self.__array_interface__ = {
+            "data": (start, not array.flags.writeable),
+            "shape": (stop - start,),
+            "typestr": "|u1",
+            "version": 3,
+        }
 
 
 class CpuArrays(NamespaceArrays):
@@ -122,6 +152,16 @@ class CpuArrays(NamespaceArrays):
         array = self.scalar(value, native_dtype)
         array.flags.writeable = False
         return array
+
+    def adopted(self, array: Array) -> Array:
+        """Return a view of `array`. Of a view it is one whose memory begins with the first element
+        and ends with the last, as in PyTorch; the rest of what NumPy's view was taken of is not
+        seen.
+        """
+        if array.base is None:
+            return array.view()
+        memory = np.asarray(_AdoptedMemory(array, *self.byte_bounds(array)))
+        return np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
 
     def empty(
         self, shape: Sequence[int], native_dtype: Any, device_index: int | None = None
@@ -226,25 +266,28 @@ class CpuArrays(NamespaceArrays):
     # -- views, indexing, error functions ----------------------------------------------------------
 
     def as_strided(
-        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
-    ) -> Array | None:
-        """Return a view of the memory that `array` lies in; None if it would reach beyond."""
+        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
+    ) -> Array:
+        """Return a view of the memory that `array` lies in; it does not reach beyond."""
         root, itemsize = self.storage_of(array), array.itemsize
-        start, stop = np.lib.array_utils.byte_bounds(root)
-        first = (
-            self.data_ptr(array) if storage_offset is None else start + storage_offset * itemsize
-        )
-        reach = sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
-        if 0 not in size and first + (reach + 1) * itemsize > stop:
-            return None
-        interface = {
-            "data": (first, not array.flags.writeable),
-            "shape": tuple(size),
-            "strides": tuple([step * itemsize for step in stride]),
-            "typestr": f"|V{itemsize}",
-            "version": 3,
-        }
-        return np.asarray(_Memory(root, interface)).view(array.dtype)
+        first = self.byte_bounds(root)[0] + storage_offset * itemsize
+        steps = [step * itemsize for step in stride]
+        return _view_of_memory(root, first, size, steps, array.dtype)
+
+    def write_once(self, array: Array, source: Any, memory: Array) -> bool:
+        """Write one number for all elements into the read-only `array`, or anything if no two of
+        them share a place; return False if that is not so, or `memory` may not be written either.
+        """
+        sizes = [
+            size if step else min(size, 1)
+            for size, step in zip(array.shape, array.strides, strict=True)
+        ]
+        if not memory.flags.writeable or (source.ndim and sizes != list(array.shape)):
+            return False
+        first = array.__array_interface__["data"][0]
+        part = _view_of_memory(memory, first, sizes, array.strides, array.dtype)
+        self.copy_into(part, source)
+        return True
 
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Array:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.calls.templates.python_function import python_schema
+from dovetail_dispatcher.interception.overrides import call_overrides, overriding
+from dovetail_dispatcher.schema.numbers import is_number
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import TensorBase
@@ -99,7 +101,20 @@ class Overloads:
             if isinstance(out, tuple | list):
                 return overload.out(*args, **bound, **_outs(overload, out))
             return overload.out(*args, **bound, out=out)
-        refuse(self._name.partition("::")[2], overloads, args, kwargs)
+        return self._overridden(overloads, args, kwargs)
+
+    def _overridden(
+        self, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Let an overriding argument decide a call that no overload fits; raise TypeError if there
+        is none.
+        """
+        name = self._name.partition("::")[2]
+        _, overloaded = overriding(args, kwargs)
+        if not overloaded:
+            refuse(name, overloads, args, kwargs)
+        first: Any = overloads[0].function
+        return call_overrides(first.__globals__[name], overloaded, args, kwargs)
 
     def _read(self) -> list[Overload]:
         """Return the overloads as their schemas say."""
@@ -167,7 +182,7 @@ def fits(value: Any, kind: str) -> bool:
         case "Tensor":
             return isinstance(value, TensorBase) or hasattr(value, "__torch_function__")
         case "Scalar":
-            return isinstance(value, bool | int | float | complex) or _is_number_array(value)
+            return is_number(value)
         case "int" | "SymInt":
             return isinstance(value, int) or (
                 hasattr(value, "__index__") and not isinstance(value, TensorBase)
@@ -189,14 +204,6 @@ def fits(value: Any, kind: str) -> bool:
     if kind.startswith(("int[", "SymInt[")):
         return isinstance(value, tuple | list | int)
     return True
-
-
-def _is_number_array(value: Any) -> bool:
-    return (
-        getattr(value, "ndim", None) == 0
-        and not isinstance(value, TensorBase)
-        and hasattr(value, "item")
-    )
 
 
 def refuse(

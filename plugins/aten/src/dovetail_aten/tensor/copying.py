@@ -6,13 +6,14 @@ import copyreg
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import prod
-from typing import Any
+from pickle import UnpicklingError
+from typing import Any, TypeVar, cast
 
 from dovetail_kernel import (
     Device,
     Storage,
     TensorBase,
+    contiguous_format,
     dtype,
     set_state,
     share_storage,
@@ -20,12 +21,16 @@ from dovetail_kernel import (
     uint8,
     wrap,
 )
+from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
 
-__all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor"]
+__all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor", "storable"]
+
+_DTYPES: type = dtype  # where an argument has that name
+_Tensor = TypeVar("_Tensor", bound=TensorBase)
 
 
 def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
@@ -90,24 +95,36 @@ Place = tuple[Storage, dtype, tuple[int, ...], tuple[int, ...], int]
 def _place(tensor: TensorBase) -> Place:
     """Return the storage of `tensor`, its dtype, shape and strides, and where it begins, in
     elements.
-
-    Foreign memory may have gaps between its elements, and then the storage's bytes do not reach as
-    far as the tensor. Such a tensor gets a storage of its own.
     """
+    tensor = storable(tensor)
     storage = share_storage(tensor)
-    kind, shape, strides = tensor.dtype, tuple(tensor.array.shape), tensor.stride()
-    start = tensor.data_ptr() - storage.data_ptr()
-    reach = (
-        sum([(size - 1) * step for size, step in zip(shape, strides, strict=True)])
-        if prod(shape)
-        else -1
-    )
-    if start % kind.itemsize or start < 0 or start + (reach + 1) * kind.itemsize > storage.nbytes():
-        with _outside():
-            whole: Any = wrap(tensor.array, tensor._backend)
-            copied = aten.clone(whole)
-        return share_storage(copied), kind, shape, copied.stride(), 0
-    return storage, kind, shape, strides, start // kind.itemsize
+    start = (tensor.data_ptr() - storage.data_ptr()) // tensor.dtype.itemsize
+    return storage, tensor.dtype, tuple(tensor.array.shape), tensor.stride(), start
+
+
+def storable(tensor: _Tensor) -> _Tensor:
+    """Return `tensor`, or a copy of one that no strides and offset of a storage describe.
+
+    A kernel may return an array that is read backwards, or that lies between the elements of what
+    it is a view of.
+    """
+    if tensor.array.__class__ is DatalessArray:
+        return tensor
+    storage, itemsize = share_storage(tensor), tensor.dtype.itemsize
+    steps = getattr(tensor.array, "strides", None) or ()
+    low, high = tensor._backend.arrays.byte_bounds(tensor.array)
+    start = storage.data_ptr()
+    if (
+        all([step >= 0 and not step % itemsize for step in steps])
+        and not (low - start) % itemsize
+        and start <= low
+        and high <= start + storage.nbytes()
+    ):
+        return tensor
+    with _outside():
+        whole: Any = wrap(tensor.array, tensor._backend)
+        copied: Any = aten.clone(whole, memory_format=contiguous_format)
+    return cast("_Tensor", copied)
 
 
 @contextmanager
@@ -142,12 +159,26 @@ def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
 
 
 def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
+    """Return a new storage on `device` with the elements of a host array; `host` is their number
+    where there are none, on the meta device.
+
+    Raises
+    ------
+    pickle.UnpicklingError
+        If no pickle of a storage says this.
+    """
+    _expect(isinstance(device, Device), device, "device")
+    _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
     with _outside():
-        if isinstance(host, int):
+        if device.type == "meta":
+            _expect(isinstance(host, int) and host >= 0, host, "number of elements")
             arrays = backend_for(device).arrays
             return share_storage(
                 wrap(arrays.empty((host,), arrays.native_dtypes[dtype]), backend_for(device))
             )
+        native = ready_backend("cpu").arrays.native_dtypes[dtype]
+        is_line = getattr(host, "dtype", None) == native and host.strides == (native.itemsize,)
+        _expect(is_line, host, f"line of {dtype} elements")
         owned = host if host.flags.writeable and host.base is None else host.copy()
         return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
 
@@ -161,7 +192,18 @@ def rebuild_tensor(
     offset: int,
     requires_grad: bool,
 ) -> TensorBase:
-    """Return a new leaf of class `cls` that shows a part of `storage`."""
+    """Return a new leaf of class `cls` that shows a part of `storage`.
+
+    Raises
+    ------
+    pickle.UnpicklingError, RuntimeError
+        If no pickle of a tensor says this, or if the storage has no such part.
+    """
+    is_class: bool = isinstance(cls, type)  # a pickle may say anything
+    _expect(is_class and issubclass(cls, TensorBase), cls, "class")
+    _expect(isinstance(storage, Storage), storage, "storage")
+    _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
+    _expect(isinstance(requires_grad, bool), requires_grad, "requires_grad")
     with _outside():
         whole: Any = wrap(storage.array, storage._backend)
         if whole.dtype is not dtype:
@@ -173,6 +215,15 @@ def rebuild_tensor(
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+def _expect(is_valid: bool, value: object, what: str) -> None:
+    """Refuse a value that no pickle of ours has."""
+    if not is_valid:
+        raise UnpicklingError(
+            f"the pickle of a tensor is corrupt: {value!r:.60} is not its {what}. Pickle the "
+            "tensor again."
+        )
 
 
 copyreg.pickle(Storage, _reduce_storage)

@@ -10,28 +10,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
-from ..engine.backward import grad as gradients
+from ..engine.backward import grad_or_zeros
 from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
+from ..graph.recording_extras import put_back, refuse_hooks
 from ..graph.views import CreationMeta, view_info
 from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
 from .levels import Level
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
 
+_NO_HOOKS: Final = (
+    "dovetail.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks, nor does "
+    "linearize. Use autograd.grad where there are hooks."
+)
+
 
 class GradLevel(Level):
     """One reverse-mode transform in force: grad mode is on. It wraps nothing."""
 
-    __slots__ = ("outer_state",)
+    __slots__ = ("outer_extras", "outer_state")
 
     def __enter__(self) -> GradLevel:
+        self.outer_extras = refuse_hooks(_NO_HOOKS)
         super().__enter__()
         self.outer_state = state()
         set_state(self.outer_state & ~NO_GRAD)
@@ -40,6 +47,7 @@ class GradLevel(Level):
     def __exit__(self, *exception: object) -> None:
         set_state(self.outer_state)
         super().__exit__(*exception)
+        put_back(self.outer_extras)
 
     def fresh(self, tensor: Any) -> TensorBase:
         """Return `tensor` as a new input to differentiate by.
@@ -123,21 +131,9 @@ def differentiate(
     # differentiates them.
     inside = any([is_tracked_inside(each) for each in (*chosen, *inputs)])
     create_graph = tracked or inside or any([is_tracked(seed) for seed in given or ()])
-    found = gradients(
-        chosen,
-        inputs,
-        given,
-        retain_graph=retain_graph or create_graph,
-        create_graph=create_graph,
-        allow_unused=True,
-        materialize_grads=True,
-    )
+    found = grad_or_zeros(chosen, inputs, given, retain_graph or create_graph, create_graph)
     keeps = tracked or any([seed.requires_grad for seed in given or ()])
-    return (
-        [each for each in found if each is not None]
-        if keeps
-        else [released(each) for each in found]
-    )
+    return found if keeps else [released(each) for each in found]
 
 
 def released(value: Any) -> Any:
@@ -157,8 +153,8 @@ def grad(
     Parameters
     ----------
     func
-        Returns a scalar tensor, or with `has_aux` that and anything else. Its arguments may be
-        nested in tuples, lists and dicts.
+        Returns a scalar tensor, or with `has_aux` that and other tensors, possibly nested. Its
+        arguments may be nested in tuples, lists and dicts.
     argnums
         Which positional arguments to differentiate by: one, or a tuple. Default: the first.
     has_aux
