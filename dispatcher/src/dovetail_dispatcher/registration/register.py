@@ -154,8 +154,10 @@ def register_autograd(
     ------
     ValueError
         If `op` is of another type.
+    AttributeError
+        If the operator does not exist.
     RuntimeError
-        If the operator does not exist, writes to its arguments, returns nothing, or returns views.
+        If it writes to its arguments, returns nothing, or returns views.
     NotImplementedError
         If it has keyword-only tensors.
     """
@@ -194,8 +196,12 @@ def register_vmap(
     ------
     ValueError
         If `op` is of another type.
+    AttributeError
+        If the operator does not exist.
+    NotImplementedError
+        If it has keyword-only tensors.
     RuntimeError
-        If the operator does not exist, or has a CompositeImplicitAutograd kernel, which decomposes.
+        If it has a CompositeImplicitAutograd kernel, which decomposes.
     TypeError
         If `func` cannot be called like that.
 
@@ -247,7 +253,7 @@ def register_torch_dispatch(
     ValueError
         If `op` is of another type, or `torch_dispatch_class` has no ``__torch_dispatch__``.
     RuntimeError
-        If the operator does not exist, or the class has a rule for it.
+        If the class has a rule for the operator, which may be defined later.
     """
     target = name_of(op, "register_torch_dispatch")
     if isinstance(target, CustomOpDef):
@@ -286,8 +292,10 @@ def register_autocast(
     ------
     ValueError
         If the device type has no autocast, or `op` is of another type.
+    AttributeError
+        If the operator does not exist.
     RuntimeError
-        For an unknown operator or device type.
+        For an unknown device type.
     """
     target = operator_of(op, "register_autocast")
     if isinstance(target, CustomOpDef):
@@ -315,10 +323,12 @@ def _owner(lib: Library | None, key: str, name: str) -> list[Change]:
 
 
 def _check_no_fake(target: str | CustomOpDef) -> None:
-    is_custom = isinstance(target, CustomOpDef)
-    operator = target._operator if is_custom else registry.find_qualified(target)
+    if isinstance(target, CustomOpDef):
+        operator = None if target._abstract_fn is None else target._operator
+    else:
+        operator = registry.find_qualified(target)
     old = None if operator is None else operator.newest(DispatchKey.Meta)
-    if old is not None and not (is_custom and target._abstract_fn is None):
+    if old is not None:
         raise RuntimeError(
             f"register_fake(...): the operator {target} already has a fake impl "
             f"registered at {old.origin}: it already has a DispatchKey::Meta implementation. "

@@ -223,7 +223,9 @@ class BumpVersion(Step):
     def print(self, to: Printer) -> None:
         name, bump = to.name(self.written), to.bind("bump_version", bump_version)
         match self.kind:
-            case "Tensor" | "Tensor?":  # None is an undefined tensor
+            case "Tensor":
+                to.add(f"{bump}({name})")
+            case "Tensor?":
                 to.add(f"if {name} is not None:", f"    {bump}({name})")
             case _:
                 each = to.scratch("each")
