@@ -16,8 +16,8 @@ import pytest
 from registration_language import differences, line, run, script, smaller
 from registration_programs import random_program
 
-PROGRAMS = int(os.environ.get("DOVETAIL_REGISTRATIONS", "400"))
-CHECKED = 10_000
+PROGRAMS = int(os.environ.get("DOVETAIL_REGISTRATIONS", "200"))
+CHECKED = 5_500
 """How many programs are known to agree: a sample of these is run by default."""
 FIRST = int(
     os.environ.get("DOVETAIL_FIRST_REGISTRATION") or random.randrange(max(1, CHECKED - PROGRAMS))

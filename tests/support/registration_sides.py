@@ -164,7 +164,9 @@ class Side:
 
     def _body(self, what: str, target: str, ready: Any, keys: Any, args: Any, kwargs: Any) -> Any:
         first = kwargs.get("out", first_tensor(self.lib, args))
-        device = "cpu" if first is None else first.device.type
+        among = [each for arg in args for each in (arg if isinstance(arg, list | tuple) else [arg])]
+        is_meta = any(isinstance(each, self.lib.Tensor) and each.is_meta for each in among)
+        device = "meta" if is_meta else "cpu"
         match what:
             case "new":
                 return ready[device].pop()

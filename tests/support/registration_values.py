@@ -68,5 +68,8 @@ def outcome_of(run: Callable[[], Any]) -> str:
     try:
         result = run()
     except Exception as error:
-        return f"raises {type(error).__name__}"
+        # A type of Dovetail's own counts as that of Python which it is.
+        return (
+            f"raises {next(c for c in type(error).__mro__ if c.__module__ == 'builtins').__name__}"
+        )
     return "" if result is None or callable(result) else str(result)
