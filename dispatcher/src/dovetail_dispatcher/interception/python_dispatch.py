@@ -221,7 +221,11 @@ def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[st
             continue
         value = _argument(op, source.name, args, kwargs)
         if info.is_write:
-            results[position] = value
+            # Anything but a tensor is left for the check of what a kernel returns.
+            if results[position] is None or isinstance(
+                results[position], TensorBase | list | tuple
+            ):
+                results[position] = value
         elif (
             isinstance(value, TensorBase)
             and value._signature & PYTHON_DISPATCH
