@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_kernel import bool as bool_
@@ -40,6 +40,11 @@ class Creation(Family):
     ) -> Any:
         """Return a new uninitialised array with these strides, in elements."""
         shape, dtype = check_size(size), dtype or self.default_float()
+        if len(stride) != len(shape):
+            raise RuntimeError(
+                f"dimensionality of sizes ({len(shape)}) must match dimensionality of strides "
+                f"({len(stride)})"
+            )
         reach = (
             0
             if 0 in shape
@@ -86,9 +91,25 @@ class Creation(Family):
         return self._filled((), s, dtype)
 
     @operator("full_like")
-    def full_like(self, x: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
-        """Return a new array like `x` full of `fill_value`."""
-        return self._filled(x.shape, fill_value, dtype or x.dtype)
+    def full_like(
+        self,
+        x: Any,
+        fill_value: Any,
+        *,
+        dtype: Any = None,
+        memory_format: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Return a new array like `x` full of `fill_value`, in its order of strides."""
+        own = dtype or x.dtype
+        made = self._in_asked_order(
+            x, memory_format, lambda shape: self._filled(shape, fill_value, own)
+        )
+        if made is not None:
+            return made
+        check_representable(fill_value, self.dtypes[own])
+        number = self.capabilities.number(fill_value, own)
+        return self.xp.full_like(x, number, dtype=own, order=_order_like(x))
 
     @operator("new_full")
     def new_full(
@@ -102,34 +123,45 @@ class Creation(Family):
         self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
     ) -> Any:
         """Return a new uninitialised array like `x`, in its order of strides."""
+        own = dtype or x.dtype
+        made = self._in_asked_order(
+            x, memory_format, lambda shape: self.capabilities.empty(shape, own)
+        )
+        return self.xp.empty_like(x, dtype=own, order=_order_like(x)) if made is None else made
+
+    def _in_asked_order(
+        self, x: Any, memory_format: Any, make: Callable[[tuple[int, ...]], Any]
+    ) -> Any | None:
+        """Return ``make(shape)`` in the order that a memory format asks for, or None if that is the
+        order of `x`, and not C order.
+        """
         if memory_format is channels_last and x.ndim == 4:
             n, c, h, w = x.shape
-            return self.capabilities.empty((n, h, w, c), dtype or x.dtype).transpose(0, 3, 1, 2)
-        if not (
-            memory_format is None or memory_format is preserve_format
-        ) or self.capabilities.is_contiguous(x):
-            return self.capabilities.empty(x.shape, dtype or x.dtype)
-        return self.xp.empty_like(x, dtype=dtype, order=_order_like(x))
+            return make((n, h, w, c)).transpose(0, 3, 1, 2)
+        keeps = memory_format is None or memory_format is preserve_format
+        return None if keeps and not self.capabilities.is_contiguous(x) else make(x.shape)
 
     @operator("zeros_like")
     def zeros_like(
         self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
     ) -> Any:
-        """Return a new array like `x` full of 0."""
-        xp = self.xp
-        if self.capabilities.is_contiguous(x):
-            return xp.zeros(x.shape, dtype=dtype or x.dtype)
-        return xp.zeros_like(x, dtype=dtype, order=_order_like(x))
+        """Return a new array like `x` full of 0, in its order of strides."""
+        xp, own = self.xp, dtype or x.dtype
+        if memory_format is None and self.capabilities.is_contiguous(x):
+            return xp.zeros(x.shape, dtype=own)
+        made = self._in_asked_order(x, memory_format, lambda shape: xp.zeros(shape, dtype=own))
+        return xp.zeros_like(x, dtype=own, order=_order_like(x)) if made is None else made
 
     @operator("ones_like")
     def ones_like(
         self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
     ) -> Any:
-        """Return a new array like `x` full of 1."""
-        xp = self.xp
-        if self.capabilities.is_contiguous(x):
-            return xp.ones(x.shape, dtype=dtype or x.dtype)
-        return xp.ones_like(x, dtype=dtype, order=_order_like(x))
+        """Return a new array like `x` full of 1, in its order of strides."""
+        xp, own = self.xp, dtype or x.dtype
+        if memory_format is None and self.capabilities.is_contiguous(x):
+            return xp.ones(x.shape, dtype=own)
+        made = self._in_asked_order(x, memory_format, lambda shape: xp.ones(shape, dtype=own))
+        return xp.ones_like(x, dtype=own, order=_order_like(x)) if made is None else made
 
     @operator("new_zeros")
     def new_zeros(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:

@@ -25,8 +25,9 @@ def check_representable(value: Any, kind: dtype) -> None:
     """
     if kind is bool_ or kind.category == COMPLEX:
         return
-    fits = not isinstance(value, complex)
+    fits = not isinstance(value, complex) or not value.imag
     if fits and kind.category < FLOAT:
+        value = real_number(value)
         limit = 1 << 8 * kind.itemsize - kind.is_signed
         # A negative int fits an unsigned dtype, as in C.
         least = 0 if isinstance(value, float) and not kind.is_signed else -limit
@@ -36,6 +37,11 @@ def check_representable(value: Any, kind: dtype) -> None:
             f"value cannot be converted to type {kind.name} without overflow: {value!r}. Convert "
             "the tensor first."
         )
+
+
+def real_number(value: Any) -> Any:
+    """Return the real part of a complex number, any other number itself."""
+    return value.real if isinstance(value, complex) else value
 
 
 class Numbers:
@@ -81,8 +87,9 @@ class Numbers:
         RuntimeError
             If the dtype cannot hold it.
         """
-        check_representable(value, self._dtypes[array.dtype])
-        return self.like(array, value)
+        own = self._dtypes[array.dtype]
+        check_representable(value, own)
+        return self.like(array, real_number(value) if own.category != COMPLEX else value)
 
     def pair(self, array: Any, value: Any) -> tuple[Any, Any]:
         """Return an array and a number, or another array, with one dtype.
@@ -118,10 +125,21 @@ class Precision:
         self.complex = frozenset(
             each for each, dtype in capabilities.dtypes.items() if dtype.category == COMPLEX
         )
+        self._real = frozenset(
+            each
+            for each, dtype in capabilities.dtypes.items()
+            if dtype.category < COMPLEX and dtype is not bool_
+        )
         self.accumulators = {half: native[float32] for half in self.halves} | {
             each: native[int64] for each in self.integral
         }
         """Dtype that a sum accumulates in, where that is not the array's own."""
+
+    def converted(self, array: Any, native_dtype: Any) -> Any:
+        """Return an array in another dtype; of complex numbers the real part, unless as bools."""
+        if array.dtype in self.complex and native_dtype in self._real:
+            array = array.real
+        return array.astype(native_dtype, copy=False)
 
     def wide(self, value: Any) -> Any:
         """Return an array of half precision in float32, anything else itself."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .broadcasting import check_fits
 from .dims import wrap_dim, wrap_dims
 from .family import Family, helper, operator
 
@@ -138,13 +139,13 @@ class Views(Family):
     @operator("diagonal")
     def diagonal(self, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         """Return a view of a diagonal, which becomes the last dimension."""
-        first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
-        if first == second:
-            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+        first, second = _two_dims(dim1, dim2, x.ndim)
         return self.capabilities.diagonal(x, offset, first, second)
 
     def _embedding_of(self, sizes: Sequence[int], key: tuple[slice, ...], grad: Any) -> Any:
         """Return zeros of `sizes` with `grad` at ``[key]``."""
+        part = [len(range(size)[each]) for size, each in zip(sizes, key, strict=False)]
+        check_fits(grad.shape, (*part, *sizes[len(key) :]))
         return self.capabilities.embed(grad, tuple(sizes), key, 0)
 
     @operator("select_backward")
@@ -153,8 +154,17 @@ class Views(Family):
     ) -> Any:
         """Return the gradient of `select`: zeros but for the slice."""
         axis = wrap_dim(dim, len(input_sizes))
-        index %= input_sizes[axis]
+        size = input_sizes[axis]
+        if not -size <= index < size:
+            raise IndexError(
+                f"select(): index {index} out of range for tensor of size {list(input_sizes)} at "
+                f"dimension {dim}"
+            )
+        index %= size
         key = (_ALL,) * axis + (slice(index, index + 1),)
+        lead = len(input_sizes) - 1 - grad_output.ndim
+        if lead > 0:
+            grad_output = grad_output[(None,) * lead]
         return self._embedding_of(input_sizes, key, grad_output[(_ALL,) * axis + (None, ...)])
 
     @operator("slice_backward")
@@ -168,6 +178,8 @@ class Views(Family):
         step: int,
     ) -> Any:
         """Return the gradient of `slice_`: zeros but for the part."""
+        if step <= 0:
+            raise RuntimeError(f"slice step must be positive, but is {step}.")
         axis = wrap_dim(dim, len(input_sizes))
         return self._embedding_of(
             input_sizes, (_ALL,) * axis + (slice(start, end, step),), grad_output
@@ -180,10 +192,11 @@ class Views(Family):
         """Return the gradient of `diagonal`: zeros but for the diagonal."""
         xp = self.xp
         sizes = tuple(input_sizes)
-        first, second = wrap_dim(dim1, len(sizes)), wrap_dim(dim2, len(sizes))
+        first, second = _two_dims(dim1, dim2, len(sizes))
         flat = self.capabilities.diagonal(
             xp.arange(math.prod(sizes)).reshape(sizes), offset, first, second
         )
+        check_fits(grad_output.shape, flat.shape)
         zeros = xp.zeros(math.prod(sizes), dtype=grad_output.dtype)
         return self.capabilities.index_put(zeros, (flat,), grad_output, False).reshape(sizes)
 
@@ -298,3 +311,19 @@ def _expanded(shape: tuple[int, ...], own: tuple[int, ...], dim: int, lead: int)
             f"{dim}.  Target sizes: {list(shape)}.  Tensor sizes: {list(own)}"
         )
     return size
+
+
+def _two_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+    """Return the two dimensions of a diagonal, counted from 0.
+
+    Raises
+    ------
+    IndexError
+        If there is none of that number.
+    RuntimeError
+        If they are the same.
+    """
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return first, second
