@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKeySet
-from dovetail_kernel.keys.state import below_autograd
 
 from ..schema import Argument, FunctionSchema, default_of
 from ..table.kernels import Kernel
@@ -27,7 +26,6 @@ from .steps.tensor_kernels import (
     CheckIdentity,
     CheckReturns,
     CheckTensor,
-    InState,
     WithFakeContext,
 )
 from .templates.arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
@@ -101,11 +99,6 @@ def counting_plan(below: RoutePlan) -> RoutePlan:
     """Return `below` with the versions of the written arguments counted up before anything else."""
     written = [a for a in below.op.schema.arguments if a.is_write and is_tensor_like(a)]
     return below.beginning_with(*[BumpVersion(argument_value(a), spelling(a)) for a in written])
-
-
-def below_autograd_plan(below: RoutePlan) -> RoutePlan:
-    """Return `below` run in a state in which the calls that it makes are not recorded."""
-    return below.replaced(steps=(InState(below.steps, below_autograd),))
 
 
 def _plan(op: Operator, *steps: Step) -> RoutePlan:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .intercepted_attributes import hold_plain_class, release_plain_class
 from .intercepted_functions import hold_functions, release_functions
 from .mode_stacks import Mode, function_modes
 
@@ -56,14 +55,12 @@ class TorchFunctionMode(Mode):
         )
 
     def __enter__(self) -> Any:
-        hold_plain_class()
         hold_functions()
         return super().__enter__()
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         super().__exit__(kind, error, traceback)
         release_functions()
-        release_plain_class()
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):

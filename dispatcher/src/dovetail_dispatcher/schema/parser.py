@@ -13,6 +13,8 @@ from .type_parser import TypeParser
 from .types import ListType
 
 _KEPT: Final = 4096
+_KEPT_CHARACTERS: Final = 4096
+_KEPT_TOKENS: Final = 64
 _signatures: Final[dict[str, tuple[tuple[Argument, ...], tuple[Argument, ...], bool, bool]]] = {}
 """What was parsed, by the text from the arguments on: many operators of a library differ in nothing
 but the name.
@@ -63,7 +65,8 @@ def parse_schema(text: str) -> FunctionSchema:
             f"Add arguments and returns, such as '{name}(Tensor self) -> Tensor'.",
         )
     schema = parser.schema(name)
-    if "__torch__" not in rest:  # what a class stands for may change
+    # What a class stands for may change, and a text of any length should not stay for ever.
+    if "__torch__" not in rest and len(rest) <= _KEPT_CHARACTERS:
         if len(_signatures) >= _KEPT:
             _signatures.clear()
         _signatures[rest] = (schema.arguments, schema.returns, schema.is_vararg, schema.is_varret)
@@ -176,8 +179,10 @@ class _Parser(TypeParser, DefaultParser):
         """
         tokens, start = self.tokens, self.index
         end = start
-        while (token := tokens[end]) not in _AFTER_ARGUMENT:
-            end = tokens.index("]", end) + 1 if token == "[" and "]" in tokens[end:] else end + 1
+        in_list = False
+        while (token := tokens[end]) != lexer.END and (in_list or token not in _AFTER_ARGUMENT):
+            in_list = token == "[" or (in_list and token != "]")
+            end += 1
         if token == "(":
             return self.argument(kwarg_only)
         key = (kwarg_only, *tokens[start:end])
@@ -186,7 +191,8 @@ class _Parser(TypeParser, DefaultParser):
             self.index = end
             return argument
         argument = self.argument(kwarg_only)
-        if self.index == end and "!" not in key and "__torch__" not in key:
+        kept = end - start <= _KEPT_TOKENS and "!" not in key and "__torch__" not in key
+        if kept and self.index == end:
             if len(_arguments) >= _KEPT:
                 _arguments.clear()
             _arguments[key] = argument

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .class_types import ClassType, custom_classes
 from .cursor import Cursor
+from .errors import SchemaError
 from .function_schema import AliasInfo
 from .types import (
     BASIC_TYPES,
@@ -33,6 +34,10 @@ _NONE = NoneType()
 _GENERIC: dict[str, type[FutureType | RRefType | AwaitType]] = {
     "Future": FutureType, "RRef": RRefType, "Await": AwaitType
 }  # fmt: skip
+_DEEPEST = 64
+"""Types nest no deeper: all that walks them may recurse, and their spellings stay short."""
+_LONGEST = 256
+"""The largest size of a ``T[size]``: a call, or a default, makes that many elements of one."""
 _KEYS = (IntType, FloatType, BoolType, ComplexType, StringType, TensorType, DeviceObjType, AnyType)
 
 
@@ -45,14 +50,30 @@ class TypeParser(Cursor):
         """Parse a type, or ``T[N]`` or ``T[N]?``: forms with a size stand only in an argument."""
         declared, alias = self.type()
         if self.accept("["):
-            size = self.integer(self.number(), self.index - 1)
+            size = self.list_size()
             self.expect("]")
             declared, alias = ListType(declared, size), self.alias_of_list(alias)
             if self.accept("?"):
                 declared = OptionalType(declared)
         return declared, alias
 
+    def list_size(self) -> int:
+        size = self.integer(self.number(), self.index - 1)
+        if size > _LONGEST:
+            raise self.error(
+                f"a list of size {size}: the size of a list is {_LONGEST} at most",
+                "Leave the size out: [] takes a list of any length.",
+                self.index - 1,
+            )
+        return size
+
     def type(self) -> tuple[Type, AliasInfo | None]:
+        self.level += 1
+        declared, alias = self.nested_type()
+        self.level -= 1
+        return declared, alias
+
+    def nested_type(self) -> tuple[Type, AliasInfo | None]:
         tokens = self.tokens
         token = tokens[self.index]
         alias: AliasInfo | None = None
@@ -60,12 +81,16 @@ class TypeParser(Cursor):
         if declared is not None:
             self.index += 1
             alias = self.alias()
+        elif self.level > _DEEPEST:
+            raise self.too_deep()
         elif token == "(":
             declared = TupleType(*self.bracketed_types())
         else:
             declared = self.other_type()
             alias = self.alias()
         while True:
+            if declared.depth > _DEEPEST:
+                raise self.too_deep()
             token = tokens[self.index]
             if token == "[" and tokens[self.index + 1] == "]":
                 self.index += 2
@@ -77,6 +102,11 @@ class TypeParser(Cursor):
                 declared = OptionalType(declared)
             else:
                 return declared, alias
+
+    def too_deep(self) -> SchemaError:
+        return self.error(
+            f"types are nested more than {_DEEPEST} deep", "Use Any for what lies deeper."
+        )
 
     def other_type(self) -> Type:
         start = self.index
@@ -107,7 +137,7 @@ class TypeParser(Cursor):
             try:
                 return UnionType(*members)
             except ValueError as reason:
-                raise self.error(str(reason), "Write the one type by itself.", start) from None
+                raise self.error(str(reason), "Write that type by itself.", start) from None
         if name == "__torch__":
             return self.custom_class()
         if not name[0].islower():
@@ -117,9 +147,10 @@ class TypeParser(Cursor):
                 f"Use one of {', '.join(BASIC_TYPES)}, or a type made of them.",
                 start,
             )
+        names = [name]
         while self.accept("."):
-            name += "." + self.identifier()
-        return VarType(name)
+            names.append(self.identifier())
+        return VarType(".".join(names))
 
     def bracketed_types(self) -> list[Type]:
         self.expect("(")
@@ -172,7 +203,7 @@ class TypeParser(Cursor):
         text = "|".join(before) + "!" * is_write
         after = before
         if self.accept("->"):
-            after = self.set_names("*" if self.accept("*") else self.identifier())
+            after = ["*"] if self.accept("*") else self.set_names(self.identifier())
         self.expect(")")
         before_set, after_set = frozenset(before), frozenset(after)
         if before_set != after_set:

@@ -6,13 +6,13 @@ import copyreg
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import prod
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from dovetail_kernel import (
     Device,
     Storage,
     TensorBase,
+    contiguous_format,
     dtype,
     set_state,
     share_storage,
@@ -20,12 +20,15 @@ from dovetail_kernel import (
     uint8,
     wrap,
 )
+from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
 
-__all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor"]
+__all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor", "storable"]
+
+_Tensor = TypeVar("_Tensor", bound=TensorBase)
 
 
 def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
@@ -90,24 +93,36 @@ Place = tuple[Storage, dtype, tuple[int, ...], tuple[int, ...], int]
 def _place(tensor: TensorBase) -> Place:
     """Return the storage of `tensor`, its dtype, shape and strides, and where it begins, in
     elements.
-
-    Foreign memory may have gaps between its elements, and then the storage's bytes do not reach as
-    far as the tensor. Such a tensor gets a storage of its own.
     """
+    tensor = storable(tensor)
     storage = share_storage(tensor)
-    kind, shape, strides = tensor.dtype, tuple(tensor.array.shape), tensor.stride()
-    start = tensor.data_ptr() - storage.data_ptr()
-    reach = (
-        sum([(size - 1) * step for size, step in zip(shape, strides, strict=True)])
-        if prod(shape)
-        else -1
-    )
-    if start % kind.itemsize or start < 0 or start + (reach + 1) * kind.itemsize > storage.nbytes():
-        with _outside():
-            whole: Any = wrap(tensor.array, tensor._backend)
-            copied = aten.clone(whole)
-        return share_storage(copied), kind, shape, copied.stride(), 0
-    return storage, kind, shape, strides, start // kind.itemsize
+    start = (tensor.data_ptr() - storage.data_ptr()) // tensor.dtype.itemsize
+    return storage, tensor.dtype, tuple(tensor.array.shape), tensor.stride(), start
+
+
+def storable(tensor: _Tensor) -> _Tensor:
+    """Return `tensor`, or a copy of one that no strides and offset of a storage describe.
+
+    A kernel may return an array that is read backwards, or that lies between the elements of what
+    it is a view of.
+    """
+    if tensor.array.__class__ is DatalessArray:
+        return tensor
+    storage, itemsize = share_storage(tensor), tensor.dtype.itemsize
+    steps = getattr(tensor.array, "strides", None) or ()
+    low, high = tensor._backend.arrays.byte_bounds(tensor.array)
+    start = storage.data_ptr()
+    if (
+        all([step >= 0 and not step % itemsize for step in steps])
+        and not (low - start) % itemsize
+        and start <= low
+        and high <= start + storage.nbytes()
+    ):
+        return tensor
+    with _outside():
+        whole: Any = wrap(tensor.array, tensor._backend)
+        copied: Any = aten.clone(whole, memory_format=contiguous_format)
+    return cast("_Tensor", copied)
 
 
 @contextmanager
