@@ -130,6 +130,7 @@ class Losses(Family):
         xp = self.xp
         broadcast_shapes([grad_output.shape, x.shape, target.shape])
         away = self._away_from("mse_backward_cpu", x, target)
+        grad_output = grad_output.astype(away.dtype, copy=False)
         factor = self.numbers.like(grad_output, 2 / (away.size or 1) if reduction == MEAN else 2)
         return xp.multiply(away, xp.multiply(grad_output, factor))
 
@@ -170,6 +171,7 @@ class Losses(Family):
         xp = self.xp
         broadcast_shapes([grad_output.shape, x.shape, target.shape])
         away = self._away_from("smooth_l1_backward_cpu", x, target)
+        grad_output = grad_output.astype(away.dtype, copy=False)
         if beta == 0:
             slope = xp.sign(away)
         else:

@@ -7,11 +7,13 @@ from typing import Any
 
 from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64, result_dtype
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.types.dtype import COMPLEX, FLOAT, dtype
+from dovetail_kernel.types.dtype import COMPLEX, DTYPES, FLOAT, dtype
+from dovetail_kernel.types.dtype_info import finfo
 
 from .capabilities import Capabilities
 
 _CACHED_NUMBERS = 1024
+_GREATEST = {each: finfo(each).max for each in DTYPES if each.category == FLOAT}
 _CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 
 
@@ -32,6 +34,9 @@ def check_representable(value: Any, kind: dtype) -> None:
         # A negative int fits an unsigned dtype, as in C.
         least = 0 if isinstance(value, float) and not kind.is_signed else -limit
         fits = math.isfinite(value) and least <= value <= limit - 1
+    elif fits:
+        size = abs(real_number(value))
+        fits = not size < math.inf or size <= _GREATEST[kind]
     if not fits:
         raise RuntimeError(
             f"value cannot be converted to type {kind.name} without overflow: {value!r}. Convert "
