@@ -10,7 +10,7 @@ from dovetail_dispatcher.calls.array_errors import broadcast_error, broadcast_sh
 
 from .memory_layout import contiguous_strides
 
-__all__ = ["broadcast_shapes", "check_fits", "elementwise_layout"]
+__all__ = ["broadcast_shapes", "elementwise_layout"]
 
 Geometry = tuple[Sequence[int], Sequence[int]]
 """Sizes, and strides in elements."""
@@ -28,23 +28,6 @@ def broadcast_shapes(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     if shape is None:
         raise broadcast_error(shapes) or RuntimeError(f"shapes {list(shapes)} do not broadcast")
     return shape
-
-
-def check_fits(shape: Sequence[int], place: Sequence[int]) -> None:
-    """Check that what has a shape can be written where there is another.
-
-    Raises
-    ------
-    RuntimeError
-        In PyTorch's words.
-    """
-    place = tuple(place)
-    if shape != place and broadcast_shapes([place, shape]) != place:
-        raise RuntimeError(
-            f"expand(): the number of sizes provided ({len(place)}) must be greater or equal to "
-            f"the number of dimensions in the tensor ({len(shape)}): {list(shape)} does not fit "
-            f"into {list(place)}. Reshape it."
-        )
 
 
 def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:

@@ -122,13 +122,17 @@ class Losses(Family):
         """Return the gradient of `mse_loss`: ``2 * (x - target)``, divided by the number for a
         mean.
         """
-        return self._as_input(self._mse_gradient(grad_output, x, target, reduction), x)
+        try:
+            gradient = self._mse_gradient(grad_output, x, target, reduction)
+        except ValueError:
+            broadcast_shapes([x.shape, target.shape, grad_output.shape])
+            raise
+        return self._as_input(gradient, x)
 
     @widened
     def _mse_gradient(self, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
         """Return the gradient in the common dtype."""
         xp = self.xp
-        broadcast_shapes([grad_output.shape, x.shape, target.shape])
         away = self._away_from("mse_backward_cpu", x, target)
         grad_output = grad_output.astype(away.dtype, copy=False)
         factor = self.numbers.like(grad_output, 2 / (away.size or 1) if reduction == MEAN else 2)
@@ -161,7 +165,12 @@ class Losses(Family):
         self, grad_output: Any, x: Any, target: Any, reduction: int, beta: float
     ) -> Any:
         """Return the gradient of `smooth_l1_loss`: ``(x - target) / beta``, limited to -1 and 1."""
-        return self._as_input(self._smooth_l1_gradient(grad_output, x, target, reduction, beta), x)
+        try:
+            gradient = self._smooth_l1_gradient(grad_output, x, target, reduction, beta)
+        except ValueError:
+            broadcast_shapes([x.shape, target.shape, grad_output.shape])
+            raise
+        return self._as_input(gradient, x)
 
     @widened
     def _smooth_l1_gradient(
@@ -169,7 +178,6 @@ class Losses(Family):
     ) -> Any:
         """Return the gradient in the common dtype."""
         xp = self.xp
-        broadcast_shapes([grad_output.shape, x.shape, target.shape])
         away = self._away_from("smooth_l1_backward_cpu", x, target)
         grad_output = grad_output.astype(away.dtype, copy=False)
         if beta == 0:

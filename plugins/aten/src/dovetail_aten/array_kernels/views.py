@@ -9,7 +9,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .broadcasting import check_fits
+from dovetail_dispatcher.calls.array_errors import (
+    broadcast_error,
+    broadcast_shape,
+    shape_of_output_error,
+)
+
+from .creation import check_size
 from .dims import wrap_dim, wrap_dims
 from .family import Family, helper, operator
 
@@ -139,14 +145,18 @@ class Views(Family):
     @operator("diagonal")
     def diagonal(self, x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
         """Return a view of a diagonal, which becomes the last dimension."""
-        first, second = _two_dims(dim1, dim2, x.ndim)
+        first, second = wrap_dim(dim1, x.ndim), wrap_dim(dim2, x.ndim)
+        if first == second:
+            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
         return self.capabilities.diagonal(x, offset, first, second)
 
     def _embedding_of(self, sizes: Sequence[int], key: tuple[slice, ...], grad: Any) -> Any:
         """Return zeros of `sizes` with `grad` at ``[key]``."""
-        part = [len(range(size)[each]) for size, each in zip(sizes, key, strict=False)]
-        check_fits(grad.shape, (*part, *sizes[len(key) :]))
-        return self.capabilities.embed(grad, tuple(sizes), key, 0)
+        try:
+            return self.capabilities.embed(grad, check_size(sizes), key, 0)
+        except ValueError as error:
+            part = tuple([len(range(n)[each]) for n, each in zip(sizes, key, strict=False)])
+            raise _no_gradient_error(grad, (*part, *sizes[len(part) :])) from error
 
     @operator("select_backward")
     def select_backward(
@@ -154,13 +164,12 @@ class Views(Family):
     ) -> Any:
         """Return the gradient of `select`: zeros but for the slice."""
         axis = wrap_dim(dim, len(input_sizes))
-        size = input_sizes[axis]
-        if not -size <= index < size:
+        if not -input_sizes[axis] <= index < input_sizes[axis]:
             raise IndexError(
                 f"select(): index {index} out of range for tensor of size {list(input_sizes)} at "
-                f"dimension {dim}"
+                f"dimension {axis}"
             )
-        index %= size
+        index %= input_sizes[axis]
         key = (_ALL,) * axis + (slice(index, index + 1),)
         lead = len(input_sizes) - 1 - grad_output.ndim
         if lead > 0:
@@ -178,9 +187,9 @@ class Views(Family):
         step: int,
     ) -> Any:
         """Return the gradient of `slice_`: zeros but for the part."""
-        if step <= 0:
-            raise RuntimeError(f"slice step must be positive, but is {step}.")
         axis = wrap_dim(dim, len(input_sizes))
+        if step <= 0:
+            raise RuntimeError(f"slice step must be positive, but is {step}")
         return self._embedding_of(
             input_sizes, (_ALL,) * axis + (slice(start, end, step),), grad_output
         )
@@ -192,13 +201,18 @@ class Views(Family):
         """Return the gradient of `diagonal`: zeros but for the diagonal."""
         xp = self.xp
         sizes = tuple(input_sizes)
-        first, second = _two_dims(dim1, dim2, len(sizes))
+        first, second = wrap_dim(dim1, len(sizes)), wrap_dim(dim2, len(sizes))
+        if first == second:
+            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
         flat = self.capabilities.diagonal(
             xp.arange(math.prod(sizes)).reshape(sizes), offset, first, second
         )
-        check_fits(grad_output.shape, flat.shape)
         zeros = xp.zeros(math.prod(sizes), dtype=grad_output.dtype)
-        return self.capabilities.index_put(zeros, (flat,), grad_output, False).reshape(sizes)
+        try:
+            made = self.capabilities.index_put(zeros, (flat,), grad_output, False)
+        except ValueError as error:
+            raise _no_gradient_error(grad_output, flat.shape) from error
+        return made.reshape(sizes)
 
     @operator("unbind.int")
     def unbind(self, x: Any, dim: int = 0) -> list[Any]:
@@ -256,6 +270,14 @@ class Views(Family):
         return pieces
 
 
+def _no_gradient_error(grad: Any, shape: Sequence[int]) -> RuntimeError:
+    """Return the error for a gradient that is not one of a part of this shape."""
+    shapes = [tuple(shape), tuple(grad.shape)]
+    return broadcast_error(shapes) or shape_of_output_error(
+        shapes[0], broadcast_shape(shapes) or shapes[1]
+    )
+
+
 def resolve_shape(size: Sequence[int], numel: int) -> tuple[int, ...]:
     """Return `size` with a -1 replaced by what is left of `numel` elements.
 
@@ -311,19 +333,3 @@ def _expanded(shape: tuple[int, ...], own: tuple[int, ...], dim: int, lead: int)
             f"{dim}.  Target sizes: {list(shape)}.  Tensor sizes: {list(own)}"
         )
     return size
-
-
-def _two_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
-    """Return the two dimensions of a diagonal, counted from 0.
-
-    Raises
-    ------
-    IndexError
-        If there is none of that number.
-    RuntimeError
-        If they are the same.
-    """
-    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return first, second
