@@ -23,7 +23,7 @@ FIRST = int(os.environ.get("DOVETAIL_FIRST_CALL", "0"))
 CHUNK = 400
 KINDS = (
     *["PyTorch refuses a dtype", "PyTorch raises", "raises", "exception type", "dtype", "shape"],
-    *["strides", "memory", "requires_grad", "argument", "value", "NaN or infinity"],
+    *["strides", "memory", "requires_grad", "None", "argument", "value", "NaN or infinity"],
     *["sign of zero", "warning of NumPy"],
 )
 

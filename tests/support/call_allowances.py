@@ -7,22 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
-from typing import Any
+from math import inf, nan
 
 import numpy as np
+from call_descriptions import (
+    CONJUGATES,
+    LOSSES_OF_INTEGERS,
+    OTHER_TERMS,
+    RANDOM,
+    REFUSALS,
+    REFUSED_NUMBERS,
+    REORDERED,
+    ROUNDED_BACKWARD,
+    WITH_OTHER_PARAMETERS,
+    call,
+    has_complex,
+    has_complex_number,
+    has_layouts,
+    has_nothing,
+    is_wide,
+    non_finite,
+    of,
+    tensor,
+    writes_out,
+)
 from call_outcomes import Disagreement
-from call_values import COMPLEXES, WIDE_UNSIGNED, Name, TensorValue, as_dtype
+from call_values import Name
 from random_calls import Call
-
-FACTORIES = ("arange", "eye", "linspace", "randperm", "randint", "bernoulli", "bernoulli_")
-RANDOM = ("dropout", "native_dropout", "native_dropout_backward", *FACTORIES, "normal_", "uniform_")
-REFUSALS = ("RuntimeError", "IndexError", "NotImplementedError")
-ROUNDED_BACKWARD = ("native_layer_norm_backward", "layer_norm", "native_layer_norm")
-CONJUGATES = ("conj", "adjoint", "mH", "matrix_H", "resolve_conj", "vdot")
-REORDERED = ("flip", "argsort", "sort", "topk", "rand_like", "randn_like", "native_dropout")
-LOSSES_OF_INTEGERS = ("mse_loss", "mse_loss_backward", "smooth_l1_loss_backward", "smooth_l1_loss")
-WITH_OTHER_PARAMETERS = ("index", "where", "add", "sub", "rsub", "split", "index_put", "roll")
 
 
 @dataclass(frozen=True)
@@ -55,76 +66,14 @@ def allowed(call: Call, found: Disagreement) -> Allowance | None:
     return None
 
 
-# -- what calls are --------------------------------------------------------------------------------
-
-
-def tensor(values: Any, dtype: str = "float32", layout: str = "contiguous", grad: Any = 0) -> Any:
-    return TensorValue(dtype, as_dtype(np.array(values), dtype), layout, bool(grad))
-
-
-def call(operator: str, *args: Any, form: str = "overload", **kwargs: Any) -> Call:
-    return Call(operator, form, args, kwargs)
-
-
-def of(*names: str) -> Callable[[Call, Disagreement], bool]:
-    return lambda each, _found: each.base.rstrip("_") in names or each.base in names
-
-
-def has_complex(each: Call) -> bool:
-    return any(one.dtype in COMPLEXES for one in each.tensors()) or any(
-        isinstance(value, complex) or value in map(Name, COMPLEXES)
-        for value in (*each.args, *each.kwargs.values())
-        if not isinstance(value, TensorValue | list | tuple)
-    )
-
-
-def has_nothing(each: Call) -> bool:
-    sizes = [value for value in each.args if isinstance(value, list | tuple)]
-    return any(not one.values.size for one in each.tensors()) or any(
-        0 in size for size in sizes if all(type(n) is int for n in size)
-    )
-
-
-def non_finite(each: Call) -> bool:
-    """Say whether numbers of a call are not finite, or so great that sums and squares are not."""
-    numbers = [value for value in each.args if isinstance(value, int | float | complex)]
-    return any(
-        not bool((np.abs(one.values) < 1e18).all())
-        for one in each.tensors()
-        if one.values.dtype.kind in "fc"
-    ) or any(not abs(value) < 1e18 for value in numbers)
-
-
-def is_wide(each: Call) -> bool:
-    wide = [Name(name) for name in WIDE_UNSIGNED]
-    return any(one.dtype in WIDE_UNSIGNED for one in each.tensors()) or any(
-        value in wide for value in each.kwargs.values() if isinstance(value, Name)
-    )
-
-
-def writes_out(each: Call) -> bool:
-    return bool({"out", "values", "indices", "max", "min", "min_indices"} & set(each.kwargs))
-
-
-def has_layouts(each: Call) -> bool:
-    return any(one.layout != "contiguous" for one in each.tensors())
-
-
 ORDER_OF_CHECKS = Allowance(
     "of two faults each library finds the one that it looks for first",
     ("exception type", "gradient: exception type"),
     lambda each, found: found.types[0] in REFUSALS and found.types[1] in REFUSALS,
-    call("clamp", tensor([1j], "complex64")),
+    call("addbmm", *[tensor([1.0])] * 3),
 )
 ALLOWANCES = [
     ORDER_OF_CHECKS,
-    Allowance(
-        "a public function is its overload itself, whose error for arguments that do not fit is a "
-        "RuntimeError; several overloads give the TypeError of PyTorch",
-        ("exception type",),
-        lambda each, found: each.form in ("function", "method") and found.types[1] == "TypeError",
-        call("cos", "x", form="function"),
-    ),
     Allowance(
         "sizes that do not fit are a RuntimeError of the loss below the composite",
         ("exception type",),
@@ -165,10 +114,13 @@ ALLOWANCES = [
         call("conj", tensor([1j], "complex64")),
     ),
     Allowance(
-        "operands in different orders give C order, as in NumPy; PyTorch's results lie as the "
-        "first operand",
+        "operands in different orders, or expanded ones, give C order, as in NumPy; PyTorch's "
+        "results lie as the first operand",
         ("strides",),
-        lambda each, found: len(each.tensors()) > 1 and has_layouts(each),
+        lambda each, found: (
+            has_layouts(each)
+            and (len(each.tensors()) > 1 or each.tensors()[0].layout == "expanded")
+        ),
         call("add.Tensor", tensor(np.ones((2, 3)), layout="transposed"), tensor(np.ones((2, 3)))),
     ),
     Allowance(
@@ -215,6 +167,78 @@ ALLOWANCES = [
         call("arange", 3, dtype=Name("uint16")),
     ),
     Allowance(
+        "PyTorch has some kernels of uint16, uint32 and uint64, by way of shapes or numbers that "
+        "need none: here an operator computes in them or does not",
+        ("raises", "PyTorch refuses a dtype", "PyTorch raises"),
+        lambda each, found: is_wide(each),
+        call("pow.Tensor_Scalar", tensor([3], "uint64"), 1),
+    ),
+    Allowance(
+        "a result is cast into out= wherever its category fits, and shares a place there with "
+        "another one only if both lie in the tensor that was given",
+        ("PyTorch raises", "PyTorch refuses a dtype", "raises", "exception type"),
+        lambda each, found: (
+            writes_out(each) and found.types[0] in ("", "RuntimeError", "NotImplementedError")
+        ),
+        call("ceil.out", tensor([1.5]), out=tensor([0.0], "float64")),
+    ),
+    Allowance(
+        "numbers that half precision does not hold are infinite in arithmetic",
+        ("PyTorch raises",),
+        lambda each, found: (
+            any(text in found.text for text in REFUSED_NUMBERS)
+            and any(one.dtype in ("float16", "bfloat16", "float32") for one in each.tensors())
+        ),
+        call("pow.Tensor_Scalar", tensor([0.5], "float16"), 1e10),
+    ),
+    Allowance(
+        "cumsum_ and cumprod_ cast what they scan in another dtype",
+        ("PyTorch raises",),
+        of("cumsum", "cumprod"),
+        call("cumsum_", tensor([1.0]), 0, dtype=Name("float64")),
+    ),
+    Allowance(
+        "a write that has no derivative into a leaf that requires grad is refused, or raises in "
+        "backward, where PyTorch makes a leaf of another kind of it",
+        ("raises", "requires_grad", "gradient: PyTorch raises"),
+        lambda each, found: (
+            each.base.endswith("_") and any(one.requires_grad for one in each.tensors())
+        ),
+        call("logical_or_", tensor([1.0], grad=1), tensor([1.0])),
+    ),
+    Allowance(
+        "gradients of losses of operands that broadcast are divided by the number of terms; "
+        "PyTorch divides by that of one operand",
+        ("gradient: value", "gradient: NaN or infinity"),
+        of("mse_loss", "smooth_l1_loss", "l1_loss"),
+        call("mse_loss", tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 3.0], grad=1)),
+    ),
+    Allowance(
+        "products with an infinity, and sums of huge numbers of mixed dtypes, are of other terms",
+        ("NaN or infinity", "gradient: NaN or infinity", "value", "gradient: value"),
+        lambda each, found: each.base in OTHER_TERMS and non_finite(each),
+        call("softplus_backward", tensor(3.4028234663852886e38), tensor(1.182), 2, 20),
+    ),
+    Allowance(
+        "the sign of a zero gradient is that of the formula",
+        ("gradient: sign of zero",),
+        of("elu_backward", "inner", "gelu_backward", "smooth_l1_loss_backward"),
+        call("elu_backward", tensor(0.15), 1.0, 1.0, -2.5, True, tensor([1.4], grad=1)),
+    ),
+    Allowance(
+        "over no dimensions PyTorch's gradient is infinite, and of order 0 it has none",
+        ("gradient: value", "gradient: NaN or infinity", "gradient: None"),
+        of("std", "var", "linalg_vector_norm", "norm"),
+        call("std.dim", tensor([[1.0, 2.0]], grad=1), []),
+    ),
+    Allowance(
+        "weights of integers and 1-D weights, powers of 0 and 1, factors without effect: PyTorch "
+        "looks at dtypes and shapes after it has found that there is nothing to do, or not at all",
+        ("raises",),
+        of("linear", "lerp", "addmv", "addmm", "addbmm", "baddbmm"),
+        call("linear", tensor([3.0, 1.0]), tensor([4.0, 1.0]), tensor(4.0)),
+    ),
+    Allowance(
         "PyTorch's gradients of losses of integers are rounded",
         ("raises",),
         lambda each, found: each.base in LOSSES_OF_INTEGERS and "not implemented" in found.text,
@@ -233,12 +257,12 @@ ALLOWANCES = [
         lambda each, found: each.base in ROUNDED_BACKWARD and non_finite(each),
         call(
             "native_layer_norm_backward",
-            tensor([[-inf, 1.0]]),
-            tensor([[1.0, 2.0]]),
-            [2],
+            tensor([[-1.0, 1.0, 3.0, 1.0]]),
+            tensor([[1.0, 2.0, 0.5, -1.0]]),
+            [4],
             tensor([[1.5]]),
             tensor([[2.0]]),
-            tensor([-1.0, inf]),
+            tensor([-0.25, -0.25, -0.25, -inf]),
             None,
             [True, False, False],
         ),
@@ -267,7 +291,7 @@ ALLOWANCES = [
     Allowance(
         "an integer tensor never requires grad; PyTorch marks it when a number that does is put in",
         ("requires_grad", "gradient: PyTorch raises"),
-        of("fill", "masked_fill", "index_put", "copy"),
+        of("fill", "masked_fill", "index_put", "copy", "eq"),
         call("fill_.Tensor", tensor([1], "int64"), tensor(1.0, grad=1)),
     ),
     Allowance(
@@ -284,6 +308,89 @@ ALLOWANCES = [
             each.form in ("function", "method") and each.base in WITH_OTHER_PARAMETERS
         ),
         call("index.Tensor", tensor([1.0]), [tensor([0], "int64")], form="method"),
+    ),
+    Allowance(
+        "a Python number may stand for a tensor",
+        ("PyTorch raises", "exception type"),
+        lambda each, found: (
+            isinstance(each.args[0], int | float | complex)
+            or isinstance(each.args[1], int | float | complex)
+        ),
+        call("maximum", 2, 3, form="function"),
+    ),
+    Allowance(
+        "parameters and overloads that are not declared here",
+        ("raises", "exception type"),
+        lambda each, found: each.form == "function" and found.text.startswith("TypeError"),
+        call("round", tensor([1.25]), form="function", decimals=1),
+    ),
+    Allowance(
+        "the nuclear norm is not here",
+        ("raises",),
+        lambda each, found: "'nuc' is not implemented" in found.text,
+        call("norm", tensor([[1.0]]), "nuc", form="function"),
+    ),
+    Allowance(
+        "PyTorch has no derivative of a real number beside a complex dtype",
+        ("gradient: PyTorch raises",),
+        lambda each, found: "isFloatingType" in found.text,
+        call("mean.dim", tensor([1.0], grad=1), [0], dtype=Name("complex64")),
+    ),
+    Allowance(
+        "PyTorch computes half precision beside complex numbers in complex numbers of half "
+        "precision, which most of its kernels have not",
+        ("PyTorch refuses a dtype",),
+        lambda each, found: "ComplexHalf" in found.text,
+        call("div.Scalar_mode", tensor([1.0], "float16"), 0j, rounding_mode=None),
+    ),
+    Allowance(
+        "a complex order or bound without imaginary part is its real part, or refused, each where "
+        "PyTorch does the other",
+        ("PyTorch raises", "raises"),
+        lambda each, found: has_complex_number(each),
+        call("norm.Scalar", tensor(0.75), 0j),
+    ),
+    Allowance(
+        "over no dimensions logsumexp is the operand; PyTorch refuses most tensors",
+        ("PyTorch raises",),
+        of("logsumexp"),
+        call("logsumexp", tensor([1.0]), []),
+    ),
+    Allowance(
+        "parameters of draws that are NaN or infinite give NaN",
+        ("PyTorch raises",),
+        lambda each, found: each.base in RANDOM and non_finite(each),
+        call("normal_", tensor([1.0]), 0.5, nan),
+    ),
+    Allowance(
+        "dtype=None of an overload means the default of its schema",
+        ("dtype",),
+        of("randint"),
+        call("randint", 5, [1], dtype=None),
+    ),
+    Allowance(
+        "the sign of a zero that is too small for the dtype, or of a dropped integer, is kept",
+        ("sign of zero", "gradient: sign of zero"),
+        of("gelu", "native_dropout_backward", "softmax", "log_softmax"),
+        call("native_dropout_backward", tensor([-1], "int64"), tensor([False], "bool"), 2.0),
+    ),
+    Allowance(
+        "no index at all, and a mask without dimensions, are internal errors of PyTorch",
+        ("PyTorch raises",),
+        lambda each, found: "INTERNAL ASSERT" in found.text or "undefined Tensor" in found.text,
+        call("index_put", tensor([1.0]), [], tensor([2.0])),
+    ),
+    Allowance(
+        "bools are clamped by tensors, as by one of them in PyTorch",
+        ("PyTorch refuses a dtype",),
+        of("clamp", "clip"),
+        call("clamp.Tensor", *[tensor([True], "bool")] * 3),
+    ),
+    Allowance(
+        "what is not a view of the tensor is a copy",
+        ("PyTorch raises",),
+        of("_unsafe_view"),
+        call("_unsafe_view", tensor(np.ones((2, 3)), layout="transposed"), [6]),
     ),
     Allowance(
         "PyTorch finds no product of bools in a kernel, but some as elementwise products",

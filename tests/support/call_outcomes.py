@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 from call_values import Name, TensorValue
-from random_calls import PUBLIC, Call, name_of
+from random_calls import Call, name_of
 
 TOLERANCES = {
     "float64": 1e-9,
@@ -69,15 +68,11 @@ def callee(lib: Any, call: Call, args: list[Any]) -> Any:
     return packet if call.form == "packet" else getattr(packet, overload or "default", None)
 
 
-@cache
 def _function(lib: Any, base: str) -> Any:
-    for place in PUBLIC:
-        owner = lib
-        for part in place.split(".")[1:]:
-            owner = getattr(owner, part, None)
-        if callable(getattr(owner, base, None)):
-            return getattr(owner, base)
-    return None
+    """Return the public function of an operator, but for those of PyTorch that are written in
+    Python.
+    """
+    return getattr(lib, base, None)
 
 
 def tensors_in(lib: Any, values: Any) -> list[Any]:
@@ -88,11 +83,23 @@ def tensors_in(lib: Any, values: Any) -> list[Any]:
 
 
 def numbers(tensor: Any) -> np.ndarray[Any, Any]:
+    """Return the numbers of a tensor in the widest dtype of their kind."""
     dtype = name_of(tensor.dtype)
-    kind = {"b": bool, "u": np.uint64, "i": np.int64, "c": complex, "f": float}[
-        "f" if dtype == "bfloat16" else np.dtype(dtype).kind
-    ]
-    return np.array(tensor.detach().tolist(), kind).reshape(tuple(tensor.shape))
+    kind = next(made for start, made in _WIDEST.items() if dtype.startswith(start))
+    shape = tuple(tensor.shape)
+    if getattr(tensor, "_is_zerotensor", bool)() or min(shape, default=0) < 0:
+        return np.zeros([max(size, 0) for size in shape], kind)  # PyTorch has no memory for it
+    return np.array(tensor.detach().tolist(), kind).reshape(shape)
+
+
+_WIDEST: dict[str, Any] = {
+    "bool": bool,
+    "uint": np.uint64,
+    "int": np.int64,
+    "complex": complex,
+    "float": float,
+    "bfloat": float,
+}
 
 
 def memory(tensor: Any) -> tuple[int, int]:
@@ -220,7 +227,7 @@ def _of_errors(mine: Exception | None, other: Exception | None) -> Disagreement 
         return Disagreement(kind, f"no error, not {_shown(other)}")
     if other is None:
         return Disagreement("raises", f"{_shown(mine)}, not a result")
-    if type(mine) is not type(other):
+    if not isinstance(mine, type(other)):
         types = type(mine).__name__, type(other).__name__
         return Disagreement("exception type", f"{_shown(mine)}, not {_shown(other)}", types)
     return None
@@ -239,7 +246,7 @@ def _of_results(mine: Any, other: Any, call: Call, scale: float) -> Disagreement
     if mine.shape != other.shape:
         return Disagreement("shape", f"{mine.shape}, not {other.shape}")
     if not call.is_random and call.base not in UNINITIALIZED:
-        found = of_values(mine.values, other.values, TOLERANCES.get(mine.dtype, 0.0), scale)
+        found = of_values(mine.values, other.values, _tolerance(mine.dtype, call), scale)
         if found:
             return found
     if mine.requires_grad != other.requires_grad:
@@ -249,6 +256,12 @@ def _of_results(mine: Any, other: Any, call: Call, scale: float) -> Disagreement
     if mine.shares != other.shares:
         return Disagreement("memory", f"shared with {mine.shares}, not with {other.shares}")
     return None
+
+
+def _tolerance(dtype: str, call: Call) -> float:
+    """Return how far numbers may lie apart: in out= of another dtype, as those it is made of."""
+    names = [dtype] + [each.dtype for each in call.tensors() if "out" in call.kwargs]
+    return max([TOLERANCES.get(name, 0.0) for name in names])
 
 
 def _relevant(tensor: TensorOutcome) -> list[int]:

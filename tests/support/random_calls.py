@@ -34,7 +34,6 @@ UNCHECKED = (
 )
 """Operators for whose wrong arguments PyTorch reads and writes foreign memory, or ends."""
 FORMS = (*["overload"] * 4, "packet", "function", "method")
-PUBLIC = ("", ".nn.functional", ".linalg")
 
 
 @dataclass(frozen=True)

@@ -125,4 +125,4 @@ class Choices(Family):
                 "masked_fill only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.ndim} dimension(s). Use where(mask, value, self)."
             )
-        return self._filled(x, mask, value.astype(x.dtype, copy=False))
+        return self._filled(x, mask, self.precision.converted(value, x.dtype))

@@ -109,13 +109,15 @@ class Losses(Family):
         RuntimeError
             If the dtype cannot hold it.
         """
+        if grad.dtype == x.dtype:
+            return grad
         own, result = self.dtypes[x.dtype], self.dtypes[grad.dtype]
         if result.category > own.category:
             raise RuntimeError(
                 f"result type {result.scalar_name} can't be cast to the desired output type "
                 f"{own.scalar_name}. Convert the input of the loss first."
             )
-        return grad.astype(x.dtype, copy=False)
+        return grad.astype(x.dtype)
 
     @operator("mse_loss_backward")
     def mse_loss_backward(self, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
@@ -134,7 +136,8 @@ class Losses(Family):
         """Return the gradient in the common dtype."""
         xp = self.xp
         away = self._away_from("mse_backward_cpu", x, target)
-        grad_output = grad_output.astype(away.dtype, copy=False)
+        if grad_output.dtype != away.dtype:
+            grad_output = grad_output.astype(away.dtype)
         factor = self.numbers.like(grad_output, 2 / (away.size or 1) if reduction == MEAN else 2)
         return xp.multiply(away, xp.multiply(grad_output, factor))
 
