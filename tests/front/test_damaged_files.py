@@ -187,6 +187,14 @@ REFUSED = {
         described([1], lambda d: d.update(root={"dict": [[[], 1]]})),
         "a list is no key of a dict or set",
     ),
+    "a device of a number of 5,000 digits": (
+        described(ONES, lambda d: d["storages"]["tensor"].update(device="cuda:" + "9" * 5000)),
+        "should be the name of a device, not 'cuda:999",
+    ),
+    "a set in a set": (
+        described([1], lambda d: d.update(root={"set": [{"set": [1]}]})),
+        "a set is no key of a dict or set",
+    ),
     "a device that is none": (
         described([1], lambda d: d.update(root={"device": "cqu"})),
         "'cqu' is no device",

@@ -124,6 +124,11 @@ def test_a_default_is_written_as_it_was_read(text: str) -> None:
     ]
 
 
+def test_an_alias_inside_of_brackets_means_nothing() -> None:
+    schema = parse_schema("f(Union(t!, int) x, Tensor! y) -> ()")
+    assert parse_schema(str(schema)) == schema
+
+
 def test_a_hexadecimal_default_of_a_complex_argument_is_read() -> None:
     assert parse_schema("f(complex c=0x10) -> ()").arguments[0].default_value == 16 + 0j
 

@@ -20,7 +20,7 @@ import numpy
 import dovetail_aten as aten
 import dovetail_autograd
 from dovetail_dispatcher import _C
-from dovetail_kernel import PluginError, plugin_manager
+from dovetail_kernel import PluginError, name_of_distribution, plugin_manager
 
 VARIABLES: Final = ("DOVETAIL_BLOCK", "DOVETAIL_OVERLAYS")
 """The environment variables that Dovetail reads."""
@@ -65,7 +65,7 @@ def _versions() -> Iterator[Finding]:
     yield Finding("python", "fine", f"{platform.python_version()} on {platform.platform()}")
     found: dict[str, list[tuple[str, str]]] = {}
     for distribution in distributions():
-        name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
+        name = name_of_distribution(distribution).lower().replace("_", "-")
         if name == "dovetail" or name in _OURS:
             place = str(distribution.locate_file(""))
             if place not in [where for _, where in found.get(name, [])]:

@@ -14,7 +14,7 @@ from dovetail_kernel import Device, Size, dtype
 
 from ..nn.parameter import Parameter
 from .checked_json import FormatError, checked_integer, checked_list, checked_text, shown
-from .tensor_records import dtype_named
+from .tensor_records import device_name, dtype_named
 
 __all__ = ["Decoder", "Encoder"]
 
@@ -169,7 +169,7 @@ class Decoder:
             case "dtype":
                 return dtype_named(content, what)
             case "device":
-                return _device(checked_text(content, what))
+                return _device(device_name(content, what))
             case "Size":
                 return Size([_checked_int64(size) for size in checked_list(content, what)])
         raise FormatError(f"{shown(kind)} is no kind of object")
@@ -215,10 +215,10 @@ class Decoder:
 def _new_key(key: Any, known: Container[Any]) -> Any:
     """Return `key` if it can be one of a dict or set, and is not in it."""
     try:
-        is_known = key in known
+        hash(key)  # a set is looked for in a set as if it were frozen
     except TypeError:
         raise FormatError(f"a {type(key).__name__} is no key of a dict or set") from None
-    if is_known:
+    if key in known:
         raise FormatError(f"a dict or set has {key!r:.60} twice")
     return key
 

@@ -23,12 +23,14 @@ __all__ = [
     "StorageRecord",
     "TensorRecord",
     "contiguous_stride",
+    "device_name",
     "dtype_named",
     "storage_records",
     "tensor_records",
 ]
 
 _BYTES = 2**63
+_LONGEST_DEVICE = 64
 
 
 class StorageRecord(NamedTuple):
@@ -58,6 +60,13 @@ def dtype_named(name: Any, what: str) -> dtype:
     return found
 
 
+def device_name(name: Any, what: str) -> str:
+    """Return the name of a device, which may be one that is not there."""
+    if len(checked_text(name, what)) > _LONGEST_DEVICE:
+        raise FormatError(f"{what} should be the name of a device, not {shown(name)}")
+    return str(name)
+
+
 def contiguous_stride(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides of an array in C order."""
     strides: list[int] = []
@@ -75,7 +84,7 @@ def storage_records(node: Any, sizes: Mapping[str, int]) -> dict[str, StorageRec
         what = f"the storage {shown(name)}"
         checked_dict(fields, what, ("dtype", "device"))
         kind = dtype_named(fields["dtype"], f"the dtype of {what}")
-        device = checked_text(fields["device"], f"the device of {what}")
+        device = device_name(fields["device"], f"the device of {what}")
         if name not in sizes:
             raise FormatError(f"{what} has no array in the file")
         if sizes[name] % kind.itemsize:

@@ -46,11 +46,19 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None = Non
     if not arrays.mutable_arrays:
         _replace(destination, arrays.overwritten(destination.array, array))
         return
+    _copy_into(destination, array)
+
+
+def _copy_into(destination: TensorBase, array: Any) -> None:
+    arrays = destination._backend.arrays
     try:
         arrays.copy_into(destination.array, array)
     except ValueError as error:
         if "read-only" not in str(error):
             raise
+        storage = destination._storage
+        if storage is not None and arrays.write_once(destination.array, array, storage.array):
+            return
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location, "

@@ -1,4 +1,10 @@
-"""Parses schemas by recursive descent, one method per rule of the grammar."""
+"""Parses schemas by recursive descent, one method per rule of the grammar.
+
+What PyTorch's parser accepts is accepted, but for these: types that nest more than 64 deep, lists
+of a size above 256 or of one that is no decimal integer (PyTorch cuts 1.5 to 1), one name for two
+arguments, hexadecimal integers beyond 64 bits (PyTorch reads them all as 0), and numbers that no
+double can hold. Beyond it, numbers may be the default of complex arguments.
+"""
 
 from __future__ import annotations
 

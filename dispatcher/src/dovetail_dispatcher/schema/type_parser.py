@@ -68,12 +68,6 @@ class TypeParser(Cursor):
         return size
 
     def type(self) -> tuple[Type, AliasInfo | None]:
-        self.level += 1
-        declared, alias = self.nested_type()
-        self.level -= 1
-        return declared, alias
-
-    def nested_type(self) -> tuple[Type, AliasInfo | None]:
         tokens = self.tokens
         token = tokens[self.index]
         alias: AliasInfo | None = None
@@ -81,8 +75,6 @@ class TypeParser(Cursor):
         if declared is not None:
             self.index += 1
             alias = self.alias()
-        elif self.level > _DEEPEST:
-            raise self.too_deep()
         elif token == "(":
             declared = TupleType(*self.bracketed_types())
         else:
@@ -103,6 +95,17 @@ class TypeParser(Cursor):
             else:
                 return declared, alias
 
+    def inner_type(self) -> Type:
+        """Parse a type inside of brackets, whose alias means nothing."""
+        self.level += 1
+        if self.level > _DEEPEST:
+            raise self.too_deep()
+        fresh_sets = self.fresh_sets
+        declared, _ = self.type()
+        self.fresh_sets = fresh_sets
+        self.level -= 1
+        return declared
+
     def too_deep(self) -> SchemaError:
         return self.error(
             f"types are nested more than {_DEEPEST} deep", "Use Any for what lies deeper."
@@ -115,12 +118,12 @@ class TypeParser(Cursor):
         name = self.identifier()
         if name in _GENERIC:
             self.expect("(")
-            elem, _ = self.type()
+            elem = self.inner_type()
             self.expect(")")
             return _GENERIC[name](elem)
         if name == "Dict":
             self.expect("(")
-            key, _ = self.type()
+            key = self.inner_type()
             if not isinstance(key.collapsed, _KEYS) or isinstance(key, SymBoolType):
                 raise self.error(
                     f"Cannot create dict for key type '{key.schema_str}', only int, float, "
@@ -129,7 +132,7 @@ class TypeParser(Cursor):
                     start,
                 )
             self.expect(",")
-            value, _ = self.type()
+            value = self.inner_type()
             self.expect(")")
             return DictType(key, value)
         if name == "Union":
@@ -159,7 +162,7 @@ class TypeParser(Cursor):
             self.index += 1
             return elems
         while True:
-            elems.append(self.type()[0])
+            elems.append(self.inner_type())
             if not self.accept(","):
                 self.expect(")")
                 return elems

@@ -6,6 +6,7 @@ import copyreg
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
 from dovetail_kernel import (
@@ -28,6 +29,7 @@ from ..backend.devices import as_device, backend_for, ready_backend
 
 __all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor", "storable"]
 
+_DTYPES: type = dtype  # where an argument has that name
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
 
 
@@ -157,12 +159,26 @@ def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
 
 
 def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
+    """Return a new storage on `device` with the elements of a host array; `host` is their number
+    where there are none, on the meta device.
+
+    Raises
+    ------
+    pickle.UnpicklingError
+        If no pickle of a storage says this.
+    """
+    _expect(isinstance(device, Device), device, "device")
+    _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
     with _outside():
-        if isinstance(host, int):
+        if device.type == "meta":
+            _expect(isinstance(host, int) and host >= 0, host, "number of elements")
             arrays = backend_for(device).arrays
             return share_storage(
                 wrap(arrays.empty((host,), arrays.native_dtypes[dtype]), backend_for(device))
             )
+        native = ready_backend("cpu").arrays.native_dtypes[dtype]
+        is_line = getattr(host, "dtype", None) == native and host.strides == (native.itemsize,)
+        _expect(is_line, host, f"line of {dtype} elements")
         owned = host if host.flags.writeable and host.base is None else host.copy()
         return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
 
@@ -176,7 +192,18 @@ def rebuild_tensor(
     offset: int,
     requires_grad: bool,
 ) -> TensorBase:
-    """Return a new leaf of class `cls` that shows a part of `storage`."""
+    """Return a new leaf of class `cls` that shows a part of `storage`.
+
+    Raises
+    ------
+    pickle.UnpicklingError, RuntimeError
+        If no pickle of a tensor says this, or if the storage has no such part.
+    """
+    is_class: bool = isinstance(cls, type)  # a pickle may say anything
+    _expect(is_class and issubclass(cls, TensorBase), cls, "class")
+    _expect(isinstance(storage, Storage), storage, "storage")
+    _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
+    _expect(isinstance(requires_grad, bool), requires_grad, "requires_grad")
     with _outside():
         whole: Any = wrap(storage.array, storage._backend)
         if whole.dtype is not dtype:
@@ -188,6 +215,15 @@ def rebuild_tensor(
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+def _expect(is_valid: bool, value: object, what: str) -> None:
+    """Refuse a value that no pickle of ours has."""
+    if not is_valid:
+        raise UnpicklingError(
+            f"the pickle of a tensor is corrupt: {value!r:.60} is not its {what}. Pickle the "
+            "tensor again."
+        )
 
 
 copyreg.pickle(Storage, _reduce_storage)
