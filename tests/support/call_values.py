@@ -68,7 +68,7 @@ class TensorValue:
 
 def _laid_out(lib: Any, values: Any, layout: str, dtype: Any = None) -> Any:
     def made(array: Any) -> Any:
-        tensor = lib.from_numpy(np.ascontiguousarray(array).reshape(array.shape)).clone()
+        tensor = lib.from_numpy(np.array(array, order="C")).clone()
         return tensor if dtype is None else tensor.to(dtype)
 
     if values.ndim:
