@@ -312,10 +312,7 @@ ALLOWANCES = [
     Allowance(
         "a Python number may stand for a tensor",
         ("PyTorch raises", "exception type"),
-        lambda each, found: (
-            isinstance(each.args[0], int | float | complex)
-            or isinstance(each.args[1], int | float | complex)
-        ),
+        lambda each, found: any(isinstance(one, int | float) for one in each.args[:2]),
         call("maximum", 2, 3, form="function"),
     ),
     Allowance(
