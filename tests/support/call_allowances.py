@@ -274,15 +274,6 @@ ALLOWANCES = [
         call("std", tensor([-3.4e38, 3.4e38, 1.0]), False),
     ),
     Allowance(
-        "expanded tensors are not filled: more than one element shares a place",
-        ("raises",),
-        lambda each, found: (
-            any(one.layout == "expanded" for one in each.tensors())
-            and "single memory location" in found.text
-        ),
-        call("zero_", tensor(np.ones((3, 2)), layout="expanded")),
-    ),
-    Allowance(
         "weights and targets are broadcast; PyTorch writes into one of them",
         ("PyTorch raises", "gradient: PyTorch raises", "dtype"),
         of("binary_cross_entropy_with_logits"),
