@@ -43,7 +43,8 @@ class Operator:
         in, and the names of the arguments that take part in finding it.
     refuses
         Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``,
-        ``"complex"``; or ``"any_bool"``, if not even one of its operands may be bool.
+        ``"complex"``; ``"wide_unsigned"``: uint16, uint32 and uint64; or ``"any_bool"``, if not
+        even one of its operands may be bool.
     tags
         Tags of the definition.
     variant_of, variants
