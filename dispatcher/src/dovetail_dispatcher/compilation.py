@@ -5,7 +5,10 @@ from __future__ import annotations
 import linecache
 from functools import lru_cache
 from types import CodeType
-from typing import Any
+from typing import Any, Final
+from weakref import WeakValueDictionary, finalize
+
+_in_use: Final[WeakValueDictionary[tuple[str, str], CodeType]] = WeakValueDictionary()
 
 
 def compile_source(source: str, name: str, bindings: dict[str, Any]) -> Any:
@@ -15,14 +18,23 @@ def compile_source(source: str, name: str, bindings: dict[str, Any]) -> Any:
     """
     namespace = {"__name__": "dovetail.generated", **bindings}
     exec(_compile(source, name), namespace)
-    return namespace[name]
+    made = namespace[name]
+    if name not in made.__code__.co_names:
+        del namespace[name]  # or function and globals would hold each other, and all they hold
+    return made
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def _compile(source: str, name: str) -> CodeType:
-    filename = f"<dovetail {name} {hash(source) & 0xFFFFFFFF:08x}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    return compile(source, filename, "exec")
+    code = _in_use.get((source, name))
+    if code is None:
+        filename = f"<dovetail {name} {hash(source) & 0xFFFFFFFF:08x}>"
+        code = compile(source, filename, "exec")
+        function = next(each for each in code.co_consts if isinstance(each, CodeType))
+        _in_use[source, name] = code
+        linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+        finalize(function, linecache.cache.pop, filename, None).atexit = False
+    return code
 
 
 __all__ = ["compile_source"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import NoReturn
+from typing import Any, Final, NoReturn
 
 from ..table.kernels import Kernel
 from ..table.operator import Operator
@@ -42,18 +43,8 @@ class FakeImplCtx:
 _current: ContextVar[FakeImplCtx | None] = ContextVar("dovetail_fake_context", default=None)
 
 
-def get_ctx() -> FakeImplCtx | None:
-    """Return the context of the fake kernel that is running in this task; None outside one."""
-    return _current.get()
+get_ctx: Final[Callable[[], FakeImplCtx | None]] = _current.get
+"""Return the context of the fake kernel that is running in this task; None outside one."""
 
-
-def enter_fake(context: FakeImplCtx) -> FakeImplCtx | None:
-    """Put `context` in force; return what was before."""
-    before = _current.get()
-    _current.set(context)
-    return before
-
-
-def leave_fake(before: FakeImplCtx | None) -> None:
-    """Put back what `enter_fake` returned."""
-    _current.set(before)
+set_ctx: Final[Callable[[FakeImplCtx | None], Any]] = _current.set
+"""Put a context in force."""

@@ -126,35 +126,34 @@ def intercept_on(cls: type) -> None:
 on_overriding_class.append(intercept_on)
 
 _lock = Lock()
-_holders = 0
+_holders: Final[set[object]] = set()
 _covered: dict[str, Any] = {}
 _ABSENT: Final = object()
 
 
-def hold_plain_class() -> None:
-    """Have the attributes of plain tensors intercepted until `release_plain_class` was called as
-    often as this.
+def hold_plain_class(holder: object) -> None:
+    """Have the attributes of plain tensors intercepted until `release_plain_class` was called for
+    every holder.
     """
-    global _holders
     with _lock:
-        _holders += 1
-        if _holders == 1:
+        is_first = not _holders
+        _holders.add(holder)
+        if is_first:
             cls = tensor_class()
             for name, value in interceptable(cls):
                 _covered[name] = cls.__dict__.get(name, _ABSENT)
                 setattr(cls, name, _over(value))
 
 
-def release_plain_class() -> None:
-    """Undo one `hold_plain_class`."""
-    global _holders
+def release_plain_class(holder: object) -> None:
+    """Undo `hold_plain_class`, also one that was interrupted; a second time does nothing."""
     with _lock:
-        _holders -= 1
+        _holders.discard(holder)
         if not _holders:
             cls = tensor_class()
-            while _covered:
-                name, value = _covered.popitem()
-                if value is _ABSENT:
-                    delattr(cls, name)
-                else:
+            for name, value in list(_covered.items()):
+                if value is not _ABSENT:
                     setattr(cls, name, value)
+                elif name in cls.__dict__:
+                    delattr(cls, name)
+                del _covered[name]

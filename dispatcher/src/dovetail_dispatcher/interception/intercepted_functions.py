@@ -27,7 +27,7 @@ _ASKING: Final = "_asking"
 """What modules that have such functions call the dict of what asks, by name of the function."""
 
 _lock = Lock()
-_holders = 0
+_holders: Final[set[object]] = set()
 _codes: Final[dict[FunctionType, tuple[CodeType, CodeType | None]]] = {}
 """Per overridable function its own code, and the one that asks once it was made."""
 
@@ -96,21 +96,20 @@ def _asking_code(function: FunctionType) -> CodeType:
     return code
 
 
-def hold_functions() -> None:
-    """Have the functions ask until `release_functions` was called as often as this."""
-    global _holders
+def hold_functions(holder: object) -> None:
+    """Have the functions ask until `release_functions` was called for every holder."""
     with _lock:
-        _holders += 1
-        if _holders == 1:
+        is_first = not _holders
+        _holders.add(holder)
+        if is_first:
             for function in _codes:
                 _have_asked(function)
 
 
-def release_functions() -> None:
-    """Undo one `hold_functions`."""
-    global _holders
+def release_functions(holder: object) -> None:
+    """Undo `hold_functions`, also one that was interrupted; a second time does nothing."""
     with _lock:
-        _holders -= 1
+        _holders.discard(holder)
         if not _holders:
             for function, (own, _) in _codes.items():
                 function.__code__ = own
@@ -123,7 +122,7 @@ def _hold_for_good(_cls: type) -> None:
     global _for_good
     if not _for_good:
         _for_good = True
-        hold_functions()
+        hold_functions("overriding class")
 
 
 on_overriding_class.append(_hold_for_good)

@@ -25,7 +25,7 @@ def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) ->
         op = registry.find_or_add(name, overload)
         try:
             return make(_kernel_change(op, kernel), owner)
-        except UserWarning:  # warnings are errors: refuse, and leave no trace
+        except BaseException:  # a warning that is an error, an interrupt: leave no trace
             registry.drop_if_empty(op)
             raise
 
@@ -58,9 +58,8 @@ class KernelChange(Change):
         """Put the kernel on top."""
         kernels, kernel = self._op.kernels, self._kernel
         with registry.changing([self._op]):
-            if self._earlier is not None:
-                kernels[kernel.key].remove(self._earlier)
-            kernels.setdefault(kernel.key, []).insert(0, kernel)
+            others = [each for each in kernels.get(kernel.key, ()) if each is not self._earlier]
+            kernels[kernel.key] = [kernel, *others]
 
     def take_out(self) -> None:
         """Take the kernel out, wherever it lies by now."""

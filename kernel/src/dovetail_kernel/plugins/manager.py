@@ -363,8 +363,8 @@ class PluginManager:
 @contextmanager
 def _as_loading(entry: PluginEntry) -> Iterator[None]:
     previous = _loading.get()
-    _loading.set(entry)
     try:
+        _loading.set(entry)
         yield
     finally:
         _loading.set(previous)

@@ -60,14 +60,14 @@ class Quiet(Record):
 
     Attributes
     ----------
-    enter, leave, state
-        Functions that put an error state in force and the one before back, and the quiet one; None
-        for a function that warns in the name of its caller: CPython drops the warnings of a module
+    current, enter, state
+        Functions that return the error state in force and set another, and the quiet one; None for
+        a function that warns in the name of its caller: CPython drops the warnings of a module
         without a name.
     """
 
-    enter: Callable[..., Any] | None = None
-    leave: Callable[..., Any] | None = None
+    current: Callable[[], Any] | None = None
+    enter: Callable[[Any], Any] | None = None
     state: Any = None
 
     def print(self, to: Printer, line: str) -> None:
@@ -75,14 +75,12 @@ class Quiet(Record):
             to.bindings["__name__"] = None
             to.add(line)
             return
-        quiet = to.scratch("quiet")
-        to.add(
-            f"{quiet} = {to.bind('set_error_state', self.enter)}({to.bind('QUIET', self.state)})"
-        )
+        outer, enter = to.scratch("outer"), to.bind("set_error_state", self.enter)
+        to.add(f"{outer} = {to.bind('error_state', self.current)}()")
         with to.block("try:"):
-            to.add(line)
+            to.add(f"{enter}({to.bind('QUIET', self.state)})", line)
         with to.block("finally:"):
-            to.add(f"{to.bind('reset_error_state', self.leave)}({quiet})")
+            to.add(f"{enter}({outer})")
 
 
 class Rewording(Record):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copyreg
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
 from math import prod
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from dovetail_kernel import (
     Device,
@@ -26,6 +26,27 @@ from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
 
 __all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor"]
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _unseen(function: Callable[P, T]) -> Callable[P, T]:
+    """Return `function` so that nothing sees the calls it makes: no mode, not autograd, not
+    inference mode.
+    """
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        before = state()
+        try:
+            set_state(NO_GRAD)
+            return function(*args, **kwargs)
+        finally:
+            set_state(before)
+
+    return called
 
 
 def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
@@ -103,22 +124,9 @@ def _place(tensor: TensorBase) -> Place:
         else -1
     )
     if start % kind.itemsize or start < 0 or start + (reach + 1) * kind.itemsize > storage.nbytes():
-        with _outside():
-            whole: Any = wrap(tensor.array, tensor._backend)
-            copied = aten.clone(whole)
+        copied = _clone(tensor)
         return share_storage(copied), kind, shape, copied.stride(), 0
     return storage, kind, shape, strides, start // kind.itemsize
-
-
-@contextmanager
-def _outside() -> Iterator[None]:
-    """Call operators unseen: by modes, by autograd, and by inference mode."""
-    before = state()
-    set_state(NO_GRAD)
-    try:
-        yield
-    finally:
-        set_state(before)
 
 
 def _flat(storage: Storage) -> Any:
@@ -129,27 +137,33 @@ def _flat(storage: Storage) -> Any:
     return aten.as_strided(whole, (storage.nbytes() // whole.dtype.itemsize,), (1,), 0)
 
 
+@_unseen
+def _clone(tensor: TensorBase) -> Any:
+    whole: Any = wrap(tensor.array, tensor._backend)
+    return aten.clone(whole)
+
+
+@_unseen
 def _copy_of(storage: Storage) -> Storage:
-    with _outside():
-        return share_storage(aten.clone(_flat(storage)))
+    return share_storage(aten.clone(_flat(storage)))
 
 
+@_unseen
 def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
-    with _outside():
-        flat = _flat(storage)
-        host = flat.numel() if flat.is_meta else storage._backend.arrays.to_host(flat.array)
-        return rebuild_storage, (storage.device, flat.dtype, host)
+    flat = _flat(storage)
+    host = flat.numel() if flat.is_meta else storage._backend.arrays.to_host(flat.array)
+    return rebuild_storage, (storage.device, flat.dtype, host)
 
 
+@_unseen
 def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
-    with _outside():
-        if isinstance(host, int):
-            arrays = backend_for(device).arrays
-            return share_storage(
-                wrap(arrays.empty((host,), arrays.native_dtypes[dtype]), backend_for(device))
-            )
-        owned = host if host.flags.writeable and host.base is None else host.copy()
-        return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
+    if isinstance(host, int):
+        arrays = backend_for(device).arrays
+        return share_storage(
+            wrap(arrays.empty((host,), arrays.native_dtypes[dtype]), backend_for(device))
+        )
+    owned = host if host.flags.writeable and host.base is None else host.copy()
+    return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
 
 
 def rebuild_tensor(
@@ -162,17 +176,23 @@ def rebuild_tensor(
     requires_grad: bool,
 ) -> TensorBase:
     """Return a new leaf of class `cls` that shows a part of `storage`."""
-    with _outside():
-        whole: Any = wrap(storage.array, storage._backend)
-        if whole.dtype is not dtype:
-            whole = whole.view(uint8)
-            whole = whole[: storage.nbytes() // dtype.itemsize * dtype.itemsize].view(dtype)
-        view = aten.as_strided(whole, size, stride, offset)
+    view = _part(storage, dtype, size, stride, offset)
     made = wrap(view.array, storage._backend, cls)
     made._storage = storage
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+@_unseen
+def _part(
+    storage: Storage, dtype: dtype, size: tuple[int, ...], stride: tuple[int, ...], offset: int
+) -> Any:
+    whole: Any = wrap(storage.array, storage._backend)
+    if whole.dtype is not dtype:
+        whole = whole.view(uint8)
+        whole = whole[: storage.nbytes() // dtype.itemsize * dtype.itemsize].view(dtype)
+    return aten.as_strided(whole, size, stride, offset)
 
 
 copyreg.pickle(Storage, _reduce_storage)

@@ -47,6 +47,9 @@ class Extras:
 _NOTHING: Final = Extras()
 _extras: ContextVar[Extras | None] = ContextVar("dovetail_recording_extras", default=None)
 
+EXTRAS: Final = _extras
+"""The context variable that holds them, for `Guard.variables`."""
+
 recording_extras: Final[Callable[[], Extras | None]] = _extras.get
 """Return what to do with a node that was just recorded; None: nothing."""
 
@@ -61,16 +64,10 @@ def needs_extras() -> bool:
     return _ever_wanted
 
 
-def change_extras(**changes: Any) -> Extras:
-    """Change the extras of this task and return those in force before."""
-    before = _extras.get() or _NOTHING
-    restore_extras(replace(before, **changes))
-    return before
-
-
-def restore_extras(extras: Extras) -> None:
-    """Put `extras` in force."""
+def change_extras(**changes: Any) -> None:
+    """Change the extras of this task."""
     global _ever_wanted
+    extras = replace(_extras.get() or _NOTHING, **changes)
     if not _ever_wanted and extras != _NOTHING:
         _ever_wanted = True
         registry.forget_all_routes()

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
+from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
+from ..engine.active_levels import LEVELS
 from ..engine.backward import grad as gradients
 from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
@@ -29,17 +31,14 @@ from .selected import Argnums, checked_argnums, checked_outputs, replaced, selec
 class GradLevel(Level):
     """One reverse-mode transform in force: grad mode is on. It wraps nothing."""
 
-    __slots__ = ("outer_state",)
+    variables = (STATE, LEVELS)
 
-    def __enter__(self) -> GradLevel:
-        super().__enter__()
+    def change(self) -> GradLevel:
+        """Become the innermost level, with grad mode on."""
+        super().change()
         self.outer_state = state()
         set_state(self.outer_state & ~NO_GRAD)
         return self
-
-    def __exit__(self, *exception: object) -> None:
-        set_state(self.outer_state)
-        super().__exit__(*exception)
 
     def fresh(self, tensor: Any) -> TensorBase:
         """Return `tensor` as a new input to differentiate by.
