@@ -85,7 +85,7 @@ def _forget_packet(qualified: str) -> None:
     module = _namespaces.get(namespace)
     if module is not None:
         module.__dict__.pop(name, None)
-        if not any(registry.is_defined(f"{namespace}::{each}") for each in module._names()):
+        if not registry.defines_in(namespace):
             ops.__dict__.pop(namespace, None)  # the next look makes it, or finds who holds it still
 
 

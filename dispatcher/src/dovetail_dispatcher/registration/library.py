@@ -30,6 +30,17 @@ _used_namespaces: Final[set[str]] = set()
 """Namespaces that plugins with kernels for them have been told of."""
 
 
+def _leave(qualified: str) -> None:
+    """Forget a namespace with its last operator."""
+    namespace = qualified.partition("::")[0]
+    if namespace in _used_namespaces and not registry.defines_in(namespace):
+        _used_namespaces.discard(namespace)
+        plugin_manager.mark_unused(LIBRARIES, namespace)
+
+
+registry.undefined_observers.append(_leave)
+
+
 class Library:
     """A handle on registrations in one namespace.
 

@@ -78,6 +78,12 @@ def is_defined(name: str) -> bool:
     return any(op.is_defined for op in list(operators.get(name, {}).values()))
 
 
+def defines_in(namespace: str) -> bool:
+    """Return whether there is a definition in `namespace`."""
+    prefix = f"{namespace}::"
+    return any(is_defined(name) for name in list(operators) if name.startswith(prefix))
+
+
 def all_operators() -> list[Operator]:
     """Return every operator of the table, by name then in order of definition."""
     return [op for overloads in list(operators.values()) for op in list(overloads.values())]

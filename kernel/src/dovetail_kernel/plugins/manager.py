@@ -187,6 +187,10 @@ class PluginManager:
             self._in_use.add((group, name))
             self._load_ready_kernels()
 
+    def mark_unused(self, group: str, name: str) -> None:
+        """Undo `mark_in_use`."""
+        self._in_use.discard((group, name))
+
     def refresh(self) -> None:
         """Forget what is installed and what failed, so that packages installed meanwhile are
         found.
