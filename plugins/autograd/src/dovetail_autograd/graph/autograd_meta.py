@@ -68,6 +68,10 @@ class AutogradMeta:
             return self.accumulator
         return self.presented()
 
+    def leaf_died(self, _leaf: object) -> None:
+        """Let go of the accumulator, which holds this object, and with it the gradient."""
+        self.accumulator = None
+
     def forget_accumulator(self) -> None:
         """Let the next call of the leaf make an accumulator anew."""
         self.accumulator = self.presented = None

@@ -63,6 +63,7 @@ class Level(Guard):
     def restore(self, saved: Any) -> None:
         """Leave this level, and what was entered inside."""
         self.is_alive = False
+        self.leaves = []  # which may be wrapped at this level, and so hold it
         super().restore(saved)
 
     def physical_state(self) -> int:
