@@ -16,6 +16,7 @@ from types import MethodType
 from typing import Any, Final
 
 from dovetail_kernel import TensorBase, dispatch_state, tensor_class
+from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.keys.interception import on_overriding_class
 from dovetail_kernel.types.signature import OVERRIDES
 
@@ -125,7 +126,7 @@ def intercept_on(cls: type) -> None:
 
 on_overriding_class.append(intercept_on)
 
-_lock = Lock()
+_lock = renewed_after_fork(Lock())
 _holders: Final[set[object]] = set()
 _covered: dict[str, Any] = {}
 _ABSENT: Final = object()

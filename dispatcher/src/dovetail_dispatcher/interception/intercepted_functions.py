@@ -14,6 +14,7 @@ from threading import Lock
 from types import CodeType, FunctionType
 from typing import Any, Final, TypeVar, cast
 
+from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.keys.interception import on_overriding_class
 
 from ..compilation import compile_source
@@ -26,7 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _ASKING: Final = "_asking"
 """What modules that have such functions call the dict of what asks, by name of the function."""
 
-_lock = Lock()
+_lock = renewed_after_fork(Lock())
 _holders: Final[set[object]] = set()
 _codes: Final[dict[FunctionType, tuple[CodeType, CodeType | None]]] = {}
 """Per overridable function its own code, and the one that asks once it was made."""

@@ -19,11 +19,12 @@ from typing import Final
 
 from dovetail_kernel import DispatchKey, on_default_dtype_change
 from dovetail_kernel.errors import did_you_mean
+from dovetail_kernel.forks import held_over_fork
 
 from .kernels import Kernel
 from .operator import Operator
 
-lock: Final = RLock()
+lock: Final = held_over_fork(RLock())
 operators: Final[dict[str, dict[str, Operator]]] = {}
 """Operators by qualified name, then by overload, in order of definition."""
 fallbacks: Final[dict[DispatchKey, Kernel]] = {}

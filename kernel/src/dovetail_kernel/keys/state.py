@@ -16,6 +16,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Final
 
+from ..forks import renewed_after_fork
 from ..types.bits import allocate_bit
 from ..types.signature import NO_GRAD
 from .dispatch_key import DispatchKey
@@ -71,7 +72,7 @@ class DispatchState:
 _DEFAULT: Final = DispatchState()
 _by_bit: dict[int, DispatchState] = {0: _DEFAULT}
 _bits: dict[DispatchState, int] = {_DEFAULT: 0}
-_lock = Lock()
+_lock = renewed_after_fork(Lock())
 
 
 def intern_state(value: DispatchState) -> int:

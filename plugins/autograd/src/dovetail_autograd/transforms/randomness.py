@@ -22,6 +22,7 @@ from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_dispatcher.table.transactions import transaction
 from dovetail_kernel import DispatchKey
+from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.keys.state import ExcludeDispatchKeyGuard
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
@@ -30,7 +31,7 @@ from .batch_interpreter import VmapLevel
 from .levels import active_levels
 from .wrapped_calls import present, tensors_in
 
-_lock = Lock()
+_lock = renewed_after_fork(Lock())
 _installed = False
 
 
