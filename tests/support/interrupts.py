@@ -120,7 +120,7 @@ def snapshot() -> dict[str, Any]:
     found["operators"] = {
         (op.name, op.overload): (
             op.schema if op.is_defined else None,
-            tuple((key, tuple(map(id, stack))) for key, stack in op.kernels.items() if stack),
+            tuple((key, tuple(id(k.fn) for k in stack)) for key, stack in op.kernels.items() if stack),
         )
         for op in registry.all_operators()
     }

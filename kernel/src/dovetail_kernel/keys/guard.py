@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, ClassVar, Final
+from functools import wraps
+from typing import Any, ClassVar, Final, ParamSpec, TypeVar
 
 from .state import Saved, _state
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 STATE: Final = _state
 """The context variable that holds the dispatch state, for `Guard.variables`."""
@@ -64,6 +69,27 @@ class Guard:
             raise
 
 
+def restoring(*variables: ContextVar[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator of functions that enter guards: it puts variables back where an exception
+    leaves such a function, be it an interrupt just before a guard is left.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> T:
+            found = [(each.set, each.get()) for each in variables]
+            try:
+                return function(*args, **kwargs)
+            except BaseException:
+                for put, value in found:
+                    put(value)
+                raise
+
+        return called
+
+    return decorate
+
+
 class SettingGuard(Guard):
     """A setting that is made at once, at construction; as a context manager it puts back what it
     found then, however often.
@@ -84,4 +110,4 @@ class SettingGuard(Guard):
             raise
 
 
-__all__ = ["STATE", "Guard", "SettingGuard"]
+__all__ = ["STATE", "Guard", "SettingGuard", "restoring"]

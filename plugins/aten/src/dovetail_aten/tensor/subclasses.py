@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from dovetail_kernel import (
     DatalessArray,
-    DisableTorchFunctionSubclass,
     TensorBase,
+    disabled_torch_function_impl,
     get_default_dtype,
     share_storage,
     share_version,
@@ -49,8 +49,7 @@ class TensorSubclasses(TensorExchange):
         """
         if not all(issubclass(cls, each) for each in types):
             return NotImplemented
-        with DisableTorchFunctionSubclass():
-            result = func(*args, **(kwargs or {}))
+        result = disabled_torch_function_impl(func, types, args, kwargs)
         return result if func in default_nowrap_functions() else _as_instances(result, cls)
 
     @staticmethod
@@ -158,8 +157,7 @@ class TensorSubclasses(TensorExchange):
         _check_subclass(cls)
         tensor: Any = self
         if self._signature & OVERRIDES:
-            with DisableTorchFunctionSubclass():
-                made: Any = aten.alias(tensor)
+            made: Any = disabled_torch_function_impl(aten.alias, (), (tensor,))
         else:
             made = aten.alias(tensor)
         if made.__class__ is not cls:

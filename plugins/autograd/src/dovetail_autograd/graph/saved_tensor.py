@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.table.derivative_formula import Saved
+from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import NO_GRAD
 
 from .autograd_meta import gradient_edge
-from .grad_mode import no_grad
 from .saved_slots import RELEASED, SECOND_TIME, Packed, current_version, rebuild
 
 if TYPE_CHECKING:
@@ -92,8 +93,12 @@ def pack_tensor(
         If `pack` writes to its argument in place.
     """
     before = current_version(tensor)
-    with no_grad():
+    grad_mode = state()
+    try:
+        set_state(grad_mode | NO_GRAD)
         value = pack(tensor)
+    finally:
+        set_state(grad_mode)
     if current_version(tensor) != before:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input "

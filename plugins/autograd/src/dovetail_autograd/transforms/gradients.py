@@ -23,7 +23,7 @@ from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.views import CreationMeta, view_info
 from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
-from .levels import Level
+from .levels import Level, leaves_levels
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
 
@@ -200,6 +200,7 @@ def grad_and_value(
     call = "grad_and_value(f)(*args)"
 
     @wraps(func, updated=())
+    @leaves_levels
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         chosen = checked_argnums(argnums, len(args))
         with GradLevel() as level:
@@ -249,6 +250,7 @@ class Pullback(NamedTuple):
         return unflatten(self.input_structure, found)
 
 
+@leaves_levels
 def pull_back(
     func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums, has_aux: bool, call: str
 ) -> tuple[Any, Pullback, Any]:

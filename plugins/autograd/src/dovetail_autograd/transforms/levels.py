@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from dovetail_kernel.keys.guard import Guard
+from dovetail_kernel.keys.guard import STATE, Guard, restoring
 from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
 
 from ..engine import active_levels as _active
@@ -115,6 +115,10 @@ active_levels: Final = cast("Callable[[], tuple[Level, ...]]", _active.active_le
 """Return the levels that this task is in, outermost first."""
 
 
+leaves_levels: Final = restoring(LEVELS, STATE)
+"""Decorates a function that enters a level: where it fails, that is left."""
+
+
 @cache
 def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition:
     def change(now: DispatchState) -> DispatchState:
@@ -123,4 +127,4 @@ def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition
     return Transition(change)
 
 
-__all__ = ["Level", "active_levels"]
+__all__ = ["Level", "active_levels", "leaves_levels"]
