@@ -213,3 +213,14 @@ def test_a_wrong_registration_is_refused(
 ) -> None:
     with pytest.raises(error, match=words):
         register_autocast(*args)
+
+
+@pytest.mark.skipif(dovetail.cuda.is_available(), reason="there is CUDA here")
+def test_cuda_where_there_is_none_warns_and_is_off() -> None:
+    with pytest.warns(UserWarning, match=r"CUDA is not available .* Disabling autocast") as warned:
+        block = dovetail.amp.autocast("cuda")
+    assert warned[0].filename == __file__
+    with block:
+        assert not dovetail.is_autocast_enabled("cuda")
+    with dovetail.amp.autocast("cuda", enabled=False):  # nothing to warn of
+        assert not dovetail.is_autocast_enabled("cuda")

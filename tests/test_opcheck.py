@@ -221,3 +221,46 @@ def test_an_unknown_check_is_refused(make: Callable[..., Any]) -> None:
 def test_what_is_no_overload_is_refused(op: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         opcheck(dovetail.ops.aten.add if op is None else op, (dovetail.ones(3),))
+
+
+# -- shapes that depend on data --------------------------------------------------------------------
+
+
+def new_size(**limits: int) -> int:
+    context = dovetail.library.get_ctx()
+    assert context is not None
+    return context.new_dynamic_size(**limits)
+
+
+@pytest.mark.parametrize(
+    ("fake", "words"),
+    [
+        (lambda x: x.new_empty((new_size(), 3)), None),
+        (lambda x: x.new_empty((new_size(min=1, max=4), 3)), None),
+        (lambda x: x.new_empty((new_size(min=2, max=2), 3)), None),
+        (lambda x: x.new_empty((new_size(),)), "Their ranks are 2 and 1"),
+        (lambda x: x.new_empty((new_size(), 4)), "are not equal"),
+        (lambda x: x.new_empty((new_size(), 3), dtype=dovetail.int64), "Dtypes"),
+        (lambda x: x.new_empty((new_size(min=5), 3)), "is not between min=5 and max=None"),
+        (lambda x: x.new_empty((new_size(max=1), 3)), "is not between min=0 and max=1"),
+        (lambda x: dovetail.empty((2, 3)), "is a fake, and returned a tensor on device cpu"),
+    ],
+)
+def test_a_shape_that_depends_on_data_is_compared_as_far_as_it_is_known(
+    fake: Any, words: str | None, make: Callable[..., Any]
+) -> None:
+    op = make("(Tensor x) -> Tensor", lambda x: x[x[:, 0] != 0].clone(), fake)
+    x = dovetail.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 1.0], [4.0, 1.0, 1.0]])
+    if words is None:
+        assert opcheck(op, (x,), test_utils="test_faketensor") == {"test_faketensor": "SUCCESS"}
+        return
+    with pytest.raises(OpCheckError, match=words):
+        opcheck(op, (x,), test_utils="test_faketensor")
+
+
+def test_a_meta_kernel_that_returns_data_is_found(lib: Library) -> None:
+    lib.define("f(Tensor x) -> Tensor")
+    lib.impl("f", lambda x: x.clone(), "CPU")
+    lib.impl("f", lambda x: dovetail.empty(x.shape), "Meta")
+    with pytest.raises(OpCheckError, match="Devices meta and cpu are not equal"):
+        opcheck(dovetail.ops.ckl.f, (dovetail.ones(2),), test_utils="test_faketensor")

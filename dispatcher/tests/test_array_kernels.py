@@ -13,6 +13,7 @@ from dovetail_dispatcher import Library, ops
 from dovetail_dispatcher.calls.composition import Composition, call_keys, compose
 from dovetail_dispatcher.calls.plan import RoutePlan
 from dovetail_dispatcher.calls.steps.arguments import PromoteOperands
+from dovetail_dispatcher.calls.steps.array_results import CheckOwn, ExpectDtype
 from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel
 from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.table.changes import Change, open_transaction, take_back
@@ -307,9 +308,19 @@ def test_the_plan_of_a_call_says_what_is_done(pointwise: Any, tensor: Tensors) -
         return compose(Composition(op, call_keys(key, now), key, now))
 
     x, y = tensor([1.0]), tensor([1], "int64")
-    assert [type(step) for step in plan_of(x, x).steps] == [CallKernel, WrapArray]
+    assert [type(step) for step in plan_of(x, x).steps] == [
+        CallKernel,
+        CheckOwn,
+        ExpectDtype,
+        WrapArray,
+    ]
     mixed = plan_of(x, y)
-    assert [type(step) for step in mixed.steps] == [PromoteOperands, CallKernel, WrapArray]
+    assert [type(step) for step in mixed.steps] == [
+        PromoteOperands,
+        CallKernel,
+        CheckOwn,
+        WrapArray,
+    ]
     assert mixed.results == (mixed.each(WrapArray)[0].result,)
     assert not mixed.calls_operators
 

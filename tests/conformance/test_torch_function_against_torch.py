@@ -21,8 +21,7 @@ import dovetail
 Program = Callable[[Any], Any]
 NAMES = {
     "__rdiv__": "__rtruediv__",
-    "eq_operator": "__eq__",
-    "ne_operator": "ne",
+    "eq": "__eq__",
     "bitwise_not": "__invert__",
 }
 NAMES |= {

@@ -251,19 +251,19 @@ def test_a_missing_file_is_reported_as_such(tmp_path):
         (b"\x08" + bytes(7) + b"{nojson}", "its header is corrupt"),
         (contents([dovetail.ones(3)])[:-3], "it is truncated"),
         (contents([dovetail.ones(3)])[:40], "it is truncated"),
-        (contents([dovetail.ones(3)]) + b"x", "13 bytes of data where the header announces 12"),
-        (edited(contents([1]), lambda d: d.pop("root")), "its description is corrupt"),
+        (contents([dovetail.ones(3)]) + b"x", "has more than the 12 bytes of data"),
+        (edited(contents([1]), lambda d: d.pop("root")), "its description has no 'root'"),
         (
             edited(contents([1]), lambda d: d.update(root={"again": 5})),
-            "its description is corrupt",
+            "integers below 0, not '5'",
         ),
         (
             edited(contents([1]), lambda d: d.update(root={"eval": "1"})),
-            "its description is corrupt",
+            "'eval' is no kind of object",
         ),
         (
             edited(contents([1]), lambda d: d.update(root={"dtype": "save"})),
-            "its description is corrupt",
+            "should be the name of a dtype, not 'save'",
         ),
         (
             edited(contents(dovetail.ones(3)), lambda d: d["tensors"][0].update(shape=[4])),

@@ -18,7 +18,7 @@ from contextvars import Context, copy_context
 from types import FrameType
 from typing import Any
 
-from dovetail_dispatcher.interception import intercepted_attributes, intercepted_functions
+from dovetail_dispatcher.interception import intercepted_functions
 from dovetail_dispatcher.table import registry
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
@@ -113,9 +113,8 @@ def snapshot() -> dict[str, Any]:
         if value is not default and value != default:
             found[variable.name] = value
     found["holders"] = (
-        intercepted_attributes._holders,
-        intercepted_functions._holders,
-        len(intercepted_attributes._covered),
+        len(intercepted_functions._mode_holders),
+        [each.function.__code__ for each in intercepted_functions._known.values()],
     )
     found["operators"] = {
         (op.name, op.overload): (

@@ -11,6 +11,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from importlib.metadata import Distribution
     from pathlib import Path
 
 INTERNAL_PACKAGES = ("dovetail_kernel", "dovetail_dispatcher", "dovetail", "contextlib")
@@ -120,23 +121,54 @@ def _installed(search_path: tuple[str, ...]) -> tuple[dict[str, str], list[tuple
     """Return top-level name -> distribution, and (folder, distribution) of editable installs,
     innermost first.
     """
-    import json
     from importlib.metadata import distributions
-    from pathlib import Path
-    from urllib.parse import unquote, urlsplit
 
     top_level: dict[str, str] = {}
     editable: list[tuple[Path, str]] = []
     for distribution in distributions(path=list(search_path)):
-        name = distribution.metadata["Name"]
-        listed = (distribution.read_text("top_level.txt") or "").split()
-        for entry in listed or {
-            file.parts[0] for file in distribution.files or () if file.suffix == ".py"
-        }:
-            top_level.setdefault(entry.removesuffix(".py"), name)
-        if (origin := distribution.read_text("direct_url.json")) is not None:
-            url = json.loads(origin)
-            if url.get("dir_info", {}).get("editable"):
-                editable.append((Path(unquote(urlsplit(url["url"]).path)), name))
+        name = name_of_distribution(distribution)
+        try:
+            folder = _editable_folder(distribution)
+            packages = _packages_of(distribution)
+        except Exception:  # broken metadata of a stranger: where code is from is said without it
+            continue
+        for package in packages:
+            top_level.setdefault(package, name)
+        if folder is not None:
+            editable.append((folder, name))
     editable.sort(key=lambda each: len(each[0].parts), reverse=True)
     return top_level, editable
+
+
+def name_of_distribution(distribution: Distribution) -> str:
+    """Return the name of an installed distribution; that of its folder, where its metadata has none
+    or cannot be read.
+    """
+    try:
+        name = distribution.metadata["Name"]
+    except Exception:  # whatever reading a stranger's file raises
+        name = None
+    if isinstance(name, str) and name.strip():
+        return name
+    folder = getattr(distribution, "_path", None)
+    return "an unknown one" if folder is None else folder.name.partition("-")[0]
+
+
+def _packages_of(distribution: Distribution) -> set[str]:
+    listed = (distribution.read_text("top_level.txt") or "").split()
+    found = listed or {file.parts[0] for file in distribution.files or () if file.suffix == ".py"}
+    return {entry.removesuffix(".py") for entry in found}
+
+
+def _editable_folder(distribution: Distribution) -> Path | None:
+    import json
+    from pathlib import Path
+    from urllib.parse import unquote, urlsplit
+
+    origin = distribution.read_text("direct_url.json")
+    if origin is None:
+        return None
+    url = json.loads(origin)
+    if not url.get("dir_info", {}).get("editable"):
+        return None
+    return Path(unquote(urlsplit(url["url"]).path))

@@ -53,6 +53,38 @@ def test_a_wrong_number_of_gradients_is_refused(library):
         total(y).backward()
 
 
+def unpack_one(ctx, grad):
+    (x,) = ctx.saved_tensors
+    return grad * x, None
+
+
+@pytest.mark.parametrize(
+    "backward",
+    [
+        lambda ctx, grad: (grad * ctx.factor, None),
+        lambda ctx, grad: (ctx.saved_tensors[0], None),
+        unpack_one,
+    ],
+)
+def test_a_backward_that_misses_its_setup_context_is_told_so(library, backward):
+    register_autograd("formulas::scale", backward, lib=library)
+    y = total(ops.formulas.scale.default(tensor([1.0], True), 3.0))
+    with pytest.raises(
+        (AttributeError, IndexError, ValueError),
+        match=r"registered without setup_context, at .*test_registered_formulas\.py:\d+",
+    ):
+        y.backward()
+
+
+def test_another_error_of_a_backward_without_setup_context_stays_as_it_is(library):
+    def backward(ctx, grad):
+        raise ValueError("of its own")
+
+    register_autograd("formulas::scale", backward, lib=library)
+    with pytest.raises(ValueError, match=r"^of its own$"):
+        total(ops.formulas.scale.default(tensor([1.0], True), 3.0)).backward()
+
+
 def test_lists_come_and_go_as_lists(library):
     register_autograd(
         "formulas::join", lambda ctx, grad: [list(ops.aten.unbind.int(grad))], lib=library

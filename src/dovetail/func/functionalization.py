@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar, Final
 
 import dovetail_aten as aten
@@ -104,10 +104,12 @@ class _Memory:
     without this module.
     """
 
-    __slots__ = ("changes", "offset", "stride", "value")
+    __slots__ = ("changes", "is_captured", "offset", "stride", "value")
 
-    def __init__(self, value: Tensor) -> None:
+    def __init__(self, value: Tensor, is_captured: bool = False) -> None:
         self.value = value
+        # Whether it is that of a tensor which the function was not given: no write may reach it.
+        self.is_captured = is_captured
         self.changes = 0
         self.stride = tuple(value.stride())
         self.offset = value.storage_offset()
@@ -259,10 +261,13 @@ class _Functionalization(TorchDispatchMode):
             return self._write(func, args, kwargs)
         if func.is_view and isinstance(args[0], FunctionalTensor):
             return self._view(func, args[0], args[1:], kwargs)
-        return _map(self._made, func(*_map(_value, args), **_map(_value, kwargs)))
+        made = func(*_map(_value, args), **_map(_value, kwargs))
+        return _map(partial(self._made, is_captured=func.is_view), made)
 
-    def _made(self, value: Any) -> Any:
-        return FunctionalTensor(value, _Memory(value)) if isinstance(value, Tensor) else value
+    def _made(self, value: Any, is_captured: bool) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        return FunctionalTensor(value, _Memory(value, is_captured))
 
     def _view(
         self, func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]
@@ -316,7 +321,7 @@ class _Functionalization(TorchDispatchMode):
         given = {**dict(zip([a.name for a in arguments], args, strict=False)), **kwargs}
         written = [(a, given[a.name]) for a in arguments if a.is_write]
         for argument, target in written:
-            if not isinstance(target, FunctionalTensor):
+            if not isinstance(target, FunctionalTensor) or target.memory.is_captured:
                 raise RuntimeError(
                     f"functionalize: {func} writes to its argument {argument.name}, which is "
                     "neither an argument of "

@@ -142,7 +142,10 @@ def _leaf(node: AccumulateGrad, names: dict[int, str]) -> Vertex:
 
 def _node(node: Node) -> Vertex:
     vertex = Vertex("node", node.name())
-    outputs = [f"{_dtype_name(each.dtype)}{list(each.shape)}" for each in node._input_metadata]
+    outputs = [
+        "no tensor" if each.dtype is None else f"{_dtype_name(each.dtype)}{list(each.shape)}"
+        for each in node._input_metadata
+    ]
     vertex.lines += (
         outputs
         if len(outputs) <= _MOST_LINES

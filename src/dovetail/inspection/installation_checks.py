@@ -21,6 +21,7 @@ import dovetail_aten as aten
 import dovetail_autograd
 from dovetail_dispatcher import _C
 from dovetail_kernel import PluginError, plugin_manager
+from dovetail_kernel.errors import name_of_distribution
 
 VARIABLES: Final = ("DOVETAIL_BLOCK", "DOVETAIL_OVERLAYS")
 """The environment variables that Dovetail reads."""
@@ -65,7 +66,7 @@ def _versions() -> Iterator[Finding]:
     yield Finding("python", "fine", f"{platform.python_version()} on {platform.platform()}")
     found: dict[str, list[tuple[str, str]]] = {}
     for distribution in distributions():
-        name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
+        name = name_of_distribution(distribution).lower().replace("_", "-")
         if name == "dovetail" or name in _OURS:
             place = str(distribution.locate_file(""))
             if place not in [where for _, where in found.get(name, [])]:

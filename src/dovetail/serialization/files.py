@@ -8,20 +8,34 @@ JSON in the file's metadata. Other Python objects are pickled at save, and read 
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import pickle
-import tempfile
-from contextlib import suppress
 from typing import IO, Any, TypeAlias
 
 from dovetail_aten import Tensor
 
-from ..nn.parameter import Parameter
-from .safetensors_file import Entry, FormatError, pack, unpack
+from .checked_json import (
+    FormatError,
+    checked_dict,
+    checked_list,
+    checked_text,
+    parse_json,
+    shown,
+)
+from .file_replacement import write_file, write_pieces
+from .pickled_objects import pickle_objects, unpickle_objects
+from .safetensors_file import Entry, pack, unpack
 from .stored_tensors import PICKLE_ENTRY, MapLocation, TensorReader, TensorWriter
 from .structure import Decoder, Encoder
+from .tensor_records import (
+    StorageRecord,
+    TensorRecord,
+    contiguous_stride,
+    dtype_named,
+    storage_records,
+    tensor_records,
+)
 
 __all__ = ["load", "save"]
 
@@ -43,10 +57,18 @@ def save(obj: Any, f: FileLike) -> None:
     obj : object
         What to save.
     f : path or binary file object
-        A path is written atomically: the file is there whole, or as it was before.
+        At a path the file is there whole, or as it was before, even if the process is killed; its
+        mode and owner stay. Devices, pipes and files with several names (hard links) are written in
+        place, and so are files of another owner, where they can't be replaced by one of the same.
+
+        A save that is killed leaves a file ``.dovetail-save-*.tmp``. The next save into the folder
+        removes it, if no living process has it locked.
 
     Raises
     ------
+    OSError
+        If the file can't be written: a file that is read-only, or a folder in which nothing can be
+        created.
     pickle.PicklingError, TypeError, AttributeError
         If something in ``obj`` can't be pickled; the file is not touched.
     """
@@ -54,7 +76,7 @@ def save(obj: Any, f: FileLike) -> None:
     encoder = Encoder(tensors.index)
     root = encoder.encode(obj)
     if encoder.others:
-        tensors.entries[PICKLE_ENTRY] = _pickled(encoder.others, tensors)
+        tensors.entries[PICKLE_ENTRY] = pickle_objects(encoder.others, tensors)
     description = {
         "root": root,
         "tensors": tensors.tensors,
@@ -66,25 +88,10 @@ def save(obj: Any, f: FileLike) -> None:
         "dovetail": json.dumps(description, separators=(",", ":"), allow_nan=False),
     }
     pieces = pack(tensors.entries, metadata)
-    if not isinstance(f, (str, os.PathLike)):
-        for piece in pieces:
-            f.write(piece)
-        return
-    target = os.path.realpath(f)
-    handle, temporary = tempfile.mkstemp(
-        prefix=os.path.basename(target) + ".", suffix=".tmp", dir=os.path.dirname(target)
-    )
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.writelines(pieces)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, _mode(target))
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    if isinstance(f, (str, os.PathLike)):
+        write_file(os.fsdecode(f), pieces)
+    else:
+        write_pieces(f, pieces)
 
 
 def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = True) -> Any:
@@ -109,108 +116,82 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
 
     Raises
     ------
+    RuntimeError
+        "can't load", if the file is truncated, corrupt or something else, or if a device that it
+        needs is not there; the message says what is wrong. Whatever the bytes are, nothing else is
+        raised for them, and the memory used is a small multiple of their number.
     pickle.UnpicklingError
         "Weights only load failed", if the file has pickled objects and ``weights_only``.
-    RuntimeError
-        If the file is truncated, corrupt or something else.
+    OSError
+        If the file can't be read.
+    Exception
+        With ``weights_only=False``, what the code of the pickled objects raises.
     """
     if isinstance(f, (str, os.PathLike)):
-        name = repr(os.fspath(f))
         with open(f, "rb") as stream:
-            content = stream.read()
-    else:
-        name = repr(getattr(f, "name", type(f).__name__))
-        content = f.read()
+            return _load(stream, repr(os.fspath(f)), map_location, weights_only)
+    return _load(f, repr(getattr(f, "name", type(f).__name__)), map_location, weights_only)
+
+
+def _load(stream: IO[bytes], name: str, map_location: MapLocation, weights_only: bool) -> Any:
     try:
-        entries, metadata = unpack(content)
+        entries, metadata = unpack(stream)
         if "dovetail" not in metadata:
-            plain = (
-                {"storage": entry, "shape": list(value.shape)} for entry, value in entries.items()
-            )
-            views = [{**view, "stride": None, "offset": 0} for view in plain]
-            reader = TensorReader(entries, {}, views, map_location)
-            return {entry: reader.tensor(index) for index, entry in enumerate(entries)}
-        if metadata.get("dovetail_format") != _FORMAT:
-            raise FormatError(
-                f"it was written in format {metadata.get('dovetail_format')}, this version reads "
-                f"{_FORMAT}"
-            )
-        description = json.loads(metadata["dovetail"])
-        types = description["types"]
-        reader = TensorReader(
-            entries, description["storages"], description["tensors"], map_location
-        )
+            return _plain_tensors(entries, map_location)
+        return _described_object(entries, metadata, name, map_location, weights_only)
     except FormatError as error:
-        raise _unreadable(name, str(error)) from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _unreadable(
-            name, f"its description is corrupt ({type(error).__name__}: {error})"
-        ) from error
+        raise RuntimeError(f"can't load {name}: {error}. {error.remedy}") from error
+    except RecursionError as error:
+        problem = "its containers are nested too deeply"
+        raise RuntimeError(f"can't load {name}: {problem}. {FormatError.remedy}") from error
+
+
+def _plain_tensors(entries: dict[str, Entry], map_location: MapLocation) -> dict[str, Tensor]:
+    """Return the tensors of another program's file."""
+    storages: dict[str, StorageRecord] = {}
+    records: list[TensorRecord] = []
+    for name, entry in entries.items():
+        kind = dtype_named(entry.dtype, f"the data type of {name!r}")
+        storages[name] = StorageRecord(kind, "cpu")
+        records.append(TensorRecord(name, kind, entry.shape, contiguous_stride(entry.shape), 0))
+    reader = TensorReader(entries, storages, records, map_location)
+    return {name: reader.tensor(number) for number, name in enumerate(entries)}
+
+
+def _described_object(
+    entries: dict[str, Entry],
+    metadata: dict[str, str],
+    name: str,
+    map_location: MapLocation,
+    weights_only: bool,
+) -> Any:
+    """Return what `save` wrote."""
+    if metadata.get("dovetail_format") != _FORMAT:
+        raise FormatError(
+            f"it was written in format {shown(metadata.get('dovetail_format'))}, this version "
+            f"reads {_FORMAT}"
+        )
+    description = checked_dict(
+        parse_json(metadata["dovetail"], "its description"),
+        "its description",
+        ("root", "tensors", "storages", "types"),
+    )
+    types = [
+        checked_text(one, "the type of a pickled object")
+        for one in checked_list(description["types"], "the list of pickled types")
+    ]
+    sizes = {entry: len(array.data) for entry, array in entries.items() if entry != PICKLE_ENTRY}
+    storages = storage_records(description["storages"], sizes)
+    if set(storages) != set(sizes) or (PICKLE_ENTRY in entries) != bool(types):
+        raise FormatError("its description is not about the arrays that it has")
+    records = tensor_records(description["tensors"], sizes)
     if types and weights_only:
         raise pickle.UnpicklingError(
             f"Weights only load failed: {name} contains pickled objects of type "
-            f"{', '.join(map(str, types))}. "
+            f"{', '.join(types)}. "
             "Loading them can run any code. If you trust the file, pass weights_only=False; "
             "otherwise save only tensors and plain containers, such as model.state_dict()."
         )
-    others = _Unpickler(io.BytesIO(entries[PICKLE_ENTRY].data), reader).load() if types else []
-    try:
-        return Decoder(reader.tensor, others).decode(description["root"])
-    except (
-        FormatError,
-        ValueError,
-        KeyError,
-        IndexError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        raise _unreadable(
-            name, f"its description is corrupt ({type(error).__name__}: {error})"
-        ) from error
-
-
-def _unreadable(name: str, problem: str) -> RuntimeError:
-    return RuntimeError(
-        f"can't load {name}: {problem}. Save it again by dovetail.save (another program's "
-        "checkpoint: convert it to "
-        "safetensors there), or copy the file again from its source."
-    )
-
-
-def _mode(target: str) -> int:
-    """Return the permissions for the new file: those of the old one, or what the umask leaves."""
-    with suppress(FileNotFoundError):
-        return os.stat(target).st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-class _Pickler(pickle.Pickler):
-    """Pickles objects whose tensors are those of the file."""
-
-    def __init__(self, stream: IO[bytes], tensors: TensorWriter) -> None:
-        super().__init__(stream, protocol=4)
-        self._tensors = tensors
-
-    def persistent_id(self, obj: Any) -> int | None:
-        return self._tensors.index(obj, "pickled") if type(obj) in (Tensor, Parameter) else None
-
-
-class _Unpickler(pickle.Unpickler):
-    """Reads what `_Pickler` wrote."""
-
-    def __init__(self, stream: IO[bytes], tensors: TensorReader) -> None:
-        super().__init__(stream)
-        self._tensors = tensors
-
-    def persistent_load(self, pid: int) -> Tensor:
-        return self._tensors.tensor(pid)
-
-
-def _pickled(objects: list[Any], tensors: TensorWriter) -> Entry:
-    stream = io.BytesIO()
-    _Pickler(stream, tensors).dump(objects)
-    data = stream.getvalue()
-    return Entry("uint8", (len(data),), data)
+    reader = TensorReader(entries, storages, records, map_location)
+    others = unpickle_objects(entries[PICKLE_ENTRY], reader) if types else []
+    return Decoder(reader.tensor, others).decode(description["root"])

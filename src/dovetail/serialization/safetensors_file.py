@@ -7,12 +7,24 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
-__all__ = ["Entry", "FormatError", "pack", "unpack"]
+from .checked_json import (
+    FormatError,
+    checked_dict,
+    checked_integer,
+    checked_integers,
+    checked_list,
+    checked_text,
+    parse_json,
+    shown,
+)
+
+__all__ = ["Entry", "pack", "unpack"]
 
 _HEADER_LENGTH_BYTES = 8
 _MAX_HEADER = 100_000_000
+_PIECE = 1 << 20
 # Names of data types in the format, with the bytes of one element.
 _DTYPES = {
     "bool": ("BOOL", 1),
@@ -24,8 +36,6 @@ _DTYPES = {
     "int32": ("I32", 4),
     "uint64": ("U64", 8),
     "int64": ("I64", 8),
-    "float8_e4m3fn": ("F8_E4M3", 1),
-    "float8_e5m2": ("F8_E5M2", 1),
     "float16": ("F16", 2),
     "bfloat16": ("BF16", 2),
     "float32": ("F32", 4),
@@ -35,16 +45,22 @@ _DTYPES = {
 _NAMES = {code: (name, size) for name, (code, size) in _DTYPES.items()}
 
 
-class FormatError(ValueError):
-    """The bytes are not a whole, valid safetensors file; the message says in what."""
-
-
 class Entry(NamedTuple):
     """One array: the name of its dtype, its shape, and its bytes in C order."""
 
     dtype: str
     shape: tuple[int, ...]
     data: memoryview | bytes
+
+
+class _Place(NamedTuple):
+    """What the header says of one array."""
+
+    start: int
+    end: int
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
 
 
 def is_storable(dtype: str) -> bool:
@@ -60,12 +76,9 @@ def pack(entries: Mapping[str, Entry], metadata: Mapping[str, str]) -> Iterator[
     ordered = sorted(entries.items(), key=lambda item: -_DTYPES[item[1].dtype][1])
     end = 0
     for name, entry in ordered:
-        start, end = end, end + _size(entry.dtype, entry.shape)
-        header[name] = {
-            "dtype": _DTYPES[entry.dtype][0],
-            "shape": list(entry.shape),
-            "data_offsets": [start, end],
-        }
+        code, itemsize = _DTYPES[entry.dtype]
+        start, end = end, end + math.prod(entry.shape) * itemsize
+        header[name] = {"dtype": code, "shape": list(entry.shape), "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(_HEADER_LENGTH_BYTES, "little") + text
@@ -73,60 +86,96 @@ def pack(entries: Mapping[str, Entry], metadata: Mapping[str, str]) -> Iterator[
         yield entry.data
 
 
-def unpack(content: bytes | memoryview) -> tuple[dict[str, Entry], dict[str, str]]:
-    """Return the arrays (as views of ``content``) and the metadata of a file.
+def unpack(stream: IO[bytes]) -> tuple[dict[str, Entry], dict[str, str]]:
+    """Return the arrays and the metadata of a file. The arrays are views of one buffer.
+
+    The arrays must fill the data without holes and without overlaps, so what is read is as large as
+    the file, whatever the header says.
 
     Raises
     ------
     FormatError
         If the file is truncated, corrupt or something else.
     """
-    view = memoryview(content)
-    if len(view) < _HEADER_LENGTH_BYTES:
-        raise FormatError(f"it has only {len(view)} bytes, too few for a header")
-    length = int.from_bytes(view[:_HEADER_LENGTH_BYTES], "little")
-    if length > _MAX_HEADER or bytes(view[_HEADER_LENGTH_BYTES : _HEADER_LENGTH_BYTES + 1]) != b"{":
-        raise FormatError(f"it does not begin with a safetensors header{_guess(bytes(view[:4]))}")
-    body = view[_HEADER_LENGTH_BYTES + length :]
-    if len(view) < _HEADER_LENGTH_BYTES + length:
+    start = bytes(_read(stream, _HEADER_LENGTH_BYTES))
+    if len(start) < _HEADER_LENGTH_BYTES:
+        raise FormatError(f"it has only {len(start)} bytes, too few for a header")
+    length = int.from_bytes(start, "little")
+    first = _read(stream, min(length, 1)) if length <= _MAX_HEADER else b""
+    if first != b"{":
+        raise FormatError(f"it does not begin with a safetensors header{_guess(start)}")
+    text = first + _read(stream, length - 1)
+    if len(text) < length:
         raise FormatError(
             f"it is truncated: the header should have {length} bytes, the file ends before"
         )
-    try:
-        header = json.loads(bytes(view[_HEADER_LENGTH_BYTES : _HEADER_LENGTH_BYTES + length]))
-        metadata = {str(key): str(value) for key, value in header.pop("__metadata__", {}).items()}
-        entries = {name: _entry(name, description, body) for name, description in header.items()}
-        expected = max(
-            (description["data_offsets"][1] for description in header.values()), default=0
+    places, metadata = _parse_header(text)
+    size = places[-1].end if places else 0
+    data = memoryview(_read(stream, size))
+    if len(data) < size:
+        raise FormatError(
+            f"it is truncated: it has {len(data)} bytes of data where the header announces {size}"
         )
-    except FormatError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FormatError(f"its header is corrupt ({type(error).__name__}: {error})") from error
-    if len(body) != expected:
-        raise FormatError(f"it has {len(body)} bytes of data where the header announces {expected}")
+    if stream.read(1):
+        raise FormatError(f"it has more than the {size} bytes of data that the header announces")
+    entries = {
+        place.name: Entry(place.dtype, place.shape, data[place.start : place.end])
+        for place in places
+    }
     return entries, metadata
 
 
-def _entry(name: str, description: dict[str, Any], body: memoryview) -> Entry:
-    if description["dtype"] not in _NAMES:
-        raise FormatError(f"the data type {description['dtype']!r} of {name!r} is not known")
-    dtype, _ = _NAMES[description["dtype"]]
-    shape = tuple(description["shape"])
-    start, end = description["data_offsets"]
-    if not all(type(number) is int and number >= 0 for number in (*shape, start, end)):
-        raise FormatError(f"the shape or position of {name!r} is not made of non-negative integers")
-    if end - start != _size(dtype, shape):
-        raise FormatError(f"{name!r} has {end - start} bytes, which does not fit its shape {shape}")
-    if end > len(body):
-        raise FormatError(
-            f"it is truncated: {name!r} should end at byte {end} of the data, which has {len(body)}"
-        )
-    return Entry(dtype, shape, body[start:end])
+def _read(stream: IO[bytes], count: int) -> bytearray:
+    """Read `count` bytes, or all there are; in pieces, since the count may be a lie."""
+    content = bytearray()
+    while len(content) < count:
+        piece = stream.read(min(count - len(content), _PIECE))
+        if not piece:
+            break
+        content += piece
+    return content
 
 
-def _size(dtype: str, shape: tuple[int, ...]) -> int:
-    return math.prod(shape) * _DTYPES[dtype][1]
+def _parse_header(text: bytes | bytearray) -> tuple[list[_Place], dict[str, str]]:
+    """Return the arrays in the order in which they lie, and the metadata."""
+    try:
+        decoded = text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"its header is corrupt: it is no UTF-8 ({error})") from None
+    header = checked_dict(parse_json(decoded, "its header"), "its header")
+    metadata = checked_dict(header.pop("__metadata__", {}), "the metadata")
+    for key, value in metadata.items():
+        checked_text(value, f"the metadata {shown(key)}")
+    places = sorted([_place(name, description) for name, description in header.items()])
+    end = 0
+    for place in places:
+        if place.start != end:
+            wrong = "overlaps the one before" if place.start < end else "leaves a hole before it"
+            raise FormatError(
+                f"the array {shown(place.name)} begins at byte {place.start} of the data and "
+                f"{wrong}, which ends at byte {end}"
+            )
+        end = place.end
+    return places, metadata
+
+
+def _place(name: str, description: Any) -> _Place:
+    what = f"the array {shown(name)}"
+    fields = checked_dict(description, what, ("dtype", "shape", "data_offsets"))
+    code = checked_text(fields["dtype"], f"the data type of {what}")
+    if code not in _NAMES:
+        raise FormatError(f"the data type {shown(code)} of {what} is not known here")
+    dtype, itemsize = _NAMES[code]
+    shape = checked_integers(fields["shape"], f"the shape of {what}")
+    if math.prod([size or 1 for size in shape]) * itemsize >= 2**63:
+        raise FormatError(f"{what} is larger than memory can be: its shape is {shape}")
+    offsets = checked_list(fields["data_offsets"], f"the position of {what}")
+    if len(offsets) != 2:
+        raise FormatError(f"the position of {what} should be two offsets, not {shown(offsets)}")
+    start, end = [checked_integer(offset, f"the position of {what}") for offset in offsets]
+    if end - start != math.prod(shape) * itemsize:
+        raise FormatError(f"{what} has {end - start} bytes, which does not fit its shape {shape}")
+    return _Place(start, end, name, dtype, shape)
 
 
 def _guess(start: bytes) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 import dovetail_aten as aten
 import dovetail_kernel
-from dovetail_aten import Tensor
+from dovetail_aten import Tensor, storable
 from dovetail_kernel import Device, dtype, uint8
 
 from ..nn.parameter import Parameter
-from .safetensors_file import Entry, FormatError, is_storable
+from .checked_json import FormatError, checked_integer, shown
+from .safetensors_file import Entry, is_storable
+from .tensor_records import StorageRecord, TensorRecord
 
 __all__ = ["PICKLE_ENTRY", "MapLocation", "TensorReader", "TensorWriter"]
 
@@ -46,6 +49,12 @@ _NUMPY_DTYPES = frozenset(
 _CARRIERS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
+class DeviceError(FormatError):
+    """The device that a tensor was saved from is not there."""
+
+    remedy = "Pass map_location='cpu', or where else it should be, to dovetail.load."
+
+
 class TensorWriter:
     """Numbers the tensors of an object, and collects the storages that they view."""
 
@@ -55,6 +64,7 @@ class TensorWriter:
         self.tensors: list[dict[str, Any]] = []
         self._numbers: dict[int, int] = {}
         self._names: dict[Any, str] = {}
+        self._repeated: Counter[str] = Counter()
         self._alive: list[Tensor] = []
 
     def index(self, tensor: Tensor, path: str) -> int:
@@ -63,8 +73,8 @@ class TensorWriter:
         """
         number = self._numbers.get(id(tensor))
         if number is None:
-            self._alive.append(tensor)
-            plain = tensor.detach()
+            plain = storable(tensor.detach())
+            self._alive += [tensor, plain]
             record: dict[str, Any] = {
                 "storage": self._storage(plain, path),
                 "shape": list(plain.shape),
@@ -94,10 +104,7 @@ class TensorWriter:
                 "are no whole number "
                 f"of {_dtype_name(tensor)} elements. Save a copy of it: tensor.clone()."
             )
-        name = path or "tensor"
-        while name in self.entries or name in ("__metadata__", PICKLE_ENTRY):
-            name += "_"
-        self._names[key] = name
+        name = self._names[key] = self._free_name(path or "tensor")
         count = storage.nbytes() // tensor.dtype.itemsize
         whole = tensor.is_contiguous() and tensor.numel() == count
         flat = tensor.reshape(-1) if whole else tensor.as_strided((count,), (1,), 0)
@@ -109,65 +116,92 @@ class TensorWriter:
         self.storages[name] = {"dtype": _dtype_name(tensor), "device": str(tensor.device)}
         return name
 
+    def _free_name(self, name: str) -> str:
+        """Return `name`, with a number behind it where it is taken."""
+        free = name
+        while free in self.entries or free in ("__metadata__", PICKLE_ENTRY):
+            self._repeated[name] += 1
+            free = f"{name}_{self._repeated[name]}"
+        return free
+
 
 class TensorReader:
-    """Makes the tensors of a file, each once, as views of its storages."""
+    """Makes the tensors of a file, each once, as views of its storages.
+
+    Parameters
+    ----------
+    entries : dict
+        The arrays of the file, by name.
+    storages : dict
+        What each storage is, by name.
+    records : list
+        What each tensor is.
+    map_location : optional
+        As in `load`.
+    """
 
     def __init__(
         self,
         entries: dict[str, Entry],
-        storages: dict[str, dict[str, Any]],
-        tensors: list[dict[str, Any]],
+        storages: dict[str, StorageRecord],
+        records: list[TensorRecord],
         map_location: MapLocation,
     ) -> None:
         self._entries = entries
         self._storages = storages
-        self._records = tensors
+        self._records = records
         self._map_location = map_location
         self._flat: dict[str, Tensor] = {}
         self._made: dict[int, Tensor] = {}
 
-    def tensor(self, number: int) -> Tensor:
-        """Return tensor ``number``."""
+    def tensor(self, number: Any) -> Tensor:
+        """Return tensor ``number``; raises FormatError if there is none."""
+        checked_integer(number, "the number of a tensor", len(self._records))
         if number not in self._made:
-            record = self._records[number]
-            flat = self._storage(record["storage"])
-            name = record.get("dtype")
-            if name is not None and name != _dtype_name(flat):
-                flat = _reinterpreted(flat, getattr(dovetail_kernel, name))
-            shape, stride, offset = record["shape"], record["stride"], record["offset"]
-            if stride is None:
-                tensor = flat.view(shape)
-            else:
-                _check_bounds(flat.numel(), shape, stride, offset)
-                tensor = flat.as_strided(shape, stride, offset)
-            # Past autograd's notion of a view: what is loaded are independent leaves.
-            tensor = tensor.detach()
-            if record.get("parameter"):
-                tensor = Parameter(tensor, requires_grad=bool(record["requires_grad"]))
-            elif record.get("requires_grad"):
-                tensor.requires_grad_()
-            self._made[number] = tensor
+            self._made[number] = self._make(self._records[number])
         return self._made[number]
+
+    def _make(self, record: TensorRecord) -> Tensor:
+        flat = self._storage(record.storage)
+        if record.dtype is not flat.dtype:
+            flat = _reinterpreted(flat, record.dtype)
+        # Past autograd's notion of a view: what is loaded are independent leaves.
+        view = flat.as_strided(record.shape, record.stride, record.offset)
+        tensor: Tensor = view.detach()
+        if record.parameter:
+            return Parameter(tensor, requires_grad=record.requires_grad)
+        if record.requires_grad:
+            tensor.requires_grad_()
+        return tensor
 
     def _storage(self, name: str) -> Tensor:
         if name not in self._flat:
-            entry = self._entries[name]
-            saved = self._storages.get(name, {"dtype": entry.dtype, "device": "cpu"})
-            flat = _from_bytes(entry, saved["dtype"])
-            self._flat[name] = flat.to(self._target(flat, saved["device"]))
+            saved = self._storages[name]
+            self._flat[name] = self._moved(_from_bytes(self._entries[name], saved.dtype), saved)
         return self._flat[name]
 
-    def _target(self, tensor: Tensor, saved: str) -> Any:
+    def _moved(self, tensor: Tensor, saved: StorageRecord) -> Tensor:
+        """Return the tensor on the device on which it is wanted."""
+        wanted = self._wanted(tensor, saved.device)
+        if wanted is not None:
+            return cast(Tensor, tensor.to(wanted))
+        try:
+            return cast(Tensor, tensor.to(Device(saved.device)))
+        except (RuntimeError, AssertionError) as error:
+            raise DeviceError(
+                f"a tensor was saved from the device {shown(saved.device)}, which can't be had "
+                f"here ({error})"
+            ) from error
+
+    def _wanted(self, tensor: Tensor, saved: str) -> Device | None:
+        """Return the device that the caller wants; None for the one it was saved from."""
         where = self._map_location
-        if where is None:
-            return Device(saved)
         if isinstance(where, Mapping):
-            return Device(where.get(saved, saved))
-        if callable(where) and not isinstance(where, Device):
+            where = where.get(saved)
+        elif callable(where) and not isinstance(where, Device):
             result = where(tensor.untyped_storage(), saved)
-            return Device(saved) if result is None else Device(result.device)
-        return Device(where)
+            where = None if result is None else result.device
+        return None if where is None else Device(where)
 
 
 def _reinterpreted(flat: Tensor, dtype: dtype) -> Tensor:
@@ -177,19 +211,6 @@ def _reinterpreted(flat: Tensor, dtype: dtype) -> Tensor:
     raw = flat.view(uint8)
     whole: Tensor = raw[: raw.numel() // dtype.itemsize * dtype.itemsize]
     return whole.view(dtype)
-
-
-def _check_bounds(count: int, shape: list[int], stride: list[int], offset: int) -> None:
-    valid = len(shape) == len(stride) and all(
-        type(number) is int and number >= 0 for number in (*shape, *stride, offset)
-    )
-    if not valid:
-        raise FormatError(
-            "a tensor's shape, strides or offset are not lists of non-negative integers"
-        )
-    last = offset + sum((length - 1) * step for length, step in zip(shape, stride, strict=True))
-    if 0 not in shape and last >= count:
-        raise FormatError(f"a tensor reaches to element {last} of a storage that has {count}")
 
 
 def _dtype_name(tensor: Tensor) -> str:
@@ -208,10 +229,12 @@ def _to_bytes(flat: Tensor) -> tuple[str, memoryview]:
     return (name if is_storable(name) else "uint8"), data
 
 
-def _from_bytes(entry: Entry, name: str) -> Tensor:
-    """Return a 1-dimensional CPU tensor of dtype ``name`` with a copy of the entry's bytes."""
-    dtype = getattr(dovetail_kernel, name)
+def _from_bytes(entry: Entry, dtype: dtype) -> Tensor:
+    """Return a 1-dimensional CPU tensor of this dtype with a copy of the entry's bytes."""
+    name = dtype.name
     native = name in _NUMPY_DTYPES
     array = np.frombuffer(entry.data, dtype=name if native else _CARRIERS[dtype.itemsize]).copy()
+    if name == "bool" and array.size and array.view(np.uint8).max() > 1:
+        raise FormatError("an array of bools has bytes that are neither 0 nor 1")
     tensor = aten.from_numpy(array)
     return tensor if native else tensor.view(dtype)

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import base64
+import math
+import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
-import dovetail_kernel
 from dovetail_aten import Tensor
 from dovetail_kernel import Device, Size, dtype
 
 from ..nn.parameter import Parameter
+from .checked_json import FormatError, checked_integer, checked_list, checked_text, shown
+from .tensor_records import device_name, dtype_named
 
 __all__ = ["Decoder", "Encoder"]
 
+_LARGE = 2**63
+_HEXADECIMAL = re.compile(r"-?0x[0-9a-f]+")
+_NOT_FINITE = re.compile(r"nan|-?inf")
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 _DICTS: dict[str, type[Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 
 
 class Encoder:
     """Turns an object into JSON values.
 
-    Numbers (but nan and infinities), strings, booleans, None and lists stand for themselves;
-    anything else is an object with one key that says what it is. A list, dict or set that occurs
-    again is ``{"again": n}``, counted in order of first occurrence.
+    Numbers (but nan, infinities and large integers), strings, booleans, None and lists stand for
+    themselves; anything else is an object with one key that says what it is. A list, dict or set
+    that occurs again is ``{"again": n}``, counted in order of first occurrence.
 
     Parameters
     ----------
@@ -48,8 +55,11 @@ class Encoder:
     def encode(self, value: Any, path: str = "") -> Any:
         """Return ``value``, reached by the dotted ``path``, as JSON."""
         kind = type(value)
-        if value is None or kind in (bool, int, str):
+        if value is None or kind in (bool, str):
             return value
+        if kind is int:
+            # Decimal digits of a large number take quadratic time, and Python refuses many.
+            return value if -_LARGE < value < _LARGE else {"int": hex(value)}
         if kind is float:
             return value if value - value == 0.0 else {"float": repr(value)}
         if kind is complex:
@@ -104,7 +114,7 @@ class Encoder:
 
 
 class Decoder:
-    """Turns JSON values back into the object.
+    """Turns JSON values back into the object; raises FormatError for what describes none.
 
     Parameters
     ----------
@@ -114,68 +124,122 @@ class Decoder:
         The other objects.
     """
 
-    def __init__(self, tensor: Callable[[int], Tensor], others: list[Any]) -> None:
+    def __init__(self, tensor: Callable[[Any], Tensor], others: list[Any]) -> None:
         self._tensor = tensor
         self._others = others
         self._containers: list[Any] = []
 
     def decode(self, node: Any) -> Any:
-        """Return the object that ``node`` describes; raises ValueError or a lookup error if it
-        describes none.
-        """
+        """Return the object that ``node`` describes."""
         if isinstance(node, list):
             result: list[Any] = []
             self._containers.append(result)
-            result.extend(self.decode(item) for item in node)
+            result.extend([self.decode(item) for item in node])
             return result
         if not isinstance(node, dict):
+            if isinstance(node, float) and not math.isfinite(node):
+                raise FormatError("a number is out of range")
             return node
-        (kind, content), *rest = node.items()
+        kind = next(iter(node), "")
         if kind in _DICTS:
-            return self._dict(_DICTS[kind], content, rest)
+            return self._dict(kind, node)
+        if len(node) != 1:
+            raise FormatError(f"an object of one key was expected, not {shown(node)}")
+        content = node[kind]
+        what = f"{shown(kind)} in the description"
         match kind:
             case "tensor":
                 return self._tensor(content)
             case "tuple":
-                return tuple(self.decode(item) for item in content)
+                return tuple([self.decode(item) for item in checked_list(content, what)])
             case "set":
-                members: set[Any] = set()
-                self._containers.append(members)
-                members.update(self.decode(item) for item in content)
-                return members
+                return self._set(checked_list(content, what))
             case "again":
-                return self._containers[content]
+                return self._containers[checked_integer(content, what, len(self._containers))]
             case "other":
-                return self._others[content]
+                return self._others[checked_integer(content, what, len(self._others))]
+            case "int":
+                return _parsed(_HEXADECIMAL, content, what, lambda text: int(text, 16))
             case "float":
-                return float(content)
+                return _parsed(_NOT_FINITE, content, what, float)
             case "complex":
-                return complex(*(self.decode(part) for part in content))
+                return self._complex(checked_list(content, what))
             case "bytes":
-                return base64.b64decode(content)
+                return _parsed(_BASE64, content, what, base64.b64decode)
             case "dtype":
-                found = getattr(dovetail_kernel, content)
-                if isinstance(found, dtype):
-                    return found
+                return dtype_named(content, what)
             case "device":
-                return Device(content)
+                return _device(device_name(content, what))
             case "Size":
-                return Size(content)
-        raise ValueError(f"{kind!r} with {content!r:.80} is not known")
+                return Size([_checked_int64(size) for size in checked_list(content, what)])
+        raise FormatError(f"{shown(kind)} is no kind of object")
 
-    def _dict(self, kind: type[Any], pairs: list[Any], rest: list[tuple[str, Any]]) -> Any:
-        result: Any = kind()
+    def _complex(self, parts: list[Any]) -> complex:
+        numbers = [self.decode(part) for part in parts]
+        if [type(number) for number in numbers] != [float, float]:
+            raise FormatError(f"a complex number should be two floats, not {shown(parts)}")
+        return complex(*numbers)
+
+    def _set(self, items: list[Any]) -> set[Any]:
+        members: set[Any] = set()
+        self._containers.append(members)
+        for item in items:
+            members.add(_new_key(self.decode(item), members))
+        return members
+
+    def _dict(self, kind: str, node: dict[str, Any]) -> Any:
+        result: Any = _DICTS[kind]()
         self._containers.append(result)
-        for key, value in pairs:
+        for pair in checked_list(node[kind], f"{shown(kind)} in the description"):
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise FormatError(f"a key and its value should be a list of two, not {shown(pair)}")
             # In this order containers are counted as they were at encoding.
-            name = self.decode(key)
-            result[name] = self.decode(value)
-        for _, attributes in rest:
-            for name, value in attributes:
-                if name.startswith("__"):
-                    raise ValueError(f"{name!r} is no attribute of a saved dict")
-                setattr(result, name, self.decode(value))
+            key = _new_key(self.decode(pair[0]), result)
+            result[key] = self.decode(pair[1])
+        if len(node) > 1:
+            self._set_attributes(result, node)
         return result
+
+    def _set_attributes(self, result: Any, node: dict[str, Any]) -> None:
+        if len(node) > 2 or "attributes" not in node or not hasattr(result, "__dict__"):
+            raise FormatError(f"a dict has one key, or 'attributes' too, unlike {shown(node)}")
+        for pair in checked_list(node["attributes"], "the attributes of a dict"):
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise FormatError(f"an attribute should be a list of two, not {shown(pair)}")
+            name = checked_text(pair[0], "the name of an attribute")
+            if name.startswith("__") or hasattr(result, name):
+                raise FormatError(f"{shown(name)} is no attribute of a saved dict")
+            setattr(result, name, self.decode(pair[1]))
+
+
+def _new_key(key: Any, known: Container[Any]) -> Any:
+    """Return `key` if it can be one of a dict or set, and is not in it."""
+    try:
+        hash(key)  # a set is looked for in a set as if it were frozen
+    except TypeError:
+        raise FormatError(f"a {type(key).__name__} is no key of a dict or set") from None
+    if key in known:
+        raise FormatError(f"a dict or set has {key!r:.60} twice")
+    return key
+
+
+def _parsed(pattern: re.Pattern[str], text: Any, what: str, read: Callable[[str], Any]) -> Any:
+    if not pattern.fullmatch(checked_text(text, what)):
+        raise FormatError(f"{what} can't be {shown(text)}")
+    return read(text)
+
+
+def _device(name: str) -> Device:
+    try:
+        return Device(name)
+    except RuntimeError as error:
+        raise FormatError(f"{shown(name)} is no device ({error})") from error
+
+
+def _checked_int64(value: Any) -> int:
+    if type(value) is not int or not -_LARGE <= value < _LARGE:
+        raise FormatError(f"a size should be a 64-bit integer, not {shown(value)}")
+    return value
 
 
 def _join(path: str, part: Any) -> str:

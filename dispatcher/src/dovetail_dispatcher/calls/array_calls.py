@@ -17,10 +17,12 @@ from ..schema import Argument
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .array_errors import call_error
+from .array_results import ArrayResults
 from .array_wrapping import on_backend
 from .number_operands import category_of_number, number_cache
 from .plan import Operand, Step, Value, argument_value
 from .promotion_rules import computing_dtype, promoter, static_dtype
+from .shared_results import SHARE_UNSAID
 from .steps.arguments import (
     ArrayOf,
     CastArray,
@@ -29,6 +31,7 @@ from .steps.arguments import (
     NumberToTensor,
     PromoteOperands,
 )
+from .steps.array_results import CheckOwn, CheckWritten
 from .steps.kernel_calls import CallKernel, KernelCall, Quiet, Rewording
 from .templates.arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
 from .templates.entry import numbers_allowed
@@ -207,13 +210,50 @@ def defaults(call: ArrayCall) -> tuple[tuple[Value, Any], ...] | None:
     return tuple([(argument_value(a), a.default_value) for a in others])
 
 
+# -- what comes back -------------------------------------------------------------------------------
+
+
+def given_arrays(call: ArrayCall) -> tuple[ArrayOf, ...]:
+    """Return the arrays of the tensors among the arguments, which a new result may not share."""
+    tensors = [a for a in call.inputs if is_tensor_like(a)]
+    return tuple([_array_of(argument_value(a), spelling(a)) for a in tensors])
+
+
+def check_own(
+    call: ArrayCall,
+    results: ArrayResults,
+    array: Value,
+    earlier: tuple[Value, ...],
+    may_be_none: bool,
+) -> CheckOwn:
+    """Return the step that checks that a result of another's kernel has memory of its own."""
+    array_type = call.backend.arrays.array_types[0]
+    shares = call.backend.arrays.mutable_arrays and call.op.name not in SHARE_UNSAID
+    given = given_arrays(call) if shares else ()
+    looks_quickly = hasattr(array_type, "base") or not shares
+    others = earlier if shares else ()
+    return CheckOwn(array, array_type, given, others, looks_quickly, may_be_none, results.own)
+
+
+def check_written(call: ArrayCall, arrays: tuple[Value, ...]) -> list[Step]:
+    """Return the steps that check the arrays of another's kernel before they are written."""
+    if call.kernel.returns_by_schema:
+        return []
+    check = ArrayResults(call.op, call.kernel, call.backend).array
+    own = call.backend.arrays
+    return [CheckWritten(each, own.array_types[0], own.dtype_bits, check) for each in arrays]
+
+
 __all__ = [
     "COMPUTED",
     "ArrayCall",
     "Promotion",
     "call_of_tensors",
+    "check_own",
+    "check_written",
     "defaults",
     "general_call",
+    "given_arrays",
     "kernel_call",
     "moves",
     "promoted_operands",

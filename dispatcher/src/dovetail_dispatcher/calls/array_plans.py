@@ -5,6 +5,7 @@ operator's schema and kind say.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import Backend, backends_of_signature, dtype, dtype_of_signature
@@ -18,17 +19,22 @@ from .array_calls import (
     ArrayCall,
     Promotion,
     call_of_tensors,
+    check_own,
+    check_written,
     defaults,
     general_call,
+    given_arrays,
     kernel_call,
     moves,
     promoted_operands,
 )
+from .array_results import ArrayResults
 from .array_wrapping import array_wrapper, dtype_of
 from .plan import RoutePlan, Step, Value, argument_value
 from .promotion_rules import check_operands, check_writable_as, static_dtype
+from .steps.array_results import CheckView, ExpectDtype, UnpackArrays
 from .steps.kernel_calls import CallKernel
-from .steps.results import Signature, WrapArray, WrapArrays, WrapUnlessMasked
+from .steps.results import Signature, WrapArray, WrapArrays, WrapReturns, WrapUnlessMasked
 from .steps.writes import (
     CheckInferenceWrite,
     CheckOverlap,
@@ -42,7 +48,7 @@ from .templates.arguments import TENSOR, TENSOR_LIST, spelling
 COPY: Final = "aten::copy_"
 """The operator whose arguments may be on different devices."""
 
-_ARRAY, _RESULT = Value("array"), Value("result")
+_ARRAY, _RETURNED, _RESULT = Value("array"), Value("returned"), Value("result")
 
 
 def array_plan(
@@ -62,6 +68,8 @@ def array_plan(
         return _copy_between_backends(call)
     if op.refuses:
         check_operands(op, key)
+    if not kernel.returns_by_schema:
+        ArrayResults(op, kernel, backend).check_writes()
     moved = moves(call) if several_backends else []
     promotion = promoted_operands(call)
     if call.written is not None:
@@ -79,21 +87,22 @@ def _wrapping(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     kinds = [spelling(each) for each in call.schema.returns]
     if kinds == [TENSOR]:
         compute = kernel_call(call, promotion, (_ARRAY,))
-        return RoutePlan(call.op, (compute, _wrap(call, promotion, _ARRAY, _RESULT)), (_RESULT,))
-    if kinds == [TENSOR_LIST]:
-        arrays = Value("arrays")
-        wrap = array_wrapper(call.backend, call.base)
-        return RoutePlan(
-            call.op,
-            (
-                kernel_call(call, promotion, (arrays,)),
-                WrapArrays(arrays, _RESULT, wrap, _shared(call)),
-            ),
-            (_RESULT,),
-        )
+        wraps = _wraps(call, promotion, _ARRAY, _RESULT)
+        return RoutePlan(call.op, (compute, *wraps), (_RESULT,))
     if kinds and all([kind == TENSOR for kind in kinds]):
         return _wrapping_several(call, promotion)
     results = (_RESULT,) if kinds else ()
+    if not call.kernel.returns_by_schema:
+        compute = kernel_call(call, promotion, (_RETURNED,))
+        wrap = ArrayResults(call.op, call.kernel, call.backend).wrapping(call.base)
+        step = WrapReturns(_RETURNED, _RESULT, wrap, given_arrays(call), _shared(call))
+        return RoutePlan(call.op, (compute, step), results)
+    if kinds == [TENSOR_LIST]:
+        arrays = Value("arrays")
+        compute = kernel_call(call, promotion, (arrays,))
+        wrap_each = array_wrapper(call.backend, call.base)
+        step_ = WrapArrays(arrays, _RESULT, wrap_each, _shared(call))
+        return RoutePlan(call.op, (compute, step_), (_RESULT,))
     return RoutePlan(call.op, (kernel_call(call, promotion, (_RESULT,)),), results)
 
 
@@ -101,27 +110,54 @@ def _wrapping_several(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     numbers = range(len(call.schema.returns))
     arrays = tuple([Value(f"array{number}") for number in numbers])
     results = tuple([Value(f"result{number}") for number in numbers])
-    pairs = zip(arrays, results, strict=True)
-    wraps: list[Step]
-    if any([a.name == "output_mask" for a in call.inputs]):
-        wrap = array_wrapper(call.backend, call.base)
-        wraps = [WrapUnlessMasked(array, result, wrap) for array, result in pairs]
-    else:
-        wraps = [_wrap(call, promotion, array, result) for array, result in pairs]
-    return RoutePlan(call.op, (kernel_call(call, promotion, arrays), *wraps), results)
+    steps: list[Step] = [kernel_call(call, promotion, arrays)]
+    if not call.kernel.returns_by_schema:
+        several = ArrayResults(call.op, call.kernel, call.backend).several
+        compute = kernel_call(call, promotion, (_RETURNED,))
+        steps = [compute, UnpackArrays(_RETURNED, arrays, several)]
+    for number, (array, result) in enumerate(zip(arrays, results, strict=True)):
+        steps += _wraps(call, promotion, array, result, arrays[:number])
+    return RoutePlan(call.op, tuple(steps), results)
+
+
+def _wraps(
+    call: ArrayCall,
+    promotion: Promotion,
+    array: Value,
+    result: Value,
+    earlier: tuple[Value, ...] = (),
+) -> list[Step]:
+    """Return the steps that make a tensor of an array: for kernels of others, after a check."""
+    may_be_none = any([a.name == "output_mask" for a in call.inputs])
+    wrap: Step = _wrap(call, promotion, array, result)
+    if may_be_none:
+        wrap = WrapUnlessMasked(array, result, array_wrapper(call.backend, call.base))
+    if call.kernel.returns_by_schema:
+        return [wrap]
+    results = ArrayResults(call.op, call.kernel, call.backend)
+    shared = _shared(call)
+    if shared is not None:
+        return [CheckView(array, shared, results.view), wrap]
+    steps: list[Step] = [check_own(call, results, array, earlier, may_be_none)]
+    if isinstance(wrap, WrapArray) and wrap.signature.is_known:
+        assert wrap.signature.dtype is not None
+        native = call.backend.arrays.native_dtypes[wrap.signature.dtype]
+        steps.append(ExpectDtype(array, native, results.expect_dtype))
+    return [*steps, wrap]
 
 
 def _wrap(call: ArrayCall, promotion: Promotion, array: Value, result: Value) -> WrapArray:
+    signature, shared = _signature(call, promotion), _shared(call)
+    if not call.kernel.returns_by_schema:
+        signature = signature.replaced(may_be_zero_dim=True)
+        unknown = ArrayResults(call.op, call.kernel, call.backend).unknown_dtype
+        return WrapArray(
+            array, result, signature, None, shared, call.makes_writable, unknown_dtype=unknown
+        )
     # A pointwise kernel returns arrays of all arrays with dimensions.
     may_be_scalar = not call.is_pointwise or call.key & ZERO_DIM or not call.key & DTYPE_MASK
-    return WrapArray(
-        array,
-        result,
-        _signature(call, promotion),
-        call.backend.arrays.lift if may_be_scalar else None,
-        _shared(call),
-        call.makes_writable,
-    )
+    lift = call.backend.arrays.lift if may_be_scalar else None
+    return WrapArray(array, result, signature, lift, shared, call.makes_writable)
 
 
 def _signature(call: ArrayCall, promotion: Promotion) -> Signature:
@@ -169,6 +205,7 @@ def _writing(call: ArrayCall, promotion: Promotion) -> RoutePlan:
         computed = _computed(call, promotion)
         computing = [
             kernel_call(call, promotion, (_ARRAY,)),
+            *check_written(call, (_ARRAY,)),
             WriteInto(written, _ARRAY, computed, call.rewording),
         ]
     return RoutePlan(
@@ -190,6 +227,9 @@ def _call_into(
     general_out = call.kernel.general_out_function
     if general_out is None:
         general = general_call(call, promotion, "kernel", call.kernel.fn).replaced(written=written)
+        if not call.kernel.returns_by_schema:
+            results = ArrayResults(call.op, call.kernel, call.backend)
+            general = general.replaced(checked=results.array)
     else:
         general = general_call(call, promotion, "general_out_function", general_out)
         general = general.replaced(out=written)
@@ -199,7 +239,8 @@ def _call_into(
 def _computed(call: ArrayCall, promotion: Promotion) -> Value | Callable[..., Any] | None:
     """Return what tells the dtype of the result, where a write has to check that it can be cast."""
     rule = call.op.promotion
-    if rule in ("none", "operands") and call.op.variant_of is not None:
+    by_kernel = call.op.variant_of is not None or not call.kernel.returns_by_schema
+    if rule in ("none", "operands") and by_kernel:
         return dtype_of(call.backend)
     found_per_call = promotion.casts and promotion.dtype is None
     return COMPUTED if found_per_call and rule != "bool_result" else None
@@ -240,6 +281,11 @@ def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     """
     arrays = tuple([Value(f"array{number}") for number, _ in enumerate(call.outs)])
     steps: list[Step] = [kernel_call(call, promotion, arrays)]
+    if not call.kernel.returns_by_schema and len(arrays) > 1:
+        several = partial(ArrayResults(call.op, call.kernel, call.backend).of_count, len(arrays))
+        compute = kernel_call(call, promotion, (_RETURNED,))
+        steps = [compute, UnpackArrays(_RETURNED, arrays, several)]
+    steps += check_written(call, arrays)
     for array, out in zip(arrays, call.outs, strict=True):
         steps += [WriteOut(out, array), CountWrite(out)]
     return RoutePlan(call.op, tuple(steps), tuple(call.outs) if call.schema.returns else ())

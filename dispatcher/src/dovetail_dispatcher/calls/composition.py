@@ -26,14 +26,12 @@ from ..interception.mode_stacks import PYTHON_KEYS
 from ..record import Record
 from ..table import registry
 from ..table.computed_table import compute, highest, without_fallthrough
-from ..table.derivative_formula import PythonFormula
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .array_plans import array_plan
 from .dispatch_errors import ambiguous_error, missing_kernel_error
 from .plan import RoutePlan
 from .tensor_plans import (
-    below_autograd_plan,
     boxed_plan,
     counting_plan,
     custom_plan,
@@ -170,11 +168,7 @@ def _through_arrays(composition: Composition, chosen: DispatchKey, kernel: Kerne
 
 
 def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
-    op = composition.op
     below = compose(composition.below(after_autograd_keyset))
-    is_registered = kernel.convention == "formula" and isinstance(op.formula, PythonFormula)
-    if is_registered and composition.records and not op.schema.returns:
-        return below_autograd_plan(below)
     if _autograd_layer is not None and (composition.records or composition.views):
         return _autograd_layer(composition, kernel, below)
     return below

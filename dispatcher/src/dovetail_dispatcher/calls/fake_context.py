@@ -1,10 +1,12 @@
-"""`get_ctx`: what a fake kernel may ask for while it runs."""
+"""`get_ctx`: what a fake kernel may ask for while it runs, and the sizes that a check gives it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, Final, NoReturn
+from typing import Any, Final
+
+from dovetail_kernel.keys.guard import Guard
 
 from ..table.kernels import Kernel
 from ..table.operator import Operator
@@ -17,14 +19,18 @@ class FakeImplCtx:
         self._op = op
         self._kernel = kernel
 
-    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
-        """Stand for a size that depends on the data of the arguments.
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
+        """Stand for a size that depends on the data of the arguments: a number that `opcheck` puts
+        there.
 
         Raises
         ------
         RuntimeError
-            Always: fake kernels run for meta tensors here, whose sizes are numbers.
+            In calls, where fake kernels run for meta tensors, whose sizes are numbers.
         """
+        sizes = _sizes.get()
+        if sizes is not None:
+            return sizes.new(min, max)
         raise RuntimeError(
             f"{self._op.qualified_name} ({self._kernel.source}): You're trying to run this "
             "operator with meta Tensors "
@@ -38,6 +44,45 @@ class FakeImplCtx:
         )
 
     create_unbacked_symint = new_dynamic_size
+
+
+_sizes: ContextVar[DynamicSizes | None] = ContextVar("dovetail_dynamic_sizes", default=None)
+
+
+class DynamicSizes(Guard):
+    """Gives sizes to fakes in a ``with`` block, in the place of those that depend on data.
+
+    Parameters
+    ----------
+    earlier
+        Those of another run of the same calls: where they may be, the sizes are others here, so
+        that the sizes of results that follow from them differ between the two runs.
+
+    Attributes
+    ----------
+    given
+        The sizes, and the least and greatest that each may be.
+    """
+
+    variables = (_sizes,)
+
+    def __init__(self, earlier: DynamicSizes | None = None) -> None:
+        self.given: list[tuple[int, int, int | None]] = []
+        self._step = 0 if earlier is None else 1
+
+    def new(self, least: int, greatest: int | None) -> int:
+        """Return the next size."""
+        # Each size its own; none is 0 or 1, which functions treat otherwise.
+        size = max(least, 2) + 2 * len(self.given) + self._step
+        if greatest is not None:
+            size = max(least, min(size, greatest - (1 - self._step)))
+        self.given.append((size, least, greatest))
+        return size
+
+    def change(self) -> DynamicSizes:
+        """Give the sizes from here."""
+        _sizes.set(self)
+        return self
 
 
 _current: ContextVar[FakeImplCtx | None] = ContextVar("dovetail_fake_context", default=None)

@@ -41,6 +41,14 @@ def _refuse(key: DispatchKey) -> Kernel:
     return Kernel(refuse, key, BOXED, BUILT_IN)
 
 
+class _PythonFallback(Kernel):
+    """The fallback at the key Python, which checks itself what it was given by the handlers."""
+
+    __slots__ = ()
+
+    returns_by_schema = True
+
+
 def install() -> None:
     """Register the built-in fallbacks, for the backends there are and for those to come."""
     falling = [key for key in DispatchKey if key.name in _FALLTHROUGH_KEYS]
@@ -49,7 +57,7 @@ def install() -> None:
         [
             *[Kernel(fallthrough_kernel, key, FALLTHROUGH, BUILT_IN) for key in falling],
             *[_refuse(key) for key in refused],
-            Kernel(python_fallback, DispatchKey.Python, BOXED, BUILT_IN),
+            _PythonFallback(python_fallback, DispatchKey.Python, BOXED, BUILT_IN),
             _autograd_fallback(DispatchKey.AutogradOther),
         ]
     )

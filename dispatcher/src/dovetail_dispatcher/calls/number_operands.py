@@ -5,7 +5,7 @@ value.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail_kernel import Backend, TensorBase, backend, dtype, scalar_dtype, tensor_class
 from dovetail_kernel.tensor.new_tensors import new_tensor
@@ -20,6 +20,11 @@ from dovetail_kernel.types.signature import (
 )
 
 _CACHED_NUMBERS = 256
+
+OF_NUMBER: Final = -1
+"""The `output_nr` of a tensor that stands for a Python number: nothing made it, and hooks on saved
+tensors do not see it.
+"""
 
 
 def category_of_number(bits: int) -> int:
@@ -38,7 +43,9 @@ def category_of_number(bits: int) -> int:
 def number_tensor(number: complex, backend: Backend, wanted: dtype) -> TensorBase:
     """Return a new 0-d tensor of dtype `wanted` that holds `number`."""
     array = backend.arrays.scalar(number, backend.arrays.native_dtypes[wanted])
-    return new_tensor(array, backend.bit | wanted.bit | ZERO_DIM | NORMAL, tensor_class())
+    tensor = new_tensor(array, backend.bit | wanted.bit | ZERO_DIM | NORMAL, tensor_class())
+    tensor.output_nr = OF_NUMBER
+    return tensor
 
 
 def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBase:

@@ -9,15 +9,15 @@ from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKeySet
-from dovetail_kernel.keys.state import below_autograd
 
 from ..schema import Argument, FunctionSchema, default_of
+from ..table.kernel_results import KernelResults
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from ..table.tags import Tag
 from .fake_context import FakeImplCtx
 from .plan import CallFunction, RoutePlan, Step, Value, argument_value
-from .returns import check_aliases, checked_return, checked_tensor, wrong_identity
+from .shared_results import check_aliases, written_results, wrong_identity
 from .steps.tensor_kernels import (
     BumpVersion,
     CallForWrapped,
@@ -25,9 +25,9 @@ from .steps.tensor_kernels import (
     CallWithoutDefaults,
     CheckAliases,
     CheckIdentity,
+    CheckMeta,
     CheckReturns,
     CheckTensor,
-    InState,
     WithFakeContext,
 )
 from .templates.arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
@@ -40,7 +40,7 @@ def tensor_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan
     receives.
     """
     first = (("KEYS", keys),) if kernel.with_keyset else ()
-    checks = () if kernel.returns_by_schema else (_check(op),)
+    checks = _checks(op, kernel)
     arguments = op.schema.arguments
     if not takes_all_arguments(kernel, op.schema):
         return _plan(op, _call_without_defaults(op, kernel, first), *checks)
@@ -55,7 +55,7 @@ def boxed_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:
     """Return the plan that calls a backend fallback: it takes the operator, then the arguments."""
     given = (("KEYS", keys),) if kernel.with_keyset else ()
     first = (*given, ("OP", op.handle))
-    return _plan(op, _call_without_defaults(op, kernel, first), _check(op))
+    return _plan(op, _call_without_defaults(op, kernel, first), *_checks(op, kernel))
 
 
 def wrapped_plan(op: Operator, kernel: Kernel) -> RoutePlan:
@@ -73,10 +73,7 @@ def custom_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan
     plan = tensor_plan(op, kernel, keys)
     schema = op.schema
     if Tag.inplace in op.tags or Tag.out in op.tags:
-        written = _values([a for a in schema.arguments if a.is_write])
-        return plan.ending_with(
-            CheckIdentity(_RESULT, written, partial(wrong_identity, op, kernel))
-        )
+        return plan
     if schema._is_view_op() or not any([is_tensor_like(each) for each in schema.returns]):
         return plan
     if any([each.alias_info for each in schema.returns]):
@@ -94,18 +91,16 @@ def fake_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan:
     `get_ctx`.
     """
     plan = tensor_plan(op, kernel, keys)
-    return plan.replaced(steps=(WithFakeContext(plan.steps, FakeImplCtx(op, kernel)),))
+    called = WithFakeContext(plan.steps, FakeImplCtx(op, kernel))
+    if not any([is_tensor_like(each) for each in op.schema.returns]):
+        return plan.replaced(steps=(called,))
+    return plan.replaced(steps=(called, CheckMeta(_RESULT, KernelResults(op, kernel).check_meta)))
 
 
 def counting_plan(below: RoutePlan) -> RoutePlan:
     """Return `below` with the versions of the written arguments counted up before anything else."""
     written = [a for a in below.op.schema.arguments if a.is_write and is_tensor_like(a)]
     return below.beginning_with(*[BumpVersion(argument_value(a), spelling(a)) for a in written])
-
-
-def below_autograd_plan(below: RoutePlan) -> RoutePlan:
-    """Return `below` run in a state in which the calls that it makes are not recorded."""
-    return below.replaced(steps=(InState(below.steps, below_autograd),))
 
 
 def _plan(op: Operator, *steps: Step) -> RoutePlan:
@@ -125,10 +120,21 @@ def _call_without_defaults(
     )
 
 
-def _check(op: Operator) -> Step:
-    if [spelling(each) for each in op.schema.returns] == [TENSOR]:
-        return CheckTensor(_RESULT, partial(checked_tensor, op))
-    return CheckReturns(_RESULT, partial(checked_return, op))
+def _checks(op: Operator, kernel: Kernel) -> list[Step]:
+    """Return the steps that check what a kernel returned; none, if it returns by the schema."""
+    if kernel.returns_by_schema:
+        return []
+    results, returns = KernelResults(op, kernel), op.schema.returns
+    checks: list[Step]
+    if [spelling(each) for each in returns] == [TENSOR]:
+        checks = [CheckTensor(_RESULT, results.tensor)]
+    else:
+        checks = [CheckReturns(_RESULT, results.by_schema)]
+    if written := written_results(op):
+        pairs = tuple([(number, argument_value(a)) for number, a in written])
+        wrong = partial(wrong_identity, op, kernel)
+        checks.append(CheckIdentity(_RESULT, pairs, len(returns) == 1, wrong))
+    return checks
 
 
 # -- which arguments a kernel is given -------------------------------------------------------------

@@ -15,7 +15,9 @@ from dovetail_kernel import (
 
 from ..calls.composition import argument_keys
 from ..calls.entry_support import bound_call, call_key
+from ..calls.fake_context import DynamicSizes
 from ..calls.overloads import OpOverload, OpOverloadPacket
+from ..calls.shared_results import SHARE_UNSAID
 from ..interception.python_dispatch import TorchDispatchMode
 from ..registration.custom_op_definition import CustomOpDef
 from ..schema import FunctionSchema
@@ -24,11 +26,7 @@ from ..table.computed_table import compute
 from ..table.operator import Operator
 from ..table.tags import Tag
 from .check_reproducer import reproducer
-
-_SHARE_UNSAID: Final = ("aten::_unsafe_view",)
-"""Operators whose result shares memory with an argument that must not be used any more: their
-schemas do not say so.
-"""
+from .result_comparison import compare_results
 
 
 class OpCheckError(Exception):
@@ -61,8 +59,10 @@ def opcheck(
         ``"test_schema"``: what the kernel writes to, and what its results share memory with, is
         what the schema says. (What the results of a composite share is said by the operators that
         it calls.) ``"test_autograd_registration"``: results that require grad do so because of a
-        derivative at an Autograd key. ``"test_faketensor"``: results for meta tensors have the
-        shape, dtype and structure of real results. ``"test_aot_dispatch_dynamic"``: forward and
+        derivative at an Autograd key. ``"test_faketensor"``: results for meta tensors are meta
+        tensors with the shape, dtype and structure of real results. Of a shape that the fake makes
+        of `get_ctx().new_dynamic_size()`, the rank is compared, the other sizes, and whether a size
+        is within its limits. ``"test_aot_dispatch_dynamic"``: forward and
         backward run, and on meta tensors give gradients of the same shapes and dtypes. (PyTorch
         compiles the operator for this check; nothing is compiled here.)
     raise_exception
@@ -154,7 +154,7 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
                 "copy, or declare it: "
                 f"mutates_args=({argument.name!r},), in a schema Tensor(a!) {argument.name}."
             )
-    if op.handle not in reached or op.name in _SHARE_UNSAID:
+    if op.handle not in reached or op.name in SHARE_UNSAID:
         return  # what a composite shares is said by the operators it is made of
     seen: list[tuple[int, TensorBase]] = []
     for number, output in enumerate(outputs):
@@ -202,14 +202,25 @@ def _check_fake(op: Operator, values: list[Any]) -> None:
     if _depends_on_data(_reached(op, values)):
         return
     real = _run(op, [_copied(value) for value in values])
-    fake = _run(op, _without_data(op, values))
-    _compare(op, real, fake, "the output")
+    with DynamicSizes() as sizes:
+        fake = _run(op, _without_data(op, values))
+    again, other_sizes = fake, sizes
+    if sizes.given:
+        with DynamicSizes(sizes) as other_sizes:
+            again = _run(op, _without_data(op, values))
+    limits = {
+        (size, other): (least, greatest)
+        for (size, least, greatest), (other, *_) in zip(sizes.given, other_sizes.given, strict=True)
+    }
+    compare_results(op, real, fake, again, limits, "the output")
 
 
 def _check_both_ways(op: Operator, values: list[Any]) -> None:
     real = _gradients(op, values, meta=False)
     if not _depends_on_data(_reached(op, values)):
-        _compare(op, [real], [_gradients(op, values, meta=True)], "the gradients")
+        with DynamicSizes():
+            fake = _gradients(op, values, meta=True)
+        compare_results(op, [real], [fake], [fake], {}, "the gradients")
 
 
 CHECKS: Final[dict[str, Callable[[Operator, list[Any]], None]]] = {
@@ -356,27 +367,3 @@ def _overlap(a: TensorBase, b: TensorBase) -> bool:
     if a._backend is not b._backend or a.is_meta:
         return False
     return a._backend.arrays.may_overlap(a.array, b.array)
-
-
-def _compare(op: Operator, real: Sequence[Any], fake: Sequence[Any], what: str) -> None:
-    """Compare structure, shapes and dtypes."""
-
-    def fail(problem: str) -> RuntimeError:
-        return RuntimeError(
-            f"When comparing {what} of {op.handle} on meta tensors and real tensors, found "
-            "mismatched tensor metadata: "
-            f"{problem} Correct the fake kernel (register_fake), or the kernel."
-        )
-
-    for a, b in zip(real, fake, strict=True):
-        if isinstance(a, list | tuple) and isinstance(b, list | tuple):
-            if len(a) != len(b):
-                raise fail(f"Numbers of tensors {len(a)} and {len(b)} are not equal!")
-            _compare(op, a, b, what)
-        elif isinstance(a, TensorBase) and isinstance(b, TensorBase):
-            if a.shape != b.shape:
-                raise fail(f"Shapes {a.shape} and {b.shape} are not equal!")
-            if a.dtype is not b.dtype:
-                raise fail(f"Dtypes {a.dtype} and {b.dtype} are not equal!")
-        elif isinstance(a, TensorBase) or isinstance(b, TensorBase):
-            raise fail(f"{type(a).__name__} and {type(b).__name__} are not the same!")

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .intercepted_attributes import hold_plain_class, release_plain_class
 from .intercepted_functions import hold_functions, release_functions
 from .mode_stacks import Mode, function_modes
 
@@ -56,13 +55,12 @@ class TorchFunctionMode(Mode):
         )
 
     def save(self) -> Any:
-        """Return the active modes, and what this entering holds functions and methods by."""
+        """Return the active modes, and what this entering holds functions by."""
         return super().save(), object()
 
     def change(self) -> Any:
-        """Have functions and methods look at modes, and make this one the innermost."""
+        """Have functions look at modes, and make this one the innermost."""
         _, holder = self._saved[0]  # type: ignore[index]
-        hold_plain_class(holder)
         hold_functions(holder)
         return super().change()
 
@@ -71,7 +69,6 @@ class TorchFunctionMode(Mode):
         modes, holder = saved
         super().restore(modes)
         release_functions(holder)
-        release_plain_class(holder)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):

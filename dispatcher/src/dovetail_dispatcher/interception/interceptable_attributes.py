@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any, Final
 
-__all__ = ["interceptable", "operator_modules"]
+__all__ = ["accesses", "interceptable", "operator_modules"]
 
 operator_modules: Final[set[str]] = set()
 """Names of the modules whose functions look for overrides themselves."""
 
-_PRIVATE: Final = frozenset({"_base", "_is_view", "_version"})
+_PRIVATE: Final = frozenset(
+    {"_backward_hooks", "_base", "_is_view", "_post_accumulate_grad_hooks", "_version"}
+)
 _NOT_INTERCEPTED: Final = frozenset(
     {
         *(
@@ -26,8 +28,8 @@ _NOT_INTERCEPTED: Final = frozenset(
         *(
             "__torch_function__",
             "__torch_dispatch__",
+            "__iter__",
             "__reduce__",
-            "__reduce_ex__",
             "__copy__",
             "__del__",
         ),
@@ -64,3 +66,13 @@ def _find_interceptable(cls: type) -> Iterator[tuple[str, Any]]:
             is_method = isinstance(value, FunctionType) and value.__module__ not in operator_modules
             if is_method or isinstance(value, property):
                 yield name, value
+
+
+def accesses(attribute: property) -> dict[str, FunctionType]:
+    """Return the functions of a property by the name of the method that calls them."""
+    functions = {
+        "__get__": attribute.fget,
+        "__set__": attribute.fset,
+        "__delete__": attribute.fdel,
+    }
+    return {name: each for name, each in functions.items() if isinstance(each, FunctionType)}

@@ -1,5 +1,5 @@
-"""Makes Python functions made of operators (`nn.functional.mse_loss`) overridable by classes and
-modes.
+"""Makes Python functions and methods that are no operators (`nn.functional.mse_loss`,
+`Tensor.item`, the getter of `Tensor.shape`) overridable by classes and modes.
 
 They have no route to miss, and to ask on every call would cost as much as a small operator. So they
 are as they are written until a class overrides functions, or while a `TorchFunctionMode` is entered
@@ -9,28 +9,117 @@ stay, since programs may hold them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from threading import Lock
-from types import CodeType, FunctionType
+from types import CodeType, EllipsisType, FunctionType, NoneType
 from typing import Any, Final, TypeVar, cast
 
+from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype, tensor_class
 from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.keys.interception import on_overriding_class
 
-from ..compilation import compile_source
+from .asking_code import asking_code, parameters_of
+from .interceptable_attributes import accesses, interceptable
 from .overrides import call_overrides, overriding
 
-__all__ = ["hold_functions", "is_overridable", "overridable", "release_functions"]
+__all__ = [
+    "hold_functions",
+    "is_overridable",
+    "original_of",
+    "overridable",
+    "release_functions",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_ASKING: Final = "_asking"
-"""What modules that have such functions call the dict of what asks, by name of the function."""
+_QUIET: Final[set[type]] = {
+    *(int, float, complex, bool, str, slice, NoneType, EllipsisType),
+    *(dtype, Device, Layout, MemoryFormat),
+}
+"""Classes whose instances never override anything, and hold nothing that does; the class of plain
+tensors joins them.
+"""
 
-_lock = renewed_after_fork(Lock())
-_holders: Final[set[object]] = set()
-_codes: Final[dict[FunctionType, tuple[CodeType, CodeType | None]]] = {}
-"""Per overridable function its own code, and the one that asks once it was made."""
+
+class _Overridable:
+    """A function that can be overridden, its own code, and those with which it asks.
+
+    Parameters
+    ----------
+    function
+        Of a module or class, without closure.
+    func
+        What handlers get to call: the function itself, or ``Tensor.shape.__get__``.
+    is_method, is_access
+        As for `asking_code`.
+    """
+
+    def __init__(
+        self,
+        function: FunctionType,
+        func: Callable[..., Any],
+        *,
+        is_method: bool = False,
+        is_access: bool = False,
+    ) -> None:
+        self.function = function
+        self.func = func
+        self.is_method = is_method
+        self.is_access = is_access
+        self.own_code = function.__code__
+        self.parameters = parameters_of(function)
+        self.original = FunctionType(
+            function.__code__, function.__globals__, function.__name__, function.__defaults__
+        )
+        self.original.__kwdefaults__ = function.__kwdefaults__
+        self._asking: dict[bool, CodeType] = {}
+
+    def set_code(self, *, asks_classes: bool, asks_modes: bool) -> None:
+        """Have the function ask arguments of overriding classes, and modes, or be as it was."""
+        if not asks_classes and not asks_modes:
+            self.function.__code__ = self.own_code
+            return
+        if asks_modes not in self._asking:
+            self._asking[asks_modes] = asking_code(
+                self.function,
+                self.ask,
+                self.original,
+                quiet=None if asks_modes else _QUIET,
+                is_method=self.is_method,
+                is_access=self.is_access,
+            )
+        self.function.__code__ = self._asking[asks_modes]
+
+    def ask(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function, or what overrides it."""
+        modes, overloaded = overriding(*((args[:1], {}) if self.is_access else (args, kwargs)))
+        if not modes and not overloaded:
+            return self.original(*args, **kwargs)
+        if self.is_method:
+            args, kwargs = self._as_given(args, kwargs)
+        return call_overrides(self.func, overloaded, args, kwargs)
+
+    def _as_given(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments without those that are defaults."""
+        defaults = self.function.__defaults__ or ()
+        if len(args) == len(self.parameters.positional):
+            while defaults and args[-1] is defaults[-1]:
+                args, defaults = args[:-1], defaults[:-1]
+        named = self.function.__kwdefaults__ or {}
+        return args, {
+            name: value
+            for name, value in kwargs.items()
+            if name not in named or value is not named[name]
+        }
+
+
+_lock: Final = renewed_after_fork(Lock())
+_known: Final[dict[FunctionType, _Overridable]] = {}
+_covered: Final[set[type]] = set()
+_mode_holders: Final[set[object]] = set()
+_has_classes = False
 
 
 def overridable(function: Function) -> Function:
@@ -43,87 +132,84 @@ def overridable(function: Function) -> Function:
     function
         Of a module, without closure.
     """
-    made = cast(FunctionType, function)
     with _lock:
-        _codes[made] = made.__code__, None
-        if _holders:
-            _have_asked(made)
+        _note(_Overridable(cast(FunctionType, function), function))
     return function
 
 
 def is_overridable(function: Any) -> bool:
-    """Return whether a function was made `overridable`."""
-    return isinstance(function, FunctionType) and function in _codes
+    """Return whether a function was made `overridable`, or is a method of tensors that is."""
+    return isinstance(function, FunctionType) and function in _known
 
 
-def _have_asked(function: FunctionType) -> None:
-    own, asking = _codes[function]
-    if asking is None:
-        asking = _asking_code(function)
-        _codes[function] = own, asking
-    function.__code__ = asking
+def original_of(function: Any) -> Callable[..., Any] | None:
+    """Return what runs when nothing overrides a function or an access of an attribute; None for
+    others.
+    """
+    accessed = getattr(function, "__self__", None)
+    if isinstance(accessed, property):
+        found = accesses(accessed).get(function.__name__)
+        known = None if found is None else _known.get(found)
+    else:
+        known = _known.get(function) if isinstance(function, FunctionType) else None
+    return None if known is None else known.original
 
 
-def _asking_code(function: FunctionType) -> CodeType:
-    """Return code for `function` that asks before it runs what the function is now."""
-    import inspect  # takes long to import
+def _note(each: _Overridable) -> None:
+    _known[each.function] = each
+    each.set_code(asks_classes=_has_classes, asks_modes=bool(_mode_holders))
 
-    own = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__
-    )
-    own.__kwdefaults__ = function.__kwdefaults__
 
-    def ask(*args: Any, **kwargs: Any) -> Any:
-        modes, overloaded = overriding(args, kwargs)
-        if modes or overloaded:
-            return call_overrides(function, overloaded, args, kwargs)
-        return own(*args, **kwargs)
+def _cover(cls: type) -> None:
+    """Make the attributes of the plain tensor class `cls` overridable."""
+    if cls in _covered:
+        return
+    _covered.add(cls)
+    _QUIET.add(cls)
+    for _, value in interceptable(cls):
+        if isinstance(value, property):
+            for name, function in accesses(value).items():
+                if function not in _known:
+                    func = getattr(value, name)
+                    _note(_Overridable(function, func, is_method=True, is_access=True))
+        elif value not in _known:
+            _note(_Overridable(value, value, is_method=True))
 
-    parameters = list(inspect.signature(function).parameters.values())
-    # Annotations and defaults belong to the function, which keeps them, and not to its code.
-    taken = inspect.Signature([p.replace(annotation=p.empty, default=p.empty) for p in parameters])
-    given = [
-        f"*{p.name}"
-        if p.kind is p.VAR_POSITIONAL
-        else p.name
-        if p.default is p.empty
-        else f"{p.name}={p.name}"
-        for p in parameters
-    ]
-    name = function.__name__
-    text = f"def {name}{taken}:\n    return {_ASKING}[{name!r}]({', '.join(given)})\n"
-    function.__globals__.setdefault(_ASKING, {})[name] = ask
-    code: CodeType = compile_source(text, name, {}).__code__
-    return code
+
+def _set_codes(functions: Iterable[_Overridable]) -> None:
+    for each in functions:
+        each.set_code(asks_classes=_has_classes, asks_modes=bool(_mode_holders))
 
 
 def hold_functions(holder: object) -> None:
-    """Have the functions ask until `release_functions` was called for every holder."""
+    """Have the functions ask modes until `release_functions` was called for every holder."""
     with _lock:
-        is_first = not _holders
-        _holders.add(holder)
+        is_first = not _mode_holders
+        _mode_holders.add(holder)
         if is_first:
-            for function in _codes:
-                _have_asked(function)
+            _cover(tensor_class())
+            _set_codes(_known.values())
 
 
 def release_functions(holder: object) -> None:
     """Undo `hold_functions`, also one that was interrupted; a second time does nothing."""
     with _lock:
-        _holders.discard(holder)
-        if not _holders:
-            for function, (own, _) in _codes.items():
-                function.__code__ = own
+        _mode_holders.discard(holder)
+        if not _mode_holders:
+            _set_codes(_known.values())
 
 
-_for_good = False
+def _have_classes_asked(cls: type) -> None:
+    """Have the functions ask arguments from now on, since `cls` overrides functions."""
+    global _has_classes
+    plain = next(
+        base for base in cls.__mro__ if base is TensorBase or base.__dict__.get("_is_plain", False)
+    )
+    with _lock:
+        if not _has_classes:
+            _has_classes = True
+            _set_codes(_known.values())
+        _cover(plain)
 
 
-def _hold_for_good(_cls: type) -> None:
-    global _for_good
-    if not _for_good:
-        _for_good = True
-        hold_functions("overriding class")
-
-
-on_overriding_class.append(_hold_for_good)
+on_overriding_class.append(_have_classes_asked)

@@ -12,6 +12,7 @@ from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from dovetail_kernel.types.signature import NORMAL, SCALAR_BITS
 
 from ..table import registry
+from ..table.kernel_results import KernelResults
 from ..table.operator import Operator
 from .mode_stacks import Mode, below_python, dispatch_modes
 from .overrides import multiple_dispatch_failed
@@ -83,7 +84,7 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
                 dispatch_modes.put(modes)
                 set_state(below)
             if result is not NotImplemented:
-                return _finished(op, result, given, kwargs)
+                return _finished(op, _checked(op, result, mode, rule), given, kwargs)
             asked.append(f"  - mode object {mode!r}")
         for value in overloaded:
             cls = type(value)
@@ -93,7 +94,7 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
             result = handler(func, types, tuple(given), kwargs)
             if result is not NotImplemented:
                 _count_writes(versions)
-                return _finished(op, result, given, kwargs)
+                return _finished(op, _checked(op, result, cls, rule), given, kwargs)
             asked.append(f"  - tensor subclass {cls!r}")
     finally:
         set_state(before)
@@ -162,6 +163,16 @@ def _argument(op: Operator, name: str, args: Sequence[Any], kwargs: Mapping[str,
         return kwargs[name]
     position = next(i for i, a in enumerate(op.schema.arguments) if a.name == name)
     return args[position] if position < len(args) else None
+
+
+def _checked(op: Operator, result: Any, asked: Any, rule: Callable[..., Any] | None) -> Any:
+    """Return what a mode or class returned, as the schema has it, or raise in its name."""
+    handler = asked.__torch_dispatch__ if rule is None else rule
+    function = getattr(handler, "__func__", handler)
+    code = getattr(function, "__code__", None)
+    place = "" if code is None else f" at {code.co_filename}:{code.co_firstlineno}"
+    who = f"{getattr(function, '__qualname__', repr(function))}{place}, called for {op.handle},"
+    return KernelResults(op, who).by_schema(result)
 
 
 def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -17,12 +17,14 @@ from dovetail_kernel import (
     Device,
     DispatchKey,
     DispatchKeySet,
+    PluginError,
     TensorBase,
     bfloat16,
     dispatch_state,
     dtype,
     float16,
     float64,
+    plugin_manager,
     set_state,
     state,
 )
@@ -87,6 +89,9 @@ class autocast(Guard, ContextDecorator):
     """Run a block, or a function, in mixed precision: operators cast their arguments as
     `register_autocast` says.
 
+    On "cuda" without CUDA, and with a dtype that is none of mixed precision, it warns
+    (`UserWarning`) and is off.
+
     Parameters
     ----------
     device_type
@@ -136,6 +141,12 @@ class autocast(Guard, ContextDecorator):
                 f"torch.float16 currently, not {self.fast_dtype}. Give one of these."
             )
             self._enabled = False
+        elif enabled and device_type.partition(":")[0] == "cuda" and not _has_backend("cuda"):
+            warn_user(
+                "CUDA is not available or torch_xla is imported. Disabling autocast. See "
+                "dovetail.cuda.why_unavailable(), or give autocast the device type of the tensors."
+            )
+            self._enabled = False
 
     def _recreate_cm(self) -> autocast:
         return autocast(self.device, self.fast_dtype, self._enabled)
@@ -162,6 +173,14 @@ def autocast_key(device_type: str) -> DispatchKey:
             f"Autocast key. Autocast works on: {', '.join(_device_types())}."
         )
     return key
+
+
+def _has_backend(device_type: str) -> bool:
+    try:
+        plugin_manager.load_backend(device_type)
+    except PluginError:
+        return False
+    return True
 
 
 def _key_of(device_type: str) -> DispatchKey | None:

@@ -81,6 +81,7 @@ class Library:
         self._key = parse_dispatch_key(dispatch_key) if dispatch_key else None
         self._weak = weakref.ref(self)
         self._registrar = self._definer = Registrar(frame, self._weak)
+        self._is_proven = False
         self._changes: list[Change] = []
         if kind == "DEF":
             own_namespace(ns, made_at, self._registrar, self._changes)
@@ -290,6 +291,7 @@ class Library:
                 general_out_function=general_out_function,
                 plugin=self._plugin,
                 registrar=self._registrar,
+                is_proven=self._is_proven,
             )
             check_registration(
                 kernel, registry.find(name, overload), qualified, allow_override=allow_override

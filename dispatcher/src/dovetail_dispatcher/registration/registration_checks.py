@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import did_you_mean
-from dovetail_kernel.plugins.entries import KNOWN, PluginEntry
 
 from ..table import registry
 from ..table.kernel_signatures import check_kernel
@@ -42,7 +41,7 @@ def check_registration(
         return
     with registry.lock:  # another thread may be taking the definition back
         schema = op.schema if op.is_defined else None
-    if schema is not None and not _is_our_own(kernel.plugin):
+    if schema is not None and not kernel.is_our_own:
         check_kernel(kernel, schema, qualified)
     if not allow_override:
         _check_first(op, kernel)
@@ -66,15 +65,10 @@ def _check_meta(op: Operator | None, qualified: str) -> None:
 def _check_first(op: Operator, kernel: Kernel) -> None:
     """Refuse to override a library's kernel; those of Dovetail's own plugins may be overridden."""
     for old in op.kernels.get(kernel.key, []):
-        if not old.is_run_again_as(kernel) and not _is_our_own(old.plugin):
+        if not old.is_run_again_as(kernel) and not old.is_our_own:
             raise RuntimeError(
                 "This is not allowed since there's already a kernel registered from python "
                 f"overriding {op.base_name}'s behavior for {kernel.key.name} dispatch key and "
                 f"{op.namespace} namespace: registered at {old.origin}. Destroy that library "
                 "first, or give allow_override=True."
             )
-
-
-def _is_our_own(plugin: PluginEntry | None) -> bool:
-    """Return whether this is one of Dovetail's own plugins, whose tests check its kernels."""
-    return plugin is not None and plugin in KNOWN.values()

@@ -13,6 +13,7 @@ from dovetail_kernel.errors import did_you_mean
 
 from .casts import CastError, caster
 from .function_schema import Argument, FunctionSchema
+from .numbers import is_number
 from .types import DeviceObjType, OptionalType, TensorType
 
 
@@ -101,11 +102,7 @@ def _cast(
     schema: FunctionSchema, position: int, value: Any, wrap_number: Callable[..., Any] | None
 ) -> Any:
     declared = schema.arguments[position].real_type
-    if (
-        wrap_number is not None
-        and isinstance(value, int | float | complex)
-        and _is_tensor(declared)
-    ):
+    if wrap_number is not None and is_number(value) and _is_tensor(declared):
         value = wrap_number(value)
     try:
         return caster(declared)(value)

@@ -7,13 +7,13 @@ caster that needs it is built.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
 from .class_types import ClassType
 from .codes import DTYPE_NAMES, LAYOUT_NAMES, MEMORY_FORMAT_NAMES
+from .numbers import is_numpy_scalar, numpy_number
 from .types import (
     BoolType,
     ComplexType,
@@ -141,26 +141,24 @@ def cast_bool(value: Any) -> bool:
 
 
 def cast_number(value: Any) -> int | float | complex:
-    """Cast to ``Scalar``: any Python or NumPy number keeps its kind; tensors are refused."""
+    """Cast to ``Scalar``: any Python or NumPy number, or array of no dimensions, keeps its kind;
+    tensors are refused.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return cast_int(value)
-    if isinstance(value, bool | float | complex) and not _is_numpy_scalar(value):
+    if isinstance(value, bool | float | complex) and not is_numpy_scalar(value):
         return value
-    if _is_numpy_scalar(value) and isinstance(number := value.item(), int | float | complex):
-        return number
-    raise CastError(f"Cannot cast {value} to number")
+    number = numpy_number(value)
+    if number is None:
+        raise CastError(f"Cannot cast {value} to number")
+    return number
 
 
 def _has_elements(value: Any) -> bool:
     """Say whether this is a tensor or an array, whose ``__index__`` and ``__float__`` are not to be
     trusted.
     """
-    return hasattr(value, "shape") and not _is_numpy_scalar(value)
-
-
-def _is_numpy_scalar(value: Any) -> bool:
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.generic)
+    return hasattr(value, "shape") and not is_numpy_scalar(value)
 
 
 def _element(value: Any) -> int | float | complex:
@@ -169,7 +167,7 @@ def _element(value: Any) -> int | float | complex:
 
     if (
         isinstance(value, TensorBase)
-        or _is_numpy_scalar(value)
+        or is_numpy_scalar(value)
         or getattr(value, "shape", None) == ()
     ):
         item = getattr(value, "item", None) or getattr(getattr(value, "array", None), "item", None)

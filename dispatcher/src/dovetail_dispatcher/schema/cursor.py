@@ -15,13 +15,14 @@ class Cursor:
     on.
     """
 
-    __slots__ = ("fresh_sets", "index", "text", "tokens")
+    __slots__ = ("fresh_sets", "index", "level", "text", "tokens")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = lexer.tokenize(text)
         self.index = 0
         self.fresh_sets = 0
+        self.level = 0
 
     def expect(self, token: str) -> None:
         if self.tokens[self.index] != token:
@@ -49,17 +50,21 @@ class Cursor:
         return token
 
     def integer(self, literal: str, start: int) -> int:
-        if not literal.lstrip("-").isdecimal() or not -(2**63) <= (value := int(literal)) < 2**63:
-            raise self.error(
-                f"{literal} is not a 64-bit integer", "Write a decimal integer below 2**63.", start
-            )
-        return value
+        base = 16 if lexer.is_hexadecimal(literal) else 10
+        # int() takes quadratic time and refuses thousands of digits: look at their number first.
+        if len(literal.lstrip("-0xX")) < 20 and (base == 16 or literal.lstrip("-").isdecimal()):
+            value = int(literal, base)
+            if -(2**63) <= value < 2**63:
+                return value
+        raise self.error(
+            f"{literal} is not a 64-bit integer", "Write an integer below 2**63.", start
+        )
 
     def unexpected(self, wanted: str) -> SchemaError:
         token = self.tokens[self.index]
         if not lexer.is_token(token) and token != lexer.END:
             return self.error(
-                f"expected a valid token but found '{token}'",
+                f"expected a valid token but found '{token[0]}'",
                 "Remove it, or close the string it opens.",
             )
         remedy = _GRAMMAR

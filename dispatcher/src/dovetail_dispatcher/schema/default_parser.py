@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import cmath
+import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 from . import lexer
@@ -36,6 +37,7 @@ _LIST_ELEMENTS: dict[Type, type] = {
     BoolType(): bool,
 }
 _WORDS: dict[str, bool | None] = {"True": True, "False": False, "None": None}
+_NONZERO = re.compile(r"-?[0.]*[1-9]", re.ASCII)
 _DEVICE = re.compile(r"[A-Za-z_]\w*(:(0|[1-9]\d*))?", re.ASCII)
 
 
@@ -143,18 +145,24 @@ class DefaultParser(Cursor):
             ) from None
 
     def convert(self, literal: str, declared: Type, start: int) -> int | float | complex:
-        if literal.endswith("j"):
-            return complex(literal)
-        read: Callable[[str], int | float | complex] = float
-        if isinstance(declared, ComplexType):
-            read = complex
-        elif declared is not _FLOAT and literal.lstrip("-").isdecimal():
+        is_hex = lexer.is_hexadecimal(literal)
+        wants_int = declared is not _FLOAT and not isinstance(declared, ComplexType)
+        if wants_int and (is_hex or literal.lstrip("-").isdecimal()):
             return self.integer(literal, start)
-        elif "x" in literal or "X" in literal:
-            return read(str(int(literal, 16))) if declared is _FLOAT else int(literal, 16)
-        value = read(literal)
-        if value in (float("inf"), float("-inf")):
+        value: float | complex
+        if literal.endswith("j"):
+            value = complex(literal)
+        else:
+            value = _from_hexadecimal(literal) if is_hex else float(literal)
+        if not cmath.isfinite(value) or (value == 0 and _NONZERO.match(literal)):
             raise self.error(
                 f"the number {literal} is out of range", "Use a number a double can hold.", start
             )
-        return value
+        return complex(value) if isinstance(declared, ComplexType) else value
+
+
+def _from_hexadecimal(literal: str) -> float:
+    try:
+        return float(int(literal, 16))
+    except OverflowError:
+        return math.inf

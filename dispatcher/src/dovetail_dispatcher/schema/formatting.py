@@ -2,20 +2,24 @@
 
 The text is PyTorch's, except where PyTorch's does not parse back: strings are always quoted,
 ``Tensor!`` and ``Tensor(a!)?[]`` keep their spelling, alias sets keep their order, complex numbers
-are written as literals, and a list default is shortened to one element only if the argument has
-that size.
+are written as literals, a list default is shortened to one element only if the argument has that
+size, and the default of a float or complex argument that was given by the name of a code keeps a
+name.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
+from .codes import CONSTANTS
 from .lexer import ESCAPES
-from .types import IntType, ListType, OptionalType, Type
+from .types import ComplexType, FloatType, IntType, ListType, OptionalType, Type
 
 if TYPE_CHECKING:
     from .function_schema import AliasInfo, Argument, FunctionSchema
 
+_CODE_NAMES = {code: name for name, code in CONSTANTS.items()}
 _ESCAPES = str.maketrans(
     {chr(code): f"\\{code:03o}" for code in range(32)}
     | {value: f"\\{letter}" for letter, value in ESCAPES.items()}
@@ -66,24 +70,28 @@ def _format_type(declared: Type, alias: AliasInfo | None) -> str:
 
 
 def _format_default(value: Any, argument: Argument) -> str:
+    declared = argument.real_type
     if not isinstance(value, tuple):
-        return _format_constant(value)
-    if _is_int_list(argument.real_type) and 1 < len(value) == argument.N and len(set(value)) == 1:
-        return _format_constant(value[0])
-    return f"[{', '.join([_format_constant(element) for element in value])}]"
+        if type(value) is int and isinstance(declared, FloatType | ComplexType):
+            return _CODE_NAMES[value]  # a number would be read as a float
+        return _format_constant(value, declared)
+    assert isinstance(declared, ListType)
+    elem = declared.elem
+    if elem is IntType() and 1 < len(value) == declared.size and len(set(value)) == 1:
+        return _format_constant(value[0], elem)
+    return f"[{', '.join([_format_constant(element, elem) for element in value])}]"
 
 
-def _is_int_list(declared: Type) -> bool:
-    return isinstance(declared, ListType) and declared.elem is IntType()
-
-
-def _format_constant(value: Any) -> str:
+def _format_constant(value: Any, declared: Type) -> str:
     if isinstance(value, str):
         return f'"{value.translate(_ESCAPES)}"'
     if isinstance(value, float):
         return _format_float(value)
     if isinstance(value, complex):
-        return f"{_format_float(value.imag)}j" if value.imag else _format_float(value.real)
+        is_real = value.imag == 0 and math.copysign(1, value.imag) == 1
+        if is_real and isinstance(declared, ComplexType):
+            return _format_float(value.real)
+        return f"{_format_float(value.imag)}j"
     return str(value)
 
 

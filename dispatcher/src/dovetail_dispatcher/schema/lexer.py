@@ -45,20 +45,33 @@ KEYWORDS: Final = frozenset(
     ]
 )
 
+_STRING = r"""
+      \"\"\"(?:[^"\\]|\\.|"(?!""))*+\"\"\"
+    | '''(?:[^'\\]|\\.|'(?!''))*+'''
+    | "(?!"")(?:[^"\\\n]|\\.)*+" | '(?!'')(?:[^'\\\n]|\\.)*+'
+"""
+_CLOSED_STRING = re.compile(_STRING, re.VERBOSE | re.ASCII | re.DOTALL)
+
+# Every branch either matches or fails without a second look at what it read (``*+``), and a string
+# that nothing closes is one token: the text is read at most twice.
 _TOKEN = re.compile(
     r"""
       [A-Za-z_]\w*                                              # identifier or keyword
     | 0[xX][0-9A-Fa-f]+                                         # number
     | (?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?
-    | \"\"\"(?:[^\\]|\\.)*?\"\"\" | '''(?:[^\\]|\\.)*?'''       # string
-    | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
+    | """
+    + _STRING
+    + r"""
+    | \"\"\"(?:[^\\]|\\.)*+ | '''(?:[^\\]|\\.)*+               # string that nothing closes
+    | "(?:[^"\\\n]|\\.)*+ | '(?:[^'\\\n]|\\.)*+
     | -> | \.\.\.
-    | \#[^\n]*                                                  # comment
+    | \#[^\n]* | \\\n                                            # comment, continued line
     | \S                                                        # punctuation, or no token at all
     """,
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
 
+_DROPPED = re.compile(r"\#[^\n]*|\\\n")
 _PUNCTUATION = frozenset("()[]{},.:=*?!|-+/%<>&^~@")
 _ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|(.))", re.DOTALL)
 ESCAPES: Final = {
@@ -76,10 +89,10 @@ ESCAPES: Final = {
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the tokens of ``text``, comments dropped, followed by `END`."""
+    """Return the tokens of ``text``, comments and continuations dropped, followed by `END`."""
     tokens: list[str] = _TOKEN.findall(text)
-    if "#" in text:
-        tokens = [token for token in tokens if token[0] != "#"]
+    if "#" in text or "\\\n" in text:
+        tokens = [token for token in tokens if not _is_dropped(token)]
     if "\n" in text:
         _refuse_newline_between_parts(text)
     tokens.append(END)
@@ -88,9 +101,13 @@ def tokenize(text: str) -> list[str]:
 
 def token_spans(text: str) -> list[tuple[int, int]]:
     """Return where each token of `tokenize` lies in ``text``."""
-    spans = [match.span() for match in _TOKEN.finditer(text) if text[match.start()] != "#"]
+    spans = [match.span() for match in _TOKEN.finditer(text) if not _is_dropped(match[0])]
     spans.append((len(text), len(text)))
     return spans
+
+
+def _is_dropped(token: str) -> bool:
+    return token[0] == "#" or token == "\\\n"
 
 
 def is_identifier(token: str) -> bool:
@@ -98,11 +115,16 @@ def is_identifier(token: str) -> bool:
 
 
 def is_number(token: str) -> bool:
-    return token[:1].isdecimal() or (token[:1] == "." and token[1:2].isdecimal())
+    digit = token[1:2] if token[:1] == "." else token[:1]
+    return digit.isdecimal() and digit.isascii()
+
+
+def is_hexadecimal(number: str) -> bool:
+    return "x" in number or "X" in number
 
 
 def is_string(token: str) -> bool:
-    return len(token) > 1 and token[0] in "'\""
+    return token[:1] in ("'", '"') and _CLOSED_STRING.fullmatch(token) is not None
 
 
 def describe(token: str) -> str:
@@ -155,16 +177,8 @@ def _refuse_newline_between_parts(text: str) -> None:
     depth = end = 0
     for index, (start, stop) in enumerate(token_spans(text)[:-1]):
         between = text[end:start]
-        if (
-            index
-            and depth == 0
-            and "\n" in between
-            and "\\" not in text[:start].split("\n")[-2][-1:]
-        ):
-            reason = (
-                "expected "
-                f"{'arrow' if text[:end].rstrip().endswith(')') else 'the rest of the schema'}"
-            )
+        if index and depth == 0 and "\n" in between and "\n" in _DROPPED.sub("", between):
+            reason = f"expected {'arrow' if text[end - 1] == ')' else 'the rest of the schema'}"
             remedy = "Write the schema on one line, or break it inside ()."
             raise schema_error(f"{reason} but found 'newline'", text, (start, stop), remedy)
         token = text[start:stop]

@@ -1,4 +1,10 @@
-"""Parses schemas by recursive descent, one method per rule of the grammar."""
+"""Parses schemas by recursive descent, one method per rule of the grammar.
+
+What PyTorch's parser accepts is accepted, but for these: types that nest more than 64 deep, lists
+of a size above 256 or of one that is no decimal integer (PyTorch cuts 1.5 to 1), one name for two
+arguments, hexadecimal integers beyond 64 bits (PyTorch reads them all as 0), and numbers that no
+double can hold. Beyond it, numbers may be the default of complex arguments.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +19,8 @@ from .type_parser import TypeParser
 from .types import ListType
 
 _KEPT: Final = 4096
+_KEPT_CHARACTERS: Final = 4096
+_KEPT_TOKENS: Final = 64
 _signatures: Final[dict[str, tuple[tuple[Argument, ...], tuple[Argument, ...], bool, bool]]] = {}
 """What was parsed, by the text from the arguments on: many operators of a library differ in nothing
 but the name.
@@ -63,7 +71,8 @@ def parse_schema(text: str) -> FunctionSchema:
             f"Add arguments and returns, such as '{name}(Tensor self) -> Tensor'.",
         )
     schema = parser.schema(name)
-    if "__torch__" not in rest:  # what a class stands for may change
+    # What a class stands for may change, and a text of any length should not stay for ever.
+    if "__torch__" not in rest and len(rest) <= _KEPT_CHARACTERS:
         if len(_signatures) >= _KEPT:
             _signatures.clear()
         _signatures[rest] = (schema.arguments, schema.returns, schema.is_vararg, schema.is_varret)
@@ -176,8 +185,10 @@ class _Parser(TypeParser, DefaultParser):
         """
         tokens, start = self.tokens, self.index
         end = start
-        while (token := tokens[end]) not in _AFTER_ARGUMENT:
-            end = tokens.index("]", end) + 1 if token == "[" and "]" in tokens[end:] else end + 1
+        in_list = False
+        while (token := tokens[end]) != lexer.END and (in_list or token not in _AFTER_ARGUMENT):
+            in_list = token == "[" or (in_list and token != "]")
+            end += 1
         if token == "(":
             return self.argument(kwarg_only)
         key = (kwarg_only, *tokens[start:end])
@@ -186,7 +197,8 @@ class _Parser(TypeParser, DefaultParser):
             self.index = end
             return argument
         argument = self.argument(kwarg_only)
-        if self.index == end and "!" not in key and "__torch__" not in key:
+        kept = end - start <= _KEPT_TOKENS and "!" not in key and "__torch__" not in key
+        if kept and self.index == end:
             if len(_arguments) >= _KEPT:
                 _arguments.clear()
             _arguments[key] = argument

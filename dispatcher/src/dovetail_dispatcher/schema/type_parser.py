@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .class_types import ClassType, custom_classes
 from .cursor import Cursor
+from .errors import SchemaError
 from .function_schema import AliasInfo
 from .types import (
     BASIC_TYPES,
@@ -33,6 +34,10 @@ _NONE = NoneType()
 _GENERIC: dict[str, type[FutureType | RRefType | AwaitType]] = {
     "Future": FutureType, "RRef": RRefType, "Await": AwaitType
 }  # fmt: skip
+_DEEPEST = 64
+"""Types nest no deeper: all that walks them may recurse, and their spellings stay short."""
+_LONGEST = 256
+"""The largest size of a ``T[size]``: a call, or a default, makes that many elements of one."""
 _KEYS = (IntType, FloatType, BoolType, ComplexType, StringType, TensorType, DeviceObjType, AnyType)
 
 
@@ -45,12 +50,22 @@ class TypeParser(Cursor):
         """Parse a type, or ``T[N]`` or ``T[N]?``: forms with a size stand only in an argument."""
         declared, alias = self.type()
         if self.accept("["):
-            size = self.integer(self.number(), self.index - 1)
+            size = self.list_size()
             self.expect("]")
             declared, alias = ListType(declared, size), self.alias_of_list(alias)
             if self.accept("?"):
                 declared = OptionalType(declared)
         return declared, alias
+
+    def list_size(self) -> int:
+        size = self.integer(self.number(), self.index - 1)
+        if size > _LONGEST:
+            raise self.error(
+                f"a list of size {size}: the size of a list is {_LONGEST} at most",
+                "Leave the size out: [] takes a list of any length.",
+                self.index - 1,
+            )
+        return size
 
     def type(self) -> tuple[Type, AliasInfo | None]:
         tokens = self.tokens
@@ -66,6 +81,8 @@ class TypeParser(Cursor):
             declared = self.other_type()
             alias = self.alias()
         while True:
+            if declared.depth > _DEEPEST:
+                raise self.too_deep()
             token = tokens[self.index]
             if token == "[" and tokens[self.index + 1] == "]":
                 self.index += 2
@@ -78,6 +95,22 @@ class TypeParser(Cursor):
             else:
                 return declared, alias
 
+    def inner_type(self) -> Type:
+        """Parse a type inside of brackets, whose alias means nothing."""
+        self.level += 1
+        if self.level > _DEEPEST:
+            raise self.too_deep()
+        fresh_sets = self.fresh_sets
+        declared, _ = self.type()
+        self.fresh_sets = fresh_sets
+        self.level -= 1
+        return declared
+
+    def too_deep(self) -> SchemaError:
+        return self.error(
+            f"types are nested more than {_DEEPEST} deep", "Use Any for what lies deeper."
+        )
+
     def other_type(self) -> Type:
         start = self.index
         if self.accept("None"):
@@ -85,12 +118,12 @@ class TypeParser(Cursor):
         name = self.identifier()
         if name in _GENERIC:
             self.expect("(")
-            elem, _ = self.type()
+            elem = self.inner_type()
             self.expect(")")
             return _GENERIC[name](elem)
         if name == "Dict":
             self.expect("(")
-            key, _ = self.type()
+            key = self.inner_type()
             if not isinstance(key.collapsed, _KEYS) or isinstance(key, SymBoolType):
                 raise self.error(
                     f"Cannot create dict for key type '{key.schema_str}', only int, float, "
@@ -99,7 +132,7 @@ class TypeParser(Cursor):
                     start,
                 )
             self.expect(",")
-            value, _ = self.type()
+            value = self.inner_type()
             self.expect(")")
             return DictType(key, value)
         if name == "Union":
@@ -107,7 +140,7 @@ class TypeParser(Cursor):
             try:
                 return UnionType(*members)
             except ValueError as reason:
-                raise self.error(str(reason), "Write the one type by itself.", start) from None
+                raise self.error(str(reason), "Write that type by itself.", start) from None
         if name == "__torch__":
             return self.custom_class()
         if not name[0].islower():
@@ -117,9 +150,10 @@ class TypeParser(Cursor):
                 f"Use one of {', '.join(BASIC_TYPES)}, or a type made of them.",
                 start,
             )
+        names = [name]
         while self.accept("."):
-            name += "." + self.identifier()
-        return VarType(name)
+            names.append(self.identifier())
+        return VarType(".".join(names))
 
     def bracketed_types(self) -> list[Type]:
         self.expect("(")
@@ -128,7 +162,7 @@ class TypeParser(Cursor):
             self.index += 1
             return elems
         while True:
-            elems.append(self.type()[0])
+            elems.append(self.inner_type())
             if not self.accept(","):
                 self.expect(")")
                 return elems
@@ -172,7 +206,7 @@ class TypeParser(Cursor):
         text = "|".join(before) + "!" * is_write
         after = before
         if self.accept("->"):
-            after = self.set_names("*" if self.accept("*") else self.identifier())
+            after = ["*"] if self.accept("*") else self.set_names(self.identifier())
         self.expect(")")
         before_set, after_set = frozenset(before), frozenset(after)
         if before_set != after_set:

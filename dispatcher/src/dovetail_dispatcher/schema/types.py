@@ -15,9 +15,11 @@ from typing import Any, ClassVar, Final, Self, cast
 class Type:
     """Base class of schema types. Compare with ``is`` or ``==``: there is one object per type."""
 
-    __slots__ = ("_parameters", "annotation_str", "collapsed", "schema_str")
+    __slots__ = ("_parameters", "annotation_str", "collapsed", "depth", "schema_str")
 
     _parameters: tuple[Any, ...]
+    depth: int
+    """How deep types are nested in it: 1 for one without parts."""
     schema_str: str
     annotation_str: str
     collapsed: Type
@@ -46,6 +48,7 @@ class Type:
     ) -> Self:
         self = object.__new__(cls)
         self._parameters = parameters
+        self.depth = 1 + max([part.depth for part in parameters if isinstance(part, Type)] or [0])
         self.schema_str = schema_str
         self.annotation_str = annotation_str
         self.collapsed = self if collapsed is None else collapsed
@@ -312,15 +315,17 @@ class AwaitType(ContainerType):
 
 
 class UnionType(ContainerType):
-    """``Union(A, B)``, flattened, without repetitions, in a fixed order. With None and one other it
-    is an optional.
+    """``Union(A, B)``, flattened, without repetitions and what others include, in a fixed order.
+    With None and one other it is an optional; of numbers alone, a Scalar.
     """
 
     __slots__ = ()
     template = ("Union({})", "Union[{}]")
 
     def __new__(cls, *elems: Type) -> Self:
-        members = sorted(set(_flatten(elems)), key=_union_rank)
+        members = sorted(_without_narrower(set(_flatten(elems))), key=_union_rank)
+        if members == [NumberType()]:
+            return cast(Self, members[0])
         if len(members) < 2:
             raise ValueError("a Union needs at least two different types")
         if len(members) == 2 and NoneType() in members:
@@ -336,6 +341,18 @@ _UNION_ORDER = (TensorType, TupleType, ListType, DictType, NumberType, FloatType
 def _union_rank(member: Type) -> tuple[int, str]:
     rank = _UNION_ORDER.index(type(member)) if type(member) in _UNION_ORDER else len(_UNION_ORDER)
     return rank, member.schema_str
+
+
+def _without_narrower(members: set[Type]) -> set[Type]:
+    """Leave out what another member includes; all numbers together are a Scalar."""
+    if AnyType() in members:
+        if NoneType() not in members:
+            raise ValueError("a Union with Any is Any: it includes every other type")
+        return {AnyType(), NoneType()}
+    numbers: set[Type] = {IntType(), FloatType(), ComplexType()}
+    if NumberType() in members or numbers <= members:
+        return (members - numbers) | {NumberType()}
+    return members
 
 
 def _flatten(elems: tuple[Type, ...]) -> list[Type]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.errors import distribution_of
@@ -64,12 +64,8 @@ class Kernel:
         The plugin that was being loaded when the kernel's library was made, if one was.
     registrar
         The code that made the kernel's library; None for kernels that come with Dovetail.
-
-    Attributes
-    ----------
-    returns_by_schema
-        Tensor kernels only: what it returns need not be checked, so that a route may be the
-        function itself.
+    is_proven
+        Tests of the kernel's backend show that it returns what its schema says.
     """
 
     __slots__ = (
@@ -81,13 +77,12 @@ class Kernel:
             "key",
             "location",
             "fast_path",
+            "is_proven",
             "plugin",
             "registrar",
             "with_keyset",
         ),
     )
-
-    returns_by_schema: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -102,6 +97,7 @@ class Kernel:
         general_out_function: Callable[..., Any] | None = None,
         plugin: PluginEntry | None = None,
         registrar: Registrar | None = None,
+        is_proven: bool = False,
     ) -> None:
         self.fn = fn
         self.key = key
@@ -113,6 +109,19 @@ class Kernel:
         self.general_out_function = general_out_function
         self.plugin = plugin
         self.registrar = registrar
+        self.is_proven = is_proven
+
+    @property
+    def is_our_own(self) -> bool:
+        """Whether it comes with Dovetail."""
+        return self.plugin is not None and self.plugin.is_our_own
+
+    @property
+    def returns_by_schema(self) -> bool:
+        """Whether tests show once that it returns what its schema says, so that routes need not
+        check it, and may be the function itself.
+        """
+        return self.is_proven or self.is_our_own
 
     @property
     def is_fallthrough(self) -> bool:

@@ -113,6 +113,35 @@ class ArrayBackend:
             array = base
         return array
 
+    def adopted(self, array: Any) -> Any:
+        """Return a view of an array that a program made, for a tensor around it."""
+        return array.view()
+
+    def byte_bounds(self, array: Any) -> tuple[int, int]:
+        """Return the addresses of the lowest byte of `array` and of the one behind its highest."""
+        low = high = self.data_ptr(array)
+        itemsize = array.dtype.itemsize
+        steps = getattr(array, "strides", None)
+        if 0 in array.shape:
+            return low, high
+        if steps is None:
+            steps = [step * itemsize for step in self.strides(array)]
+        for size, step in zip(array.shape, steps, strict=True):
+            if step < 0:
+                low += (size - 1) * step
+            else:
+                high += (size - 1) * step
+        return low, high + itemsize
+
+    def memory_bounds(self, array: Any) -> tuple[int, int]:
+        """Return the address where the memory that `array` lies in begins, and the one behind its
+        end.
+
+        Memory that another library made may have gaps between the elements of the array that owns
+        it, which count as part of it, or be shared by several of them.
+        """
+        return self.byte_bounds(self.storage_of(array))
+
     def strides(self, array: Any) -> tuple[int, ...]:
         """Return the strides of `array` in elements."""
         itemsize = array.dtype.itemsize

@@ -176,12 +176,17 @@ class StateGuard:
 below_autograd: Final = Transition(lambda s: replace(s, excluded=s.excluded | AUTOGRAD_KEYS))
 """Leave out all Autograd keys; grad mode is untouched."""
 
-below_ad_inplace_or_view: Final = Transition(
-    lambda s: replace(
-        s, excluded=s.excluded | AUTOGRAD_KEYS | DispatchKeySet.of(DispatchKey.ADInplaceOrView)
-    )
-)
-"""Leave out all Autograd keys and ADInplaceOrView."""
+
+def _below_ad_inplace_or_view(now: DispatchState) -> DispatchState:
+    left_out = AUTOGRAD_KEYS | DispatchKeySet.of(DispatchKey.ADInplaceOrView)
+    return replace(now, excluded=now.excluded | left_out)
+
+
+below_ad_inplace_or_view: Final = Transition(_below_ad_inplace_or_view)
+"""Leave out all Autograd keys and ADInplaceOrView; grad mode is untouched."""
+
+inside_recorded: Final = Transition(_below_ad_inplace_or_view, no_grad=True)
+"""Leave out the same keys, with grad mode off: the kernel of a call that is recorded runs so."""
 
 inference_mode_on: Final = Transition(
     lambda s: replace(

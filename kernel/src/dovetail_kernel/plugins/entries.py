@@ -6,7 +6,13 @@ import os
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+from warnings import warn
+
+from ..errors import name_of_distribution
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 BACKENDS: Final = "dovetail.backends"
 LIBRARIES: Final = "dovetail.libraries"
@@ -37,6 +43,11 @@ class PluginEntry(NamedTuple):
     distribution: str
     version: str | None = None
 
+    @property
+    def is_our_own(self) -> bool:
+        """Whether it is one of Dovetail's own plugins, whose tests check its kernels."""
+        return self in KNOWN.values()
+
     def __str__(self) -> str:
         version = f" {self.version}" if self.version else ""
         return f"{GROUPS[self.group]} {self.name!r} of {self.distribution}{version}"
@@ -60,17 +71,39 @@ installed takes 25 ms.
 
 
 def scan_entry_points() -> list[PluginEntry]:
-    """Return the entry points of all plugin groups, in the order of ``sys.path``."""
-    from importlib.metadata import entry_points
+    """Return the entry points of all plugin groups, in the order of ``sys.path``.
 
-    found = []
-    for group in GROUPS:
-        for point in entry_points(group=group):
-            distribution, version = (
-                (point.dist.name, point.dist.version) if point.dist else ("an unknown one", None)
-            )
-            found.append(PluginEntry(group, point.name, point.value, distribution, version))
-    return found
+    A distribution whose metadata cannot be read is left out, with a warning that names it.
+    """
+    from importlib.metadata import distributions
+
+    found: list[PluginEntry] = []
+    seen: set[str] = set()
+    for distribution in distributions():
+        name = name_of_distribution(distribution)
+        if (spelt := normalized(name)) in seen:
+            continue
+        seen.add(spelt)
+        try:
+            found += _entries_of(distribution, name)
+        except Exception as error:  # whatever reading a stranger's files raises
+            _warn_of_broken(distribution, name, error)
+    return sorted(found, key=lambda entry: list(GROUPS).index(entry.group))
+
+
+def _entries_of(distribution: Distribution, name: str) -> list[PluginEntry]:
+    points = [point for point in distribution.entry_points if point.group in GROUPS]
+    version = distribution.metadata["Version"] if points else None
+    return [PluginEntry(each.group, each.name, each.value, name, version) for each in points]
+
+
+def _warn_of_broken(distribution: Distribution, name: str, error: Exception) -> None:
+    warn(
+        f"the metadata of the distribution {name} in {getattr(distribution, '_path', '?')} cannot "
+        f"be read ({type(error).__name__}: {error}), so that its plugins, if it has some, are not "
+        f"found. Install it again: pip install --force-reinstall {name}",
+        stacklevel=2,
+    )
 
 
 def blocked(entry: PluginEntry) -> str | None:

@@ -38,12 +38,20 @@ class Storage:
 
     def data_ptr(self) -> int:
         """Return the address of the first byte."""
-        array = self._array
-        return 0 if array.__class__ is DatalessArray else self._backend.arrays.data_ptr(array)
+        return self._bounds()[0]
 
     def nbytes(self) -> int:
-        """Return the size in bytes."""
-        return int(self._array.nbytes)
+        """Return the size in bytes, from the lowest to the highest, also where foreign memory has
+        gaps between its elements.
+        """
+        start, stop = self._bounds()
+        return stop - start
+
+    def _bounds(self) -> tuple[int, int]:
+        array = self._array
+        return (
+            (0, 0) if array.__class__ is DatalessArray else self._backend.arrays.byte_bounds(array)
+        )
 
     def size(self) -> int:
         """Return the size in bytes (an untyped storage counts bytes)."""

@@ -47,6 +47,19 @@ class _Memory:
         self.__array_interface__ = interface
 
 
+class _AdoptedMemory:
+    """The bytes from the first element of an array to its last, as memory of their own."""
+
+    def __init__(self, array: Array, start: int, stop: int) -> None:
+        self._owner = array  # not "base": what the array itself is a view of is no business of ours
+        self.__array_interface__ = {
+            "data": (start, not array.flags.writeable),
+            "shape": (stop - start,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+
 class CpuArrays(NamespaceArrays):
     """NumPy's arrays, and bfloat16 from ml_dtypes."""
 
@@ -122,6 +135,16 @@ class CpuArrays(NamespaceArrays):
         array = self.scalar(value, native_dtype)
         array.flags.writeable = False
         return array
+
+    def adopted(self, array: Array) -> Array:
+        """Return a view of `array`. Of a view it is one whose memory begins with the first element
+        and ends with the last, as in PyTorch; the rest of what NumPy's view was taken of is not
+        seen.
+        """
+        if array.base is None:
+            return array.view()
+        memory = np.asarray(_AdoptedMemory(array, *self.byte_bounds(array)))
+        return np.ndarray(array.shape, array.dtype, memory, strides=array.strides)
 
     def empty(
         self, shape: Sequence[int], native_dtype: Any, device_index: int | None = None
@@ -226,17 +249,11 @@ class CpuArrays(NamespaceArrays):
     # -- views, indexing, error functions ----------------------------------------------------------
 
     def as_strided(
-        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
-    ) -> Array | None:
-        """Return a view of the memory that `array` lies in; None if it would reach beyond."""
+        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
+    ) -> Array:
+        """Return a view of the memory that `array` lies in; it does not reach beyond."""
         root, itemsize = self.storage_of(array), array.itemsize
-        start, stop = np.lib.array_utils.byte_bounds(root)
-        first = (
-            self.data_ptr(array) if storage_offset is None else start + storage_offset * itemsize
-        )
-        reach = sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
-        if 0 not in size and first + (reach + 1) * itemsize > stop:
-            return None
+        first = self.byte_bounds(root)[0] + storage_offset * itemsize
         interface = {
             "data": (first, not array.flags.writeable),
             "shape": tuple(size),

@@ -105,17 +105,22 @@ class CudaArrays(NamespaceArrays):
         with np.errstate(all="ignore"):
             return np.asarray(number_as(value, self.dtypes[native_dtype])).astype(native_dtype)
 
+    def memory_bounds(self, array: Any) -> tuple[int, int]:
+        """Return where the memory that `array` lies in begins, and where it ends.
+
+        CuPy notes no base for an array made at an address, but every array knows its allocation,
+        whose size CuPy rounds up.
+        """
+        memory = array.data.mem
+        start, stop = super().memory_bounds(array)
+        return min(start, memory.ptr), max(stop, memory.ptr + memory.size)
+
     def as_strided(
-        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
-    ) -> Any | None:
-        """Return a view of the memory that `array` lies in; None if it would reach beyond."""
-        # CuPy notes no base for an array made at an address, but every array knows the allocation
-        # that it lies in.
-        memory, itemsize = array.data.mem, array.itemsize
-        first = array.data.ptr if storage_offset is None else memory.ptr + storage_offset * itemsize
-        reach = sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
-        if 0 not in size and first + (reach + 1) * itemsize > memory.ptr + memory.size:
-            return None
+        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
+    ) -> Any:
+        """Return a view of the memory that `array` lies in; it does not reach beyond."""
+        itemsize = array.itemsize
+        first = self.memory_bounds(array)[0] + storage_offset * itemsize
         strides = tuple([step * itemsize for step in stride])
         return cupy.ndarray(
             tuple(size), array.dtype, array.data + (first - array.data.ptr), strides

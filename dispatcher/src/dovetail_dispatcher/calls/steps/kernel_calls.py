@@ -27,6 +27,8 @@ class KernelCall(Record):
         The tensor whose array the function writes its result into; None: it returns the result.
     written
         The tensor that the result is written into by the dispatcher; None: no such tensor.
+    checked
+        Checks the result that is written; None: it need not be checked.
     quiet
         How floating-point warnings of the function are kept from the user; None: there are none.
     """
@@ -37,6 +39,7 @@ class KernelCall(Record):
     keywords: tuple[tuple[str, Operand], ...] = ()
     out: Value | None = None
     written: Value | None = None
+    checked: Callable[..., Any] | None = None
     quiet: Quiet | None = None
 
     def print(self, to: Printer, results: tuple[Value, ...]) -> None:
@@ -46,6 +49,8 @@ class KernelCall(Record):
             given.append(f"out={to.name(self.out)}.array")
         call = f"{to.bind(self.role, self.function)}({', '.join(given)})"
         if self.written is not None:
+            if self.checked is not None:
+                call = f"{to.bind('checked', self.checked)}({call})"
             call = f"{to.bind('write_into', write_into)}({to.name(self.written)}, {call}, None)"
         elif results:
             call = f"{', '.join([to.name(each) for each in results])} = {call}"

@@ -13,7 +13,7 @@ from dovetail_kernel.tensor.version import WritableCounter
 from dovetail_kernel.types.signature import GRAD, ZERO_DIM
 
 from ...record import Record
-from ..plan import Step, Value
+from ..plan import Operand, Step, Value
 
 if TYPE_CHECKING:
     from dovetail_kernel.devices.array_backend import ArrayBackend
@@ -86,6 +86,8 @@ class WrapArray(Step):
         A node is made for the tensor in any case: it requires grad.
     output_nr
         Which of the results of that node it is.
+    unknown_dtype
+        The error of an array of a dtype that the backend has not; None: there are no such arrays.
     """
 
     array: Value
@@ -96,6 +98,7 @@ class WrapArray(Step):
     is_writable: bool = False
     is_recorded: bool = False
     output_nr: int = 0
+    unknown_dtype: Callable[..., Exception] | None = None
 
     def recorded(self, output_nr: int) -> WrapArray:
         """Return the same step for a tensor that a node is made for in any case."""
@@ -111,8 +114,16 @@ class WrapArray(Step):
         to.add(
             f"{result} = {to.bind('make_tensor', _tensor_maker())}()",
             f"{result}.array = {array}",
-            f"{result}._signature = {self.signature.text(to, array)}",
         )
+        signed = f"{result}._signature = {self.signature.text(to, array)}"
+        if self.unknown_dtype is None or self.signature.is_known:
+            to.add(signed)
+        else:
+            with to.block("try:"):
+                to.add(signed)
+            with to.block(f"except {to.builtin('KeyError')}:"):
+                unknown = to.bind("unknown_dtype", self.unknown_dtype)
+                to.add(f"raise {unknown}({array}) from None")
         if not self.is_recorded:
             to.add(f"{result}._grad_fn = None")
         to.add(f"{result}.output_nr = {self.output_nr}")
@@ -136,6 +147,28 @@ class WrapArray(Step):
         )
         if self.is_writable:
             to.add(f"{result}._counter = {to.bind('WritableCounter', WritableCounter)}()")
+
+
+class WrapReturns(Step):
+    """Make of any result what the schema's returns say.
+
+    Attributes
+    ----------
+    given
+        The arrays that the kernel was given.
+    """
+
+    returned: Value
+    result: Value
+    wrap: Callable[..., Any]
+    given: tuple[Operand, ...]
+    shared: Value | None
+
+    def print(self, to: Printer) -> None:
+        given = "".join([f"{each.text(to)}, " for each in self.given])
+        shared = None if self.shared is None else to.name(self.shared)
+        wrapped = f"{to.bind('wrap', self.wrap)}({to.name(self.returned)}, ({given}), {shared})"
+        to.add(f"{to.name(self.result)} = {wrapped}")
 
 
 class WrapArrays(Step):

@@ -106,23 +106,41 @@ class CheckReturns(Step):
 
 
 class CheckIdentity(Step):
-    """Check that a kernel returned the very tensors that it wrote."""
+    """Check that a kernel returned the very tensors that it wrote.
+
+    Attributes
+    ----------
+    written
+        By the number of a result, the argument that it is to be.
+    is_only
+        Whether there is one result, which is no tuple then.
+    """
 
     result: Value
-    written: tuple[Value, ...]
+    written: tuple[tuple[int, Value], ...]
+    is_only: bool
     wrong_identity: Callable[..., Exception]
 
     def print(self, to: Printer) -> None:
         result = to.name(self.result)
-        returned = (
-            [result]
-            if len(self.written) == 1
-            else [f"{result}[{index}]" for index, _ in enumerate(self.written)]
+        same = " and ".join(
+            [
+                f"{result if self.is_only else f'{result}[{number}]'} is {to.name(argument)}"
+                for number, argument in self.written
+            ]
         )
-        pairs = zip(returned, self.written, strict=True)
-        same = " and ".join([f"{one} is {to.name(other)}" for one, other in pairs])
         to.add(f"if not ({same}):")
         to.add(f"    raise {to.bind('wrong_identity', self.wrong_identity)}()")
+
+
+class CheckMeta(Step):
+    """Check that the tensors among the results of a fake kernel have no data."""
+
+    result: Value
+    check: Callable[..., None]
+
+    def print(self, to: Printer) -> None:
+        to.add(f"{to.bind('check_meta', self.check)}({to.name(self.result)})")
 
 
 class CheckAliases(Step):

@@ -90,6 +90,7 @@ def name_source(
     named: str = "",
     parameters: list[str] | None = None,
     first: Sequence[str] = (),
+    is_operator: bool = False,
 ) -> str:
     """Return the text of the function that users call by `name`: the same entry with a Python
     signature of its own.
@@ -108,6 +109,9 @@ def name_source(
         Text of the parameters; default: `name_parameters`.
     first
         Lines that come before all else.
+    is_operator
+        Whether the function is one of Python's binary operators: it has operands alone, and what is
+        no operand of `public` it leaves to the other one.
     """
     lines = list(first)
     if out:
@@ -115,7 +119,17 @@ def name_source(
         lines += ["if out is not None:", f"{INDENT}return {out}({given})"]
     if parameters is None:
         parameters = name_parameters(schema, takes_out=out is not None)
-    return _source(schema, name, parameters, [], promote, first=lines, public=public, named=named)
+    return _source(
+        schema,
+        name,
+        parameters,
+        [],
+        promote,
+        first=lines,
+        public=public,
+        named=named,
+        is_operator=is_operator,
+    )
 
 
 def name_parameters(schema: FunctionSchema, *, takes_out: bool = False) -> list[str]:
@@ -150,6 +164,7 @@ def _source(
     first: list[str] | None = None,
     public: str = "",
     named: str = "",
+    is_operator: bool = False,
 ) -> str:
     own = symbol(schema)
     arguments = schema.arguments
@@ -162,7 +177,11 @@ def _source(
     if any(public == parameter(a) for a in arguments):
         public = f'globals()["{public}"]'
     missed = f"miss({own}_op, {args}, {kwargs}{f', {public}' if public else ''})"
-    found = f"route({', '.join(map(parameter, arguments))})"
+    values = [parameter(a) for a in arguments]
+    if is_operator:
+        missed = f"operate({', '.join([public, *positional])})"
+        values = [default_text(a) if a.kwarg_only else parameter(a) for a in arguments]
+    found = f"route({', '.join(values)})"
     if named:
         missed, found = f"{named}({missed})", f"{named}({found})"
     refusal = f"return {missed}"
@@ -178,7 +197,10 @@ def _source(
                 lines += [f"elif {local}.__class__ is list:", f"{INDENT}{local} = tuple({local})"]
             else:
                 lines += [f"if {local}.__class__ is list:", f"{INDENT}{local} = tuple({local})"]
-    tests = [*refused, *(test for a in arguments for test in class_test(a))]
+    tests = [
+        *refused,
+        *(test for a in arguments if not (is_operator and a.kwarg_only) for test in class_test(a)),
+    ]
     lists = [a for a in arguments if spelling(a) in (TENSOR_LIST, OPTIONAL_TENSOR_LIST)]
     tests += [
         f"{parameter(a)}.__class__ is not list and {parameter(a)}.__class__ is not tuple"

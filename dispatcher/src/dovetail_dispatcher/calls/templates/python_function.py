@@ -10,7 +10,7 @@ names. In-place and out variants have a short text as well, which is in the file
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 
 from ...schema import Argument, FunctionSchema
@@ -31,8 +31,8 @@ class PythonFunction:
         Name of the function.
     out
         Name of the function to go to when ``out=`` is given; None where there is no such variant.
-    first
-        Lines that come before all else.
+    is_operator
+        Whether it is one of Python's binary operators, ``__add__``.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class PythonFunction:
         name: str,
         *,
         out: str | None = None,
-        first: Sequence[str] = (),
+        is_operator: bool = False,
     ) -> None:
         self.schema = schema
         self.promote = promote
         self.name = name
         self.out = out
-        self.first = first
+        self.is_operator = is_operator
 
     def source(self) -> str:
         """Return the text of the function."""
@@ -59,10 +59,11 @@ class PythonFunction:
             self.name,
             ["input" if renamed and name == "self" else name for name in self.promote],
             out=self.out,
-            public=self.name if self.first else self.schema.name.partition("::")[2],
+            public=self.schema.name.partition("::")[2],
             named=f"{symbol(self.schema)}_named" if result_type(self.schema) else "",
             parameters=self._parameters(schema),
-            first=[*self.first, *_gather(schema)],
+            first=_gather(schema),
+            is_operator=self.is_operator,
         )
 
     def short_source(self) -> str:
@@ -71,6 +72,8 @@ class PythonFunction:
         head = f"def {self.name}({', '.join(self._parameters(schema))})"
         operator = f'"{self.schema.name}", "{self.schema.overload_name}"'
         given = passed_on(schema)
+        if self.is_operator:
+            given = [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if (variadic := variadic_argument(schema)) is not None:
             name = parameter(variadic)
             given[given.index(name)] = f"*{name}s_, {name}={name}"
@@ -78,6 +81,8 @@ class PythonFunction:
 
     def _parameters(self, schema: FunctionSchema) -> list[str]:
         variadic = variadic_argument(schema)
+        if self.is_operator:
+            return [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if variadic is None:
             return name_parameters(schema, takes_out=self.out is not None)
         name = parameter(variadic)

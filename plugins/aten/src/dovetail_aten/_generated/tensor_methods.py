@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dovetail_kernel import TensorBase
 
+from dovetail_aten.calling.getters import getter
+from dovetail_aten.calling.operands import divide_by, reflect
 from dovetail_aten._generated import functions as functions
 
 
@@ -323,63 +325,63 @@ class TensorMethods(TensorBase):
     swapdims = functions.swapdims
     broadcast_to = functions.broadcast_to
 
-    __add__ = functions.add
-    __radd__ = functions.add
-    __iadd__ = functions.add_
-    __sub__ = functions.sub
-    __rsub__ = functions.rsub
-    __isub__ = functions.sub_
-    __mul__ = functions.mul
-    __rmul__ = functions.mul
-    __imul__ = functions.mul_
-    __truediv__ = functions.div
-    __itruediv__ = functions.div_
-    __floordiv__ = functions.floor_divide
-    __ifloordiv__ = functions.floor_divide_
-    __mod__ = functions.remainder
-    __imod__ = functions.remainder_
-    __pow__ = functions.pow
-    __ipow__ = functions.pow_
-    __matmul__ = functions.matmul
-    __and__ = functions.bitwise_and
-    __rand__ = functions.bitwise_and
-    __iand__ = functions.bitwise_and_
-    __or__ = functions.bitwise_or
-    __ror__ = functions.bitwise_or
-    __ior__ = functions.bitwise_or_
-    __xor__ = functions.bitwise_xor
-    __rxor__ = functions.bitwise_xor
-    __ixor__ = functions.bitwise_xor_
     __neg__ = functions.neg
     __pos__ = functions.positive
     __abs__ = functions.abs
     __invert__ = functions.bitwise_not
-    __lt__ = functions.lt
-    __le__ = functions.le
-    __gt__ = functions.gt
-    __ge__ = functions.ge
+    __add__ = functions.add_operator
+    __iadd__ = functions.iadd_operator
+    __sub__ = functions.sub_operator
+    __rsub__ = functions.rsub_operator
+    __isub__ = functions.isub_operator
+    __mul__ = functions.mul_operator
+    __imul__ = functions.imul_operator
+    __truediv__ = functions.truediv_operator
+    __itruediv__ = functions.itruediv_operator
+    __floordiv__ = functions.floordiv_operator
+    __ifloordiv__ = functions.ifloordiv_operator
+    __mod__ = functions.mod_operator
+    __imod__ = functions.imod_operator
+    __pow__ = functions.pow_operator
+    __ipow__ = functions.ipow_operator
+    __matmul__ = functions.matmul_operator
+    __and__ = functions.and_operator
+    __iand__ = functions.iand_operator
+    __or__ = functions.or_operator
+    __ior__ = functions.ior_operator
+    __xor__ = functions.xor_operator
+    __ixor__ = functions.ixor_operator
+    __lt__ = functions.lt_operator
+    __le__ = functions.le_operator
+    __gt__ = functions.gt_operator
+    __ge__ = functions.ge_operator
     __eq__ = functions.eq_operator
     __ne__ = functions.ne_operator
+    __radd__ = __add__
+    __rmul__ = __mul__
+    __rand__ = __and__
+    __ror__ = __or__
+    __rxor__ = __xor__
     __hash__ = TensorBase.__hash__
 
     def __rtruediv__(self, other):
-        return functions.mul(functions.reciprocal(self), other)
+        return divide_by(functions.reciprocal, other, self)
 
     def __rfloordiv__(self, other):
-        return functions.floor_divide(other, self)
+        return reflect(functions.floor_divide, other, self)
 
     def __rmod__(self, other):
-        return functions.remainder_Tensor(other, self)
+        return reflect(functions.remainder_Tensor, other, self)
 
     def __rpow__(self, other):
-        return functions.pow(other, self)
+        return reflect(functions.pow, other, self)
 
     def __rmatmul__(self, other):
-        return functions.matmul(other, self)
+        return reflect(functions.matmul, other, self)
 
-    T = property(functions.numpy_T)
-    H = property(functions.matrix_H)
-    mT = property(functions.mT)
-    mH = property(functions.mH)
-    real = property(functions.real)
-    imag = property(functions.imag)
+    T = property(getter(functions.numpy_T))
+    H = property(getter(functions.matrix_H))
+    mT = property(getter(functions.mT))
+    mH = property(getter(functions.mH))
+    real = property(getter(functions.real))
+    imag = property(getter(functions.imag))

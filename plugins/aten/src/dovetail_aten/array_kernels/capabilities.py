@@ -86,13 +86,24 @@ class Capabilities(Protocol):
     def diagonal(self, array: Any, offset: int, dim1: int, dim2: int) -> Any:
         """Return a writable view of a diagonal, which becomes the last dimension."""
 
-    def as_strided(
-        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
-    ) -> Any | None:
-        """Return a view of the memory that `array` lies in; None if it would reach beyond.
+    def memory_bounds(self, array: Any) -> tuple[int, int]:
+        """Return the address where the memory that `array` lies in begins, and the one behind its
+        end.
+        """
 
-        Strides and offset count elements; the offset is from the start of the memory, and defaults
-        to the array's own.
+    def data_ptr(self, array: Any) -> int:
+        """Return the address of the first element."""
+
+    def strides(self, array: Any) -> tuple[int, ...]:
+        """Return the strides of `array` in elements."""
+
+    def as_strided(
+        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
+    ) -> Any:
+        """Return a view of the memory that `array` lies in.
+
+        Strides and offset count elements; the offset is from the start of the memory, as
+        `memory_bounds` gives it. The kernels have checked that the view stays within it.
         """
 
     def reinterpret(self, array: Any, native_dtype: Any) -> Any:

@@ -18,6 +18,7 @@ from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 from .family import Family, operator
 from .operands import check_representable
 from .ranges import check_bounds, range_length
+from .view_bounds import check_strides, extent
 
 
 class Creation(Family):
@@ -39,16 +40,10 @@ class Creation(Family):
         self, size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **options: Any
     ) -> Any:
         """Return a new uninitialised array with these strides, in elements."""
-        shape, dtype = check_size(size), dtype or self.default_float()
-        reach = (
-            0
-            if 0 in shape
-            else 1 + sum([(n - 1) * step for n, step in zip(shape, stride, strict=True)])
-        )
-        strided = self.capabilities.as_strided(
-            self.capabilities.empty((reach,), dtype), shape, tuple(stride), 0
-        )
-        return self.capabilities.empty(shape, dtype) if strided is None else strided
+        dtype = dtype or self.default_float()
+        check_strides(size, stride, dtype.itemsize)
+        memory = self.capabilities.empty((extent(size, stride),), dtype)
+        return self.capabilities.as_strided(memory, tuple(size), tuple(stride), 0)
 
     @operator("zeros")
     def zeros(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final
 
-from dovetail_kernel import backend, bfloat16, finfo, float16, float32
+from dovetail_kernel import backend, bfloat16, finfo, float16, float32, uint8
 
 from .core_arrays import CoreArrays
 from .devices import ready_backend
@@ -21,6 +21,7 @@ from .generator import default_generator
 __all__ = ["NamespaceArrays"]
 
 _ALL: Final = slice(None)
+_BACKWARDS: Final = slice(None, None, -1)
 _HALF_STEPS: Final = {float16: 1 << 11, bfloat16: 1 << 8}
 """How many numbers of [0, 1) lie equally spaced in a half-precision dtype."""
 
@@ -108,25 +109,22 @@ class NamespaceArrays(CoreArrays):
         return view
 
     def as_strided(
-        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
-    ) -> Any | None:
-        """Return a view of the memory that `array` lies in; None if it would reach beyond."""
+        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
+    ) -> Any:
+        """Return a view of the memory that `array` lies in; it does not reach beyond."""
         as_strided = self.needed(
             "lib.stride_tricks.as_strided", "as_strided(self, array, size, stride, storage_offset)"
         )
         root, itemsize = self.storage_of(array), array.dtype.itemsize
-        start, length = self.data_ptr(root), root.nbytes // itemsize
-        first = (
-            (self.data_ptr(array) - start) // itemsize if storage_offset is None else storage_offset
-        )
-        reach = sum([(count - 1) * step for count, step in zip(size, stride, strict=True)])
-        if 0 not in size and first + reach + 1 > length:
-            return None
-        # The root owns its memory, so its elements lie there without gaps, in whatever order.
-        memory = as_strided(root, (root.size,), (root.dtype.itemsize,))
+        start, stop = self.byte_bounds(root)
+        backwards = [_BACKWARDS if step < 0 else _ALL for step in getattr(root, "strides", ())]
+        length = (stop - start) // root.dtype.itemsize
+        memory = as_strided(root[(*backwards, ...)], (length,), (root.dtype.itemsize,))
         if root.dtype != array.dtype:
-            memory = memory.view(array.dtype)
-        return as_strided(memory[first:], tuple(size), tuple([step * itemsize for step in stride]))
+            memory = memory.view(self.native_dtypes[uint8])
+            memory = memory[: memory.size // itemsize * itemsize].view(array.dtype)
+        strides = tuple([step * itemsize for step in stride])
+        return as_strided(memory[storage_offset:], tuple(size), strides)
 
     def reinterpret(self, array: Any, native_dtype: Any) -> Any:
         """Return a view with another dtype.

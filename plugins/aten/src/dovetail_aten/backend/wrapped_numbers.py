@@ -1,4 +1,4 @@
-"""Python numbers as a dtype holds them: integers out of range wrap, as in C and PyTorch."""
+"""Python numbers as a dtype holds them: integers of 64 bits wrap, as in C and PyTorch."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ def number_as(value: Any, wanted: dtype) -> Any:
 
     Raises
     ------
+    OverflowError
+        For an integer dtype, if the number is an integer of more than 64 bits.
     RuntimeError
         For a complex number with an imaginary part in a real dtype, or an integer too large for a
         float.
@@ -34,6 +36,11 @@ def number_as(value: Any, wanted: dtype) -> Any:
             )
         value = value.real
     if wanted.category == INT:
+        if isinstance(value, int) and not _LEAST_INT64 <= value < 1 << 64:
+            raise OverflowError(
+                f"int too big to convert: {value} does not fit into 64 bits. Give a smaller "
+                "number, or a float."
+            )
         # What C leaves open for infinity and NaN is what x86 does.
         return _wrapped(
             _LEAST_INT64 if isinstance(value, float) and not isfinite(value) else int(value), wanted

@@ -10,6 +10,7 @@ from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
 from ..array_kernels.dims import infer_size, wrap_dim
+from ..array_kernels.view_bounds import extent
 from .table import Rule, front, logical_ndim, logical_shape, padded
 
 
@@ -162,6 +163,22 @@ def as_strided(
     storage_offset: int | None = None,
 ) -> tuple[Any, Any]:
     """Strides are those of each sample; an offset is that of the first sample, as in PyTorch."""
+    if len(size) != len(stride):
+        raise RuntimeError(
+            "Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got "
+            f"size {list(size)} and stride {list(stride)}"
+        )
+    start = self.storage_offset()
+    offset = start if storage_offset is None else storage_offset
+    reach, room = extent(size, stride), extent(logical_shape(self, 0), self.stride()[1:])
+    if reach and min(stride, default=0) >= 0 and not start <= offset <= start + room - reach:
+        raise RuntimeError(
+            f"result = tensor.as_strided({list(size)}, {list(stride)}, {offset}) can access memory "
+            "outside of `tensor`. `result` can access some memory in range "
+            f"[{offset}, {offset + reach}], but `tensor` can only access some memory in range "
+            f"[{start}, {start + room}]. This is not supported inside of vmap, please try to "
+            "rewrite the `as_strided` call as a sequence of PyTorch view operations"
+        )
     return F.as_strided(
         self, (info.batch_size, *size), (self.stride(0), *stride), storage_offset
     ), 0

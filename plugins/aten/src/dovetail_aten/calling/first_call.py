@@ -40,7 +40,13 @@ def complete(function: FunctionType, name: str, overload: str) -> FunctionType:
     bindings = entry_bindings(op)
     if kind := result_type(op.schema):
         bindings[f"{symbol(op.schema)}_named"] = named(getattr(return_types, kind))
-    text = PythonFunction(op.schema, op.promote, function.__name__).source()
+    called = function.__name__
+    text = PythonFunction(
+        op.schema,
+        op.promote,
+        called,
+        is_operator=called.endswith("_operator"),
+    ).source()
     function.__globals__.update(bindings)
     function.__code__ = compile_source(text, function.__name__, bindings).__code__
     return function

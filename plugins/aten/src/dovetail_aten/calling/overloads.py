@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.calls.templates.python_function import python_schema
+from dovetail_dispatcher.schema.numbers import is_number
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import TensorBase
@@ -167,7 +168,7 @@ def fits(value: Any, kind: str) -> bool:
         case "Tensor":
             return isinstance(value, TensorBase) or hasattr(value, "__torch_function__")
         case "Scalar":
-            return isinstance(value, bool | int | float | complex) or _is_number_array(value)
+            return is_number(value)
         case "int" | "SymInt":
             return isinstance(value, int) or (
                 hasattr(value, "__index__") and not isinstance(value, TensorBase)
@@ -189,14 +190,6 @@ def fits(value: Any, kind: str) -> bool:
     if kind.startswith(("int[", "SymInt[")):
         return isinstance(value, tuple | list | int)
     return True
-
-
-def _is_number_array(value: Any) -> bool:
-    return (
-        getattr(value, "ndim", None) == 0
-        and not isinstance(value, TensorBase)
-        and hasattr(value, "item")
-    )
 
 
 def refuse(

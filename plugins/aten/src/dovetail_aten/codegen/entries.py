@@ -63,8 +63,7 @@ def _shown(path: Path) -> str:
 
 
 def _entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
-    loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
-    loader.name = _shown(path)
+    loader = _loader(path, error)
     try:
         root = loader.get_single_node()
         if root is None:
@@ -84,8 +83,30 @@ def _entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
             f"not YAML: {problem.problem}.",
             "Quote values that contain ': ' or ' #'.",
         ) from None
+    except RecursionError:
+        raise error(
+            Location(_shown(path), 1), "values are nested too deeply.", "Close every bracket."
+        ) from None
     finally:
         loader.dispose()
+
+
+def _loader(path: Path, error: type[Exception]) -> yaml.SafeLoader:
+    content = path.read_bytes()
+    try:
+        loader = yaml.SafeLoader(content.decode("utf-8"))
+    except (UnicodeDecodeError, yaml.reader.ReaderError) as problem:
+        if isinstance(problem, UnicodeDecodeError):
+            before = content[: problem.start].decode()
+        else:
+            before = content.decode()[: problem.position]
+        raise error(
+            Location(_shown(path), before.count("\n") + 1),
+            "not text: a byte or character there can't be in YAML.",
+            "Write the file in UTF-8, without control characters.",
+        ) from None
+    loader.name = _shown(path)
+    return loader
 
 
 def _entry(path: Path, loader: yaml.SafeLoader, node: yaml.Node, error: type[Exception]) -> Entry:
@@ -95,14 +116,48 @@ def _entry(path: Path, loader: yaml.SafeLoader, node: yaml.Node, error: type[Exc
     values: dict[str, Any] = {}
     lines: dict[str, Location] = {}
     for key_node, value_node in node.value:
-        key = str(loader.construct_object(key_node, deep=True))
+        key = str(_value(path, loader, key_node, error))
         at = _where(path, key_node)
         if key in values:
             raise error(at, f"key '{key}' appears twice in one entry.", "Keep one of them.")
         plain = isinstance(value_node, yaml.ScalarNode)
-        values[key] = value_node.value if plain else loader.construct_object(value_node, deep=True)
+        values[key] = value_node.value if plain else _value(path, loader, value_node, error)
         lines[key] = at
     return Entry(where, values, lines)
+
+
+def _value(path: Path, loader: yaml.SafeLoader, node: yaml.Node, error: type[Exception]) -> Any:
+    """Return what a node stands for."""
+    for repeated in _repeated_keys(node, set()):
+        raise error(
+            _where(path, repeated),
+            f"key '{repeated.value}' appears twice in one mapping.",
+            "Keep one of them.",
+        )
+    try:
+        return loader.construct_object(node, deep=True)
+    except (ValueError, KeyError) as problem:  # of a tag that the text does not fit
+        raise error(
+            _where(path, node), f"not YAML: {problem}.", "Quote what is meant as text."
+        ) from None
+
+
+def _repeated_keys(node: yaml.Node, seen: set[int]) -> Iterator[yaml.Node]:
+    """Yield the nodes, at any depth, of keys that their mapping has already."""
+    if isinstance(node, yaml.ScalarNode) or id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _repeated_keys(item, seen)
+        return
+    keys: set[str] = set()
+    for key, value in node.value:
+        if isinstance(key, yaml.ScalarNode):
+            if key.value in keys:
+                yield key
+            keys.add(key.value)
+        yield from _repeated_keys(value, seen)
 
 
 def _where(path: Path, node: yaml.Node) -> Location:

@@ -9,6 +9,7 @@ from dovetail_kernel import int64
 
 from ..array_kernels.memory_layout import order_of, strides_in_order
 from ..array_kernels.ranges import check_bounds, range_length
+from ..array_kernels.view_bounds import check_strides
 from .meta_array import MetaArray
 from .table import like
 
@@ -28,6 +29,7 @@ def empty(
 def empty_strided(
     size: Sequence[int], stride: Sequence[int], *, dtype: Any = None, **_options: Any
 ) -> MetaArray:
+    check_strides(size, stride, dtype.itemsize)
     return MetaArray(size, dtype, stride)
 
 

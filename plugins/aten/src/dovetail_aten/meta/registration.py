@@ -32,5 +32,5 @@ def register() -> None:
             base, _, overload = operator.partition(".")
             op = registry.find_or_throw(f"aten::{base}", overload)
             rule = made_for(op, function, results)
-            kernel = Kernel(rule, DispatchKey.Meta, convention, LOCATION)
+            kernel = Kernel(rule, DispatchKey.Meta, convention, LOCATION, is_proven=True)
             add_kernel(op.name, overload, kernel, [])

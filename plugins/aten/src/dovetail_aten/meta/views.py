@@ -8,6 +8,8 @@ from math import prod
 from dovetail_kernel import dtype as DType
 
 from ..array_kernels.dims import wrap_dim
+from ..array_kernels.reinterpretation import check_pairs, check_reinterpreted
+from ..array_kernels.view_bounds import check_view_bounds, extent
 from .meta_array import MetaArray, reshaped_strides
 
 
@@ -239,17 +241,8 @@ def as_strided(
 ) -> MetaArray:
     offset = self.offset if storage_offset is None else storage_offset
     memory = self.memory
-    if 0 not in size:
-        last = offset + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-        room = memory.nbytes // self.dtype.itemsize
-        if last >= room:
-            raise RuntimeError(
-                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
-                f"{offset}, and itemsize "
-                f"{self.dtype.itemsize} requiring a storage size of "
-                f"{(last + 1) * self.dtype.itemsize} are out of "
-                f"bounds for storage of size {memory.nbytes}"
-            )
+    room = extent(memory.shape, memory.element_strides) * memory.itemsize
+    check_view_bounds(size, stride, offset, self.itemsize, room)
     return self.shown(size, stride, offset)
 
 
@@ -258,15 +251,10 @@ def alias(self: MetaArray) -> MetaArray:
 
 
 def view_dtype(self: MetaArray, dtype: DType) -> MetaArray:
+    check_reinterpreted(self.dtype, dtype, self.shape, self.element_strides, lambda: self.offset)
     old, new = self.dtype.itemsize, dtype.itemsize
     shape, strides, offset = list(self.shape), list(self.element_strides), self.offset
     if old != new:
-        if not shape or strides[-1] != 1 or (old < new and shape[-1] * old % new):
-            raise RuntimeError(
-                f"self.size(-1) must be divisible by {new // old or 1} and self.stride(-1) must "
-                "be 1 to view "
-                f"{self.dtype} as {dtype} (different element sizes), but got {shape} and {strides}"
-            )
         shape[-1] = shape[-1] * old // new
         strides = [s * old // new for s in strides[:-1]] + [1]
         offset = offset * old // new
@@ -281,9 +269,6 @@ def view_as_real(self: MetaArray) -> MetaArray:
 
 
 def view_as_complex(self: MetaArray) -> MetaArray:
-    if self.dtype.category != 2 or not self.shape or self.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2 and a floating point dtype")
+    whole = check_pairs(self.dtype, self.shape, self.element_strides, lambda: self.offset)
     strides = [s // 2 for s in self.element_strides[:-1]]
-    return MetaArray(
-        self.shape[:-1], self.dtype.to_complex(), strides, self.offset // 2, self.memory
-    )
+    return MetaArray(self.shape[:-1], whole, strides, self.offset // 2, self.memory)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import copyreg
 import warnings
-from collections.abc import Callable
-from functools import wraps
-from math import prod
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pickle import UnpicklingError
+from typing import Any, TypeVar, cast
 
 from dovetail_kernel import (
     Device,
     Storage,
     TensorBase,
+    contiguous_format,
     dtype,
     set_state,
     share_storage,
@@ -20,33 +21,17 @@ from dovetail_kernel import (
     uint8,
     wrap,
 )
+from dovetail_kernel.keys.guard import STATE, restoring
+from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
 
-__all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor"]
+__all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor", "storable"]
 
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _unseen(function: Callable[P, T]) -> Callable[P, T]:
-    """Return `function` so that nothing sees the calls it makes: no mode, not autograd, not
-    inference mode.
-    """
-
-    @wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> T:
-        before = state()
-        try:
-            set_state(NO_GRAD)
-            return function(*args, **kwargs)
-        finally:
-            set_state(before)
-
-    return called
+_DTYPES: type = dtype  # where an argument has that name
+_Tensor = TypeVar("_Tensor", bound=TensorBase)
 
 
 def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
@@ -111,22 +96,48 @@ Place = tuple[Storage, dtype, tuple[int, ...], tuple[int, ...], int]
 def _place(tensor: TensorBase) -> Place:
     """Return the storage of `tensor`, its dtype, shape and strides, and where it begins, in
     elements.
-
-    Foreign memory may have gaps between its elements, and then the storage's bytes do not reach as
-    far as the tensor. Such a tensor gets a storage of its own.
     """
+    tensor = storable(tensor)
     storage = share_storage(tensor)
-    kind, shape, strides = tensor.dtype, tuple(tensor.array.shape), tensor.stride()
-    start = tensor.data_ptr() - storage.data_ptr()
-    reach = (
-        sum([(size - 1) * step for size, step in zip(shape, strides, strict=True)])
-        if prod(shape)
-        else -1
-    )
-    if start % kind.itemsize or start < 0 or start + (reach + 1) * kind.itemsize > storage.nbytes():
-        copied = _clone(tensor)
-        return share_storage(copied), kind, shape, copied.stride(), 0
-    return storage, kind, shape, strides, start // kind.itemsize
+    start = (tensor.data_ptr() - storage.data_ptr()) // tensor.dtype.itemsize
+    return storage, tensor.dtype, tuple(tensor.array.shape), tensor.stride(), start
+
+
+@restoring(STATE)
+def storable(tensor: _Tensor) -> _Tensor:
+    """Return `tensor`, or a copy of one that no strides and offset of a storage describe.
+
+    A kernel may return an array that is read backwards, or that lies between the elements of what
+    it is a view of.
+    """
+    if tensor.array.__class__ is DatalessArray:
+        return tensor
+    storage, itemsize = share_storage(tensor), tensor.dtype.itemsize
+    steps = getattr(tensor.array, "strides", None) or ()
+    low, high = tensor._backend.arrays.byte_bounds(tensor.array)
+    start = storage.data_ptr()
+    if (
+        all([step >= 0 and not step % itemsize for step in steps])
+        and not (low - start) % itemsize
+        and start <= low
+        and high <= start + storage.nbytes()
+    ):
+        return tensor
+    with _outside():
+        whole: Any = wrap(tensor.array, tensor._backend)
+        copied: Any = aten.clone(whole, memory_format=contiguous_format)
+    return cast("_Tensor", copied)
+
+
+@contextmanager
+def _outside() -> Iterator[None]:
+    """Call operators unseen: by modes, by autograd, and by inference mode."""
+    before = state()
+    try:
+        set_state(NO_GRAD)
+        yield
+    finally:
+        set_state(before)
 
 
 def _flat(storage: Storage) -> Any:
@@ -137,35 +148,47 @@ def _flat(storage: Storage) -> Any:
     return aten.as_strided(whole, (storage.nbytes() // whole.dtype.itemsize,), (1,), 0)
 
 
-@_unseen
-def _clone(tensor: TensorBase) -> Any:
-    whole: Any = wrap(tensor.array, tensor._backend)
-    return aten.clone(whole)
-
-
-@_unseen
+@restoring(STATE)
 def _copy_of(storage: Storage) -> Storage:
-    return share_storage(aten.clone(_flat(storage)))
+    with _outside():
+        return share_storage(aten.clone(_flat(storage)))
 
 
-@_unseen
+@restoring(STATE)
 def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
-    flat = _flat(storage)
-    host = flat.numel() if flat.is_meta else storage._backend.arrays.to_host(flat.array)
-    return rebuild_storage, (storage.device, flat.dtype, host)
+    with _outside():
+        flat = _flat(storage)
+        host = flat.numel() if flat.is_meta else storage._backend.arrays.to_host(flat.array)
+        return rebuild_storage, (storage.device, flat.dtype, host)
 
 
-@_unseen
+@restoring(STATE)
 def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
-    if isinstance(host, int):
-        arrays = backend_for(device).arrays
-        return share_storage(
-            wrap(arrays.empty((host,), arrays.native_dtypes[dtype]), backend_for(device))
-        )
-    owned = host if host.flags.writeable and host.base is None else host.copy()
-    return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
+    """Return a new storage on `device` with the elements of a host array; `host` is their number
+    where there are none, on the meta device.
+
+    Raises
+    ------
+    pickle.UnpicklingError
+        If no pickle of a storage says this.
+    """
+    _expect(isinstance(device, Device), device, "device")
+    _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
+    with _outside():
+        if device.type == "meta":
+            _expect(isinstance(host, int) and host >= 0, host, "number of elements")
+            arrays = backend_for(device).arrays
+            return share_storage(
+                wrap(arrays.empty((host,), arrays.native_dtypes[dtype]), backend_for(device))
+            )
+        native = ready_backend("cpu").arrays.native_dtypes[dtype]
+        is_line = getattr(host, "dtype", None) == native and host.strides == (native.itemsize,)
+        _expect(is_line, host, f"line of {dtype} elements")
+        owned = host if host.flags.writeable and host.base is None else host.copy()
+        return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
 
 
+@restoring(STATE)
 def rebuild_tensor(
     cls: type[TensorBase],
     storage: Storage,
@@ -175,8 +198,24 @@ def rebuild_tensor(
     offset: int,
     requires_grad: bool,
 ) -> TensorBase:
-    """Return a new leaf of class `cls` that shows a part of `storage`."""
-    view = _part(storage, dtype, size, stride, offset)
+    """Return a new leaf of class `cls` that shows a part of `storage`.
+
+    Raises
+    ------
+    pickle.UnpicklingError, RuntimeError
+        If no pickle of a tensor says this, or if the storage has no such part.
+    """
+    is_class: bool = isinstance(cls, type)  # a pickle may say anything
+    _expect(is_class and issubclass(cls, TensorBase), cls, "class")
+    _expect(isinstance(storage, Storage), storage, "storage")
+    _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
+    _expect(isinstance(requires_grad, bool), requires_grad, "requires_grad")
+    with _outside():
+        whole: Any = wrap(storage.array, storage._backend)
+        if whole.dtype is not dtype:
+            whole = whole.view(uint8)
+            whole = whole[: storage.nbytes() // dtype.itemsize * dtype.itemsize].view(dtype)
+        view = aten.as_strided(whole, size, stride, offset)
     made = wrap(view.array, storage._backend, cls)
     made._storage = storage
     if requires_grad:
@@ -184,15 +223,13 @@ def rebuild_tensor(
     return made
 
 
-@_unseen
-def _part(
-    storage: Storage, dtype: dtype, size: tuple[int, ...], stride: tuple[int, ...], offset: int
-) -> Any:
-    whole: Any = wrap(storage.array, storage._backend)
-    if whole.dtype is not dtype:
-        whole = whole.view(uint8)
-        whole = whole[: storage.nbytes() // dtype.itemsize * dtype.itemsize].view(dtype)
-    return aten.as_strided(whole, size, stride, offset)
+def _expect(is_valid: bool, value: object, what: str) -> None:
+    """Refuse a value that no pickle of ours has."""
+    if not is_valid:
+        raise UnpicklingError(
+            f"the pickle of a tensor is corrupt: {value!r:.60} is not its {what}. Pickle the "
+            "tensor again."
+        )
 
 
 copyreg.pickle(Storage, _reduce_storage)

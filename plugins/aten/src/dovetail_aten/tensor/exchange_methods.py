@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail_kernel import bfloat16
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys.state import is_grad_enabled
 from dovetail_kernel.types.signature import GRAD
 
 from .conversion_methods import TensorConversions
@@ -30,7 +31,7 @@ class TensorExchange(TensorConversions):
         Raises
         ------
         RuntimeError
-            If the tensor requires grad.
+            If the tensor requires grad, in grad mode.
         TypeError
             If it is on another device than cpu, or of a dtype that NumPy has not.
         """
@@ -40,7 +41,7 @@ class TensorExchange(TensorConversions):
             )
         if force:
             return self.detach().cpu().numpy()
-        if self._signature & GRAD and self.requires_grad:
+        if self._signature & GRAD and self.requires_grad and is_grad_enabled():
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() "
                 "instead."

@@ -50,7 +50,12 @@ def from_host(array: Any) -> Tensor:
             "currently supported. (You can probably work around this by making a copy of your "
             "array with array.copy().)"
         )
-    return cast("Tensor", wrap(array.view(), backend))
+    if any(stride % array.itemsize for stride in array.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy "
+            "array to reallocate the memory."
+        )
+    return cast("Tensor", wrap(arrays.adopted(array), backend))
 
 
 def number_like(value: Any, like: TensorBase) -> Tensor:

@@ -230,12 +230,20 @@ class TensorInterface(AutogradInterface):
         Raises
         ------
         RuntimeError
-            If `tensor` does not require grad.
+            If `tensor` does not require grad, and inside of `grad`, `vjp` and what is made of
+            them.
         """
         if not requires_grad(tensor):
             raise RuntimeError(
                 "can't retain_grad on Tensor that has requires_grad=False. Call requires_grad_() "
                 "on what it is made of."
+            )
+        if is_in_transform():
+            raise RuntimeError(
+                "You are attempting to call Tensor.retain_grad() inside of a function being "
+                "transformed by a functorch transform. This is unsupported, please attempt to use "
+                "the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+                "retain_grad() outside of a function being transformed instead."
             )
         if self.is_leaf(tensor) or self.retains_grad(tensor):
             return

@@ -46,6 +46,8 @@ class AutogradMeta:
         signature says so.
     retains_grad
         Whether a non-leaf keeps its gradient.
+    original
+        Of a leaf that stands for another one, and leads to its accumulator: that leaf.
     view
         What a differentiable view is a view of.
     grad_dtype
@@ -61,6 +63,7 @@ class AutogradMeta:
     post_accumulate: Hooks | None = None
     requires_grad = False
     retains_grad = False
+    original: TensorBase | None = None
     view: ViewInfo | None = None
     grad_dtype: Any = UNSET
 

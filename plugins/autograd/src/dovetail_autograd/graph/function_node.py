@@ -15,7 +15,7 @@ from dovetail_kernel.types.signature import GRAD, NORMAL
 
 from . import engine_ops
 from .node import Node
-from .recording_extras import needs_extras, recorded, recording_extras
+from .recording_extras import Pack, Unpack, needs_extras, recorded, recording_extras
 from .saved_slots import SECOND_TIME, Packed, current_version, modified, placed, save_input
 from .saved_tensor import pack_tensor
 
@@ -38,7 +38,7 @@ class FunctionNode(Node):
     Attributes
     ----------
     _made
-        Signatures of the outputs.
+        Signatures of the outputs; 0 for one that is no tensor.
     _no_tensors
         Positions of the arguments of the call that are not tensors.
     to_save
@@ -159,9 +159,14 @@ class FunctionNode(Node):
             recorded(self, extras)
             if extras.hooks:
                 self._entries = [
-                    entry and (pack_tensor(entry[0], *extras.hooks[-1]), entry[1], entry[2])
+                    entry and (self._packed(entry, *extras.hooks[-1]), *entry[1:])
                     for entry in self._entries
                 ]
+
+    def _packed(self, entry: Any, pack: Pack, unpack: Unpack) -> Packed:
+        tensor, _, output_nr = entry
+        is_output = output_nr is not None and tensor._signature & DIFFERENTIABLE
+        return pack_tensor(tensor, pack, unpack, (self, output_nr) if is_output else None)
 
     def _entry(self, index: int, value: Any, outputs: Sequence[TensorBase]) -> Any:
         """Return what to keep of `value`: None, or the tensor, its version, and its number if it is
@@ -185,9 +190,11 @@ class FunctionNode(Node):
             return value, 0, None
         return value, save_input(value), None
 
-    def _describe_outputs(self, outputs: Sequence[TensorBase]) -> None:
+    def _describe_outputs(self, outputs: Sequence[Any]) -> None:
         """Note where zeros for the outputs would be, for calls with several."""
-        self._made = [output._signature for output in outputs]
+        self._made = [
+            output._signature if isinstance(output, TensorBase) else 0 for output in outputs
+        ]
 
     # -- backward ----------------------------------------------------------------------------------
 
@@ -224,7 +231,7 @@ class FunctionNode(Node):
         return returned
 
     def _zeros(self, index: int) -> TensorBase | None:
-        if index >= len(self._made):
+        if index >= len(self._made) or not self._made[index]:
             return None
         metadata = self.input_metadata
         shape, native = metadata[index] if isinstance(metadata, list) else metadata

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn, TypeAlias
 
 from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 
@@ -21,6 +21,9 @@ next_sequence_nr: Callable[[], int] = itertools.count().__next__
 
 Metadata = tuple[tuple[int, ...], Any]
 """Shape and native dtype of one output of a node."""
+
+NO_METADATA: Final[Metadata] = ((), None)
+"""Stands for that of an output that is no tensor, such as an int: its gradient is never defined."""
 
 
 LeafEdge: TypeAlias = "tuple[Node, int, TensorBase]"
@@ -152,12 +155,13 @@ class Node:
         backend = self._array_backend
         metadata = self.input_metadata
         described = metadata if isinstance(metadata, list) else [metadata]
+        described = [each or NO_METADATA for each in described]
         return tuple(
             [
                 InputMetadata(
                     shape,
                     native
-                    if backend is None
+                    if backend is None or native is None
                     else dtype_of_signature(backend.arrays.dtype_bits[native]),
                     None if backend is None else backend.name,
                 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.table import registry
@@ -72,6 +73,30 @@ def change_extras(**changes: Any) -> None:
         _ever_wanted = True
         registry.forget_all_routes()
     _extras.set(None if extras == _NOTHING else extras)
+
+
+def refuse_hooks(message: str) -> None:
+    """Refuse saved-tensor hooks in this task.
+
+    Unlike `change_extras` it does not make recording routes ask: there is nothing to do for them.
+
+    Raises
+    ------
+    RuntimeError
+        If there are hooks in force.
+    """
+    before = _extras.get()
+    if before is None:
+        _extras.set(_refusing(message))
+    elif before.hooks:
+        raise RuntimeError(message)
+    elif before.disabled is None:
+        _extras.set(replace(before, disabled=message))
+
+
+@cache
+def _refusing(message: str) -> Extras:
+    return Extras(disabled=message)
 
 
 def anomaly_changed(mode: bool) -> None:

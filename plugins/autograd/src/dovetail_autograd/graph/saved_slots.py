@@ -14,6 +14,8 @@ from dovetail_kernel.tensor.version import DETACHED, VersionCounter, share_versi
 from dovetail_kernel.types.signature import GRAD
 
 from . import engine_ops
+from .accumulate import AccumulateGrad
+from .autograd_meta import AutogradMeta
 
 if TYPE_CHECKING:
     from .node import EdgeTuple, Node
@@ -98,9 +100,15 @@ def placed(tensor: TensorBase, edge: EdgeTuple | None) -> TensorBase:
     twin = wrap(tensor.array, tensor._backend, type(tensor))
     twin._counter = share_version(tensor)
     twin._storage = share_storage(tensor)
-    if edge is not None:
-        twin._grad_fn, twin.output_nr = edge[0].presented(), edge[1]
-        twin._signature |= GRAD
+    if edge is None:
+        return twin
+    twin._signature |= GRAD
+    node = edge[0]
+    if isinstance(node, AccumulateGrad):
+        meta = twin._meta = AutogradMeta()
+        meta.accumulator, meta.original = node, edge[-1]
+    else:
+        twin._grad_fn, twin.output_nr = node.presented(), edge[1]
     return twin
 
 
@@ -267,14 +275,19 @@ def unpack_result(node: Node, name: str, output_nr: int, value: Any) -> TensorBa
             raise_modified(node, name)
         tensor = rebuild(node, array)
         tensor._counter = counter
-    flags = node._formula_record.output_differentiability
-    if (flags is None or flags[output_nr]) and (
-        tensor.dtype.is_floating_point or tensor.dtype.is_complex
-    ):
+    if is_differentiable(node, output_nr, tensor):
         tensor._grad_fn = node
         tensor.output_nr = output_nr
         tensor._signature |= GRAD
     return tensor
+
+
+def is_differentiable(node: Node, output_nr: int, tensor: TensorBase) -> bool:
+    """Return whether `tensor`, a result of `node`, has gradients."""
+    flags = node._formula_record.output_differentiability
+    return (flags is None or flags[output_nr]) and (
+        tensor.dtype.is_floating_point or tensor.dtype.is_complex
+    )
 
 
 def unpack_list(node: Node, name: str, values: Any) -> list[TensorBase | None] | None:

@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from dovetail_dispatcher.calls.number_operands import OF_NUMBER
 from dovetail_dispatcher.table.derivative_formula import Saved
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
 
+from . import engine_ops
 from .autograd_meta import gradient_edge
-from .saved_slots import RELEASED, SECOND_TIME, Packed, current_version, rebuild
+from .saved_slots import (
+    RELEASED,
+    SECOND_TIME,
+    Packed,
+    current_version,
+    is_differentiable,
+    placed,
+    rebuild,
+)
 
 if TYPE_CHECKING:
     from .node import Node
@@ -51,7 +61,7 @@ class SavedTensor:
                 "Calling register_hooks on a saved tensor whose hooks have already been set. "
                 "Hint: only one pair of hooks is allowed at a time."
             )
-        pack_saved(self._node, self._saved, pack, unpack)
+        pack_saved(self._node, self._saved, lambda tensor: pack(engine_ops.detach(tensor)), unpack)
 
 
 def pack_saved(
@@ -76,16 +86,31 @@ def pack_saved(
         )
         setattr(node, slot, packed)
         return
-    tensor = getattr(node, slot)  # a twin by now, if it is a result
-    if saved.kind == "result":
-        tensor = rebuild(node, tensor[0])
-    setattr(node, slot, pack_tensor(tensor, pack, unpack))
+    if saved.kind == "input":
+        if value.output_nr != OF_NUMBER:
+            setattr(node, slot, pack_tensor(value, pack, unpack))
+        return
+    tensor = rebuild(node, getattr(node, slot)[0])
+    maker = (node, saved.output) if is_differentiable(node, saved.output, tensor) else None
+    setattr(node, slot, pack_tensor(tensor, pack, unpack, maker))
 
 
 def pack_tensor(
-    tensor: TensorBase, pack: Callable[[TensorBase], Any], unpack: Callable[[Any], TensorBase]
+    tensor: TensorBase,
+    pack: Callable[[TensorBase], Any],
+    unpack: Callable[[Any], TensorBase],
+    maker: tuple[Node, int] | None = None,
 ) -> Packed:
-    """Return `tensor` packed, outside of any graph.
+    """Return `tensor` packed.
+
+    Parameters
+    ----------
+    tensor
+        What is saved.
+    pack, unpack
+        The hooks.
+    maker
+        For a result of the node that saves it: that node, and which result it is.
 
     Raises
     ------
@@ -93,20 +118,21 @@ def pack_tensor(
         If `pack` writes to its argument in place.
     """
     before = current_version(tensor)
+    given = tensor if maker is None else placed(tensor, maker)
     grad_mode = state()
     try:
         set_state(grad_mode | NO_GRAD)
-        value = pack(tensor)
+        value = pack(given)
     finally:
         set_state(grad_mode)
-    if current_version(tensor) != before:
+    if current_version(given) != before:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input "
             "to pack hook cannot "
             "be modified by in-place operations as this can lead to unexpected side-effects. "
             "Clone the tensor first."
         )
-    return Packed(value, unpack, gradient_edge(tensor))
+    return Packed(value, unpack, None if maker is not None else gradient_edge(tensor))
 
 
 def leave_arrays(node: Node) -> None:

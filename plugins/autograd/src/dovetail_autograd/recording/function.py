@@ -16,7 +16,7 @@ from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED
 from ..graph import engine_ops as calls
 from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.function_node import DIFFERENTIABLE, FunctionNode, no_backward
-from ..graph.node import next_sequence_nr
+from ..graph.node import NO_METADATA, next_sequence_nr
 from ..graph.recording_extras import needs_extras
 from ..graph.views import CreationMeta, check_inplace, rebase_history, set_view, view_info
 from .error_nodes import DelayedError
@@ -250,21 +250,22 @@ class _Outputs:
                 )
             bump_version(tensor)
             self.check_dirty(tensor)
-        tensors = [value for value in values if isinstance(value, TensorBase)]
-        metadata = [(tuple(tensor.array.shape), tensor.array.dtype) for tensor in tensors]
+        # What is no tensor has a place among the gradients too, where backward gets None.
+        metadata = [
+            (tuple(value.array.shape), value.array.dtype)
+            if isinstance(value, TensorBase)
+            else NO_METADATA
+            for value in values
+        ]
         node.input_metadata = metadata[0] if len(metadata) == 1 else metadata
-        made: list[Any] = []
-        output_nr = 0
-        for value in values:
-            if isinstance(value, TensorBase):
-                made.append(
-                    self.wrap_tensor(value, output_nr, any([value is tensor for tensor in dirty]))
-                )
-                output_nr += 1
-            else:
-                made.append(value)
+        made = [
+            self.wrap_tensor(value, output_nr, any([value is tensor for tensor in dirty]))
+            if isinstance(value, TensorBase)
+            else value
+            for output_nr, value in enumerate(values)
+        ]
         if self.recording:
-            node._describe_outputs([value for value in made if isinstance(value, TensorBase)])
+            node._describe_outputs(made)
             node._keep_saved(*[value for value in made if isinstance(value, TensorBase)])
         if not several:
             return made[0]

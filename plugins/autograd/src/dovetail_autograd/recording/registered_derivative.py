@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import (
+    Around,
     Expression,
     Operand,
     RoutePlan,
@@ -18,11 +19,16 @@ from dovetail_dispatcher.calls.steps.tensor_kernels import InState
 from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.schema import FunctionSchema
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
-from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, state
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.keys.state import (
+    below_ad_inplace_or_view,
+    inside_recorded,
+    set_state,
+    state,
+)
+from dovetail_kernel.types.signature import NO_GRAD, VIEW
 
 from ..graph.recording_extras import needs_extras
-from .edges import Edge, find_edge
+from .edges import Edge, any_edge, find_edge
 from .record_node import NODE, AttachResult, RecordNode, TupleOf
 from .registered_nodes import node_class, unmark
 
@@ -42,6 +48,13 @@ def registered_plan(
     inputs = [a for a in schema.arguments if is_tensor_like(a) and not a.kwarg_only]
     found = [find_edge(a, composition.key) for a in inputs]
     edges = tuple([each.edge for each in found])
+    # A view that may require grad need not do so; any other tensor of a call that is recorded does.
+    is_sure = not composition.key & VIEW
+    computed = (
+        InState(below.steps, inside_recorded) if is_sure else InsideRecorded(below.steps, edges)
+    )
+    if not schema.returns:
+        return below.replaced(steps=(computed,) if is_sure else (*found, computed))
     output = below.results[0] if len(below.results) == 1 else TupleOf(below.results)
     tensors: Operand
     attach: list[Step]
@@ -59,13 +72,7 @@ def registered_plan(
         (*attach, *_set_up(formula, schema, output, tensors)),
         if_any=edges,
     )
-    return below.replaced(
-        steps=(
-            *found,
-            InState(below.steps, below_ad_inplace_or_view),
-            node,
-        )
-    )
+    return below.replaced(steps=(*found, computed, node))
 
 
 def _set_up(
@@ -80,6 +87,27 @@ def _set_up(
         SetUpContext(formula.setup_context, arguments, keywords, output, tensors),
         KeepSaved(tensors, needs_extras()),
     ]
+
+
+class InsideRecorded(Around):
+    """Run steps below Autograd, with grad mode off if there is one of several edges."""
+
+    edges: tuple[Edge, ...]
+
+    def print(self, to: Printer) -> None:
+        before, inside = to.scratch("state_before"), to.scratch("inside")
+        recorded = to.bind("inside_recorded", inside_recorded)
+        below = to.bind("below", below_ad_inplace_or_view)
+        set_to = to.bind("set_state", set_state)
+        to.add(
+            f"{before} = {to.bind('state', state)}()",
+            f"{inside} = {recorded} if {any_edge(self.edges, to)} else {below}",
+            f"{set_to}({inside}({before}))",
+        )
+        with to.block("try:"):
+            to.print(self.steps)
+        with to.block("finally:"):
+            to.add(f"{set_to}({before})")
 
 
 class Unpacked(Expression):

@@ -91,7 +91,11 @@ class GeneratedNode(FunctionNode):
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
         """Call the user's backward with a gradient per result, and check what it returns."""
         if self.returns_one_tensor and grads[0] is not None:
-            returned = self.formula_record.backward(self, grads[0])
+            try:
+                returned = self.formula_record.backward(self, grads[0])
+            except (AttributeError, IndexError, ValueError) as error:
+                explain_missing_context(error, self)
+                raise
             if returned.__class__ is not tuple:
                 returned = (returned,)
             if len(returned) == len(self.next_edges) == len(self.takes_gradient):
@@ -117,7 +121,12 @@ class GeneratedNode(FunctionNode):
             else:
                 given.append(list(grads[position : position + length]))
                 position += length
-        return self._checked(self.formula_record.backward(self, *given))
+        try:
+            returned = self.formula_record.backward(self, *given)
+        except (AttributeError, IndexError, ValueError) as error:
+            explain_missing_context(error, self)
+            raise
+        return self._checked(returned)
 
     def _checked(self, returned: Any) -> Sequence[TensorBase | None]:
         returned = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
@@ -163,6 +172,27 @@ class GeneratedNode(FunctionNode):
                     "None."
                 )
         return flatten(self, tuple(flat))
+
+
+def explain_missing_context(error: Exception, node: GeneratedNode) -> None:
+    """Raise `error`, which came out of a backward, with what is missing, if it may come of a
+    context in which nothing was saved: there was no `setup_context`.
+    """
+    formula = node.formula_record
+    if formula.setup_context is not None or type(error) not in _OF_EMPTY_CONTEXT:
+        return
+    read = getattr(getattr(formula.backward, "__code__", None), "co_names", ())
+    is_attribute = isinstance(error, AttributeError) and error.obj is node
+    if is_attribute or (not isinstance(error, AttributeError) and "saved_tensors" in read):
+        raise type(error)(
+            f"{error}: the backward of {formula.operator} reads from ctx what was never saved: it "
+            f"was registered without setup_context, at {formula.where}. Give "
+            "register_autograd(..., setup_context=...), which saves what backward needs."
+        ) from error
+
+
+_OF_EMPTY_CONTEXT: Final = (AttributeError, IndexError, ValueError)
+"""What reading an attribute, an item or several items of an empty context raises."""
 
 
 def unmark(node: GeneratedNode, *outputs: TensorBase) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
 from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
@@ -12,15 +12,19 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
 from ..graph.function_node import DIFFERENTIABLE
-from ..graph.views import rebase_history
+from ..graph.node import Node
+from ..graph.views import check_inplace, rebase_history
 from .edges import edge_of
 from .error_nodes import NotImplementedNode
-from .write_steps import guarding_writes
+from .write_steps import tensors_among
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.printer import Printer
 
 _fallback_mode = "error"
+
+_MAKERS: Final = Value("makers")
+"""The tensors that a call writes, each with the node that made it before."""
 
 
 def _set_autograd_fallback_mode(mode: str) -> None:
@@ -58,11 +62,11 @@ def unknown_plan(below: RoutePlan) -> RoutePlan:
     outs = tuple([argument_value(a) for a in arguments if a.is_out])
     if outs:
         return below.beginning_with(RefuseOut(op, (*tensors, *outs)))
-    is_written = any([a.is_write for a in arguments])
-    plan = guarding_writes(below) if is_written else below
-    if not below.results:
-        return plan
-    return plan.ending_with(MarkUnknown(op, tensors, below.results, is_written))
+    written = tuple([argument_value(a) for a in arguments if a.is_write and is_tensor_like(a)])
+    if written:
+        plan = below.beginning_with(CheckWrites(op, written))
+        return plan.ending_with(MarkUnknown(op, tensors, below.results, True))
+    return below.ending_with(MarkUnknown(op, tensors, below.results)) if below.results else below
 
 
 class RefuseOut(Step):
@@ -76,19 +80,32 @@ class RefuseOut(Step):
         to.add(f"{refuse}({op}, [{', '.join([to.name(each) for each in self.tensors])}])")
 
 
+class CheckWrites(Step):
+    """Refuse writes that the graphs of the arguments cannot take, and note these graphs."""
+
+    op: Operator
+    written: tuple[Value, ...]
+
+    def print(self, to: Printer) -> None:
+        check, op = to.bind("check_writes", _check_writes), to.bind("OPERATOR", self.op)
+        written = ", ".join([to.name(each) for each in self.written])
+        to.add(f"{to.name(_MAKERS)} = {check}({op}, [{written}])")
+
+
 class MarkUnknown(Step):
-    """Make a node that raises the maker of the results."""
+    """Make a node that raises the maker of the results, and of what was written."""
 
     op: Operator
     arguments: tuple[Value, ...]
     results: tuple[Value, ...]
-    is_written: bool
+    writes: bool = False
 
     def print(self, to: Printer) -> None:
         mark, op = to.bind("mark_unknown", _mark_unknown), to.bind("OPERATOR", self.op)
         arguments = ", ".join([to.name(each) for each in self.arguments])
         results = ", ".join([to.name(each) for each in self.results])
-        to.add(f"{mark}({op}, [{arguments}], [{results}], {self.is_written})")
+        makers = f", {to.name(_MAKERS)}" if self.writes else ""
+        to.add(f"{mark}({op}, [{arguments}], [{results}]{makers})")
 
 
 def _refuse_out(op: Operator, tensors: Sequence[Any]) -> None:
@@ -102,36 +119,50 @@ def _refuse_out(op: Operator, tensors: Sequence[Any]) -> None:
             )
 
 
-def _mark_unknown(op: Operator, arguments: list[Any], results: list[Any], written: bool) -> None:
+def _check_writes(op: Operator, written: list[Any]) -> list[tuple[TensorBase, Node | None]]:
+    """Check writes of arguments; return the tensors that will be written, and what made them."""
+    tensors = list(tensors_among(written))
+    for tensor in tensors:
+        try:
+            check_inplace(tensor, False)
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"{error} The operator {op.qualified_name} has no derivative: if this write is "
+                "never to be recorded, say so once, with "
+                f"impl({op.qualified_name!r}, fallthrough_kernel, 'Autograd')."
+            ) from None
+    return [(tensor, tensor._grad_fn) for tensor in tensors]
+
+
+def _mark_unknown(
+    op: Operator,
+    arguments: list[Any],
+    results: list[Any],
+    makers: Sequence[tuple[TensorBase, Node | None]] = (),
+) -> None:
     if _fallback_mode == "nothing":
         return
-    flat = [
-        each
-        for result in results
-        for each in (result if isinstance(result, (list, tuple)) else [result])
-    ]
+    # A kernel that calls differentiable operators has recorded its write already.
+    written = [tensor for tensor, maker in makers if tensor._grad_fn is maker]
+    written = [tensor for tensor in written if tensor._signature & DIFFERENTIABLE]
     made = [
         each
-        for each in flat
-        if isinstance(each, TensorBase)
-        and each._signature & DIFFERENTIABLE
-        and (
-            written
-            or (not each._signature & GRAD and not any(each is argument for argument in arguments))
-        )
+        for each in tensors_among(results)
+        if each._signature & DIFFERENTIABLE
+        and not each._signature & GRAD
+        and not any([each is argument for argument in tensors_among(arguments)])
     ]
-    if not made:
+    if not made and not written:
         return
     name = f"{op.name.replace('::', '.')}.{op.overload or 'default'}"
     node = NotImplementedNode(
-        name, arguments, made, op.qualified_name if _fallback_mode == "warn" else None
+        name, arguments, [*written, *made], op.qualified_name if _fallback_mode == "warn" else None
     )
     if not node.next_edges:
         return
-    for output_nr, result in enumerate(made):
-        if written:
-            rebase_history(result, node, output_nr)
-        else:
-            result._grad_fn = node
-            result.output_nr = output_nr
-            result._signature |= GRAD
+    for output_nr, tensor in enumerate(written):
+        rebase_history(tensor, node, output_nr)
+    for output_nr, tensor in enumerate(made, len(written)):
+        tensor._grad_fn = node
+        tensor.output_nr = output_nr
+        tensor._signature |= GRAD

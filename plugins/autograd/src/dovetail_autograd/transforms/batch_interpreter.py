@@ -13,6 +13,7 @@ from weakref import WeakSet
 from dovetail_dispatcher.calls.tensor_plans import strip_defaults
 from dovetail_dispatcher.registration.batching_rules import load_batching_rules
 from dovetail_dispatcher.table.batching_rule import BatchingRule
+from dovetail_dispatcher.table.kernel_results import KernelResults
 from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version
 from dovetail_kernel.keys.guard import STATE
@@ -225,9 +226,12 @@ class VmapLevel(Level):
             outputs, out_dims = rule.function(self.info, in_dims, *physical, **kwargs)
             return outputs, out_dims
         given, named = strip_defaults(op._schema, *physical, *kwargs.values())
-        return check_outputs(
-            rule.function(self.info, tuple(in_dims[: len(given)]), *given, **named)
+        returned = rule.function(self.info, tuple(in_dims[: len(given)]), *given, **named)
+        outputs, out_dims = check_outputs(returned, self.info.batch_size)
+        KernelResults(op._operator, f"the batching rule registered at {rule.where}").by_schema(
+            outputs
         )
+        return outputs, out_dims
 
     def physical(self, args: Sequence[Any], lists: Sequence[int]) -> tuple[list[Any], list[Any]]:
         """Return positional arguments with the tensors of this level unwrapped, and their batch

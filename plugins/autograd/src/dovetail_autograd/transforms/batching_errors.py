@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_kernel.tensor.tensor_base import TensorBase
+
 from .pytree import flatten, flatten_prefix
 
 
@@ -48,13 +50,14 @@ def loop_refusal(op: Any, batch_size: int = 1) -> str | None:
     return None
 
 
-def check_outputs(returned: Any) -> tuple[Any, Any]:
+def check_outputs(returned: Any, batch_size: int) -> tuple[Any, Any]:
     """Return what a user's rule returned as outputs and their batch dimensions.
 
     Raises
     ------
     RuntimeError
-        If it is something else, or the dimensions do not fit the outputs.
+        If it is something else, or the dimensions do not fit the outputs: there must be
+        `batch_size` entries along them.
     """
     if not isinstance(returned, tuple) or len(returned) != 2:
         got = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
@@ -64,7 +67,7 @@ def check_outputs(returned: Any) -> tuple[Any, Any]:
             f"compatible with the output. Got {got} instead"
         )
     outputs, out_dims = returned
-    _, structure = flatten(outputs)
+    leaves, structure = flatten(outputs)
     dims = flatten_prefix(out_dims, structure)
     if dims is None:
         raise RuntimeError(
@@ -80,4 +83,24 @@ def check_outputs(returned: Any) -> tuple[Any, Any]:
             raise TypeError(
                 f"a batch dimension is an int or None, but got {dim!r} among out_dims={out_dims}"
             )
+    for leaf, dim in zip(leaves, dims, strict=True):
+        if isinstance(leaf, TensorBase) and dim is not None:
+            shape = tuple(leaf.array.shape)
+            if not -len(shape) <= dim < len(shape) or shape[dim] != batch_size:
+                raise _wrong_batch(shape, dim, batch_size)
     return outputs, out_dims
+
+
+def _wrong_batch(shape: tuple[int, ...], dim: int, batch_size: int) -> Exception:
+    """Return the error of an output that has no batch along its batch dimension."""
+    if not -len(shape) <= dim < len(shape):
+        return IndexError(
+            f"Dimension out of range (expected to be in range of [{-len(shape)}, "
+            f"{len(shape) - 1}], but got {dim}): a batching rule returned it as the batch "
+            f"dimension of an output of shape {list(shape)}."
+        )
+    return RuntimeError(
+        f"a batching rule returned an output of shape {list(shape)} with batch dimension {dim}, "
+        f"which has not the {batch_size} entries of the batch. Return the dimension that has "
+        "them, or None for what all entries share."
+    )

@@ -69,7 +69,8 @@ def call_batched(
     in_dims = map_leaves(dim_of, args)
     if has_rule:
         outputs, out_dims = check_outputs(
-            cls.vmap(level.info, in_dims, *physical, **map_leaves(unwrapped, kwargs))
+            cls.vmap(level.info, in_dims, *physical, **map_leaves(unwrapped, kwargs)),
+            level.info.batch_size,
         )
     else:
         rule = _Generated(cls, level, in_dims, kwargs)

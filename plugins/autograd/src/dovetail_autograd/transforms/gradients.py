@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import set_state, state
@@ -21,20 +21,27 @@ from ..engine.active_levels import LEVELS
 from ..engine.backward import grad as gradients
 from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
+from ..graph.recording_extras import EXTRAS, refuse_hooks
 from ..graph.views import CreationMeta, view_info
 from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
 from .levels import Level, leaves_levels
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
 
+_NO_HOOKS: Final = (
+    "dovetail.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks, nor does "
+    "linearize. Use autograd.grad where there are hooks."
+)
+
 
 class GradLevel(Level):
     """One reverse-mode transform in force: grad mode is on. It wraps nothing."""
 
-    variables = (STATE, LEVELS)
+    variables = (STATE, LEVELS, EXTRAS)
 
     def change(self) -> GradLevel:
         """Become the innermost level, with grad mode on."""
+        refuse_hooks(_NO_HOOKS)
         super().change()
         self.outer_state = state()
         set_state(self.outer_state & ~NO_GRAD)
@@ -156,8 +163,8 @@ def grad(
     Parameters
     ----------
     func
-        Returns a scalar tensor, or with `has_aux` that and anything else. Its arguments may be
-        nested in tuples, lists and dicts.
+        Returns a scalar tensor, or with `has_aux` that and other tensors, possibly nested. Its
+        arguments may be nested in tuples, lists and dicts.
     argnums
         Which positional arguments to differentiate by: one, or a tuple. Default: the first.
     has_aux

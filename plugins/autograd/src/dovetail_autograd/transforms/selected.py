@@ -69,7 +69,8 @@ def split_aux(call: str, returned: Any, has_aux: bool) -> tuple[Any, Any]:
     Raises
     ------
     RuntimeError
-        If `has_aux`, and the function did not return a pair.
+        If `has_aux`, and the function did not return a pair, or something in the auxiliary output
+        is no tensor.
     """
     if not has_aux:
         return returned, None
@@ -77,6 +78,13 @@ def split_aux(call: str, returned: Any, has_aux: bool) -> tuple[Any, Any]:
         raise RuntimeError(
             f"{call}: output of function f should be a tuple: (output, aux) if has_aux is True"
         )
+    for leaf in flatten(returned[1])[0]:
+        if not isinstance(leaf, TensorBase):
+            raise RuntimeError(
+                f"Expected tensors, got unsupported type {type(leaf)}: {call} takes tensors, "
+                "possibly nested, as auxiliary output. Keep anything else in a variable outside "
+                "of the function."
+            )
     return returned
 
 

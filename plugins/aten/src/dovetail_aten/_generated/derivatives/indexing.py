@@ -62,13 +62,9 @@ def index_add_forward(dim, index, source_t, alpha, self_t):
 
 def index_put_tensors(node, grad):
     self_edge, values_edge = node.next_edges
-    grad_self = grad_values = None
-    if self_edge is not None:
-        indices = node.unpack_indices()
-        grad_self = grad if node._accumulate else k.index_put(grad, indices, zero_of(k, grad))
-    if values_edge is not None:
-        indices = node.unpack_indices()
-        grad_values = k.index(grad, indices)
+    indices = node.unpack_indices()
+    grad_self = None if self_edge is None else grad if node._accumulate else k.index_put(grad, indices, zero_of(k, grad))
+    grad_values = None if values_edge is None else k.index(grad, indices)
     return grad_self, grad_values
 
 def index_put_arrays(node, k, edges, grad):
@@ -103,13 +99,9 @@ def masked_select_arrays(node, k, edges, grad):
 
 def scatter_src_tensors(node, grad):
     self_edge, src_edge = node.next_edges
-    grad_self = grad_src = None
-    if self_edge is not None:
-        index = node.unpack_index()
-        grad_self = k.scatter(grad, node._dim, index, 0)
-    if src_edge is not None:
-        index = node.unpack_index()
-        grad_src = k.gather(grad, node._dim, index)
+    index = node.unpack_index()
+    grad_self = None if self_edge is None else k.scatter(grad, node._dim, index, 0)
+    grad_src = None if src_edge is None else k.gather(grad, node._dim, index)
     return grad_self, grad_src
 
 def scatter_src_arrays(node, k, edges, grad):

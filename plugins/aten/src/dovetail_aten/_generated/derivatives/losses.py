@@ -17,19 +17,12 @@ from dovetail_aten.derivative_helpers.losses import (
 
 def binary_cross_entropy_with_logits_tensors(node, grad):
     self_edge, target_edge = node.next_edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        weight = node.unpack_weight()
-        pos_weight = node.unpack_pos_weight()
-        grad_self = binary_cross_entropy_with_logits_backward(k, grad, self, target, weight, pos_weight, node._reduction)
-    if target_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        weight = node.unpack_weight()
-        pos_weight = node.unpack_pos_weight()
-        grad_target = binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, node._reduction)
+    self = node.unpack_self()
+    target = node.unpack_target()
+    weight = node.unpack_weight()
+    pos_weight = node.unpack_pos_weight()
+    grad_self = None if self_edge is None else binary_cross_entropy_with_logits_backward(k, grad, self, target, weight, pos_weight, node._reduction)
+    grad_target = None if target_edge is None else binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, node._reduction)
     return grad_self, grad_target
 
 def binary_cross_entropy_with_logits_arrays(node, k, edges, grad):
@@ -52,15 +45,10 @@ def binary_cross_entropy_with_logits_arrays(node, k, edges, grad):
 
 def mse_loss_tensors(node, grad):
     self_edge, target_edge = node.next_edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        grad_self = k.mse_loss_backward(grad, self, target, node._reduction)
-    if target_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        grad_target = k.neg(k.mse_loss_backward(grad, self, target, node._reduction))
+    self = node.unpack_self()
+    target = node.unpack_target()
+    grad_self = None if self_edge is None else k.mse_loss_backward(grad, self, target, node._reduction)
+    grad_target = None if target_edge is None else k.neg(k.mse_loss_backward(grad, self, target, node._reduction))
     return grad_self, grad_target
 
 def mse_loss_arrays(node, k, edges, grad):
@@ -79,21 +67,12 @@ def mse_loss_arrays(node, k, edges, grad):
 
 def mse_loss_backward_tensors(node, grad):
     grad_output_edge, self_edge, target_edge = node.next_edges
-    grad_grad_output = grad_self = grad_target = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        grad_grad_output = mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, node._reduction)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        target = node.unpack_target()
-        grad_self = mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction)
-    if target_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        target = node.unpack_target()
-        grad_target = k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction))
+    self = node.unpack_self()
+    target = node.unpack_target()
+    grad_output = node.unpack_grad_output()
+    grad_grad_output = None if grad_output_edge is None else mse_loss_double_backward(k, k.mul(grad, k.sub(self, target)), self, target, node._reduction)
+    grad_self = None if self_edge is None else mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction)
+    grad_target = None if target_edge is None else k.neg(mse_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction))
     return grad_grad_output, grad_self, grad_target
 
 def mse_loss_backward_arrays(node, k, edges, grad):
@@ -155,15 +134,10 @@ def nll_loss_backward_arrays(node, k, edges, grad):
 
 def smooth_l1_loss_tensors(node, grad):
     self_edge, target_edge = node.next_edges
-    grad_self = grad_target = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        grad_self = k.smooth_l1_loss_backward(grad, self, target, node._reduction, node._beta)
-    if target_edge is not None:
-        target = node.unpack_target()
-        self = node.unpack_self()
-        grad_target = k.smooth_l1_loss_backward(grad, target, self, node._reduction, node._beta)
+    self = node.unpack_self()
+    target = node.unpack_target()
+    grad_self = None if self_edge is None else k.smooth_l1_loss_backward(grad, self, target, node._reduction, node._beta)
+    grad_target = None if target_edge is None else k.smooth_l1_loss_backward(grad, target, self, node._reduction, node._beta)
     return grad_self, grad_target
 
 def smooth_l1_loss_arrays(node, k, edges, grad):
@@ -182,21 +156,12 @@ def smooth_l1_loss_arrays(node, k, edges, grad):
 
 def smooth_l1_loss_backward_tensors(node, grad):
     grad_output_edge, self_edge, target_edge = node.next_edges
-    grad_grad_output = grad_self = grad_target = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        target = node.unpack_target()
-        grad_grad_output = smooth_l1_loss_double_backward_grad_output(k, grad, self, target, node._reduction, node._beta)
-    if self_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        target = node.unpack_target()
-        grad_self = smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta)
-    if target_edge is not None:
-        grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
-        target = node.unpack_target()
-        grad_target = k.neg(smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta))
+    self = node.unpack_self()
+    target = node.unpack_target()
+    grad_output = node.unpack_grad_output()
+    grad_grad_output = None if grad_output_edge is None else smooth_l1_loss_double_backward_grad_output(k, grad, self, target, node._reduction, node._beta)
+    grad_self = None if self_edge is None else smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta)
+    grad_target = None if target_edge is None else k.neg(smooth_l1_loss_double_backward(k, k.mul(grad, grad_output), self, target, node._reduction, node._beta))
     return grad_grad_output, grad_self, grad_target
 
 def smooth_l1_loss_backward_arrays(node, k, edges, grad):

@@ -31,13 +31,11 @@ def elu_forward(grad, alpha, scale, input_scale, self):
 
 def elu_backward_tensors(node, grad):
     grad_output_edge, self_or_result_edge = node.next_edges
-    grad_grad_output = grad_self_or_result = None
-    if grad_output_edge is not None:
-        self_or_result = node.unpack_self_or_result()
-        grad_grad_output = k.elu_backward(grad, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
+    self_or_result = node.unpack_self_or_result()
+    grad_self_or_result = None
+    grad_grad_output = None if grad_output_edge is None else k.elu_backward(grad, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
     if self_or_result_edge is not None:
         grad_output = node.unpack_grad_output()
-        self_or_result = node.unpack_self_or_result()
         grad_self_or_result = elu_double_backward(k, grad, grad_output, node._alpha, node._scale, node._input_scale, node._is_result, self_or_result)
     return grad_grad_output, grad_self_or_result
 
@@ -89,13 +87,11 @@ def gelu_forward(grad, self, approximate):
 
 def gelu_backward_tensors(node, grad):
     grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        grad_grad_output = k.gelu_backward(grad, self, approximate=node._approximate)
+    self = node.unpack_self()
+    grad_self = None
+    grad_grad_output = None if grad_output_edge is None else k.gelu_backward(grad, self, approximate=node._approximate)
     if self_edge is not None:
         grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
         grad_self = gelu_double_backward(k, grad, grad_output, self, node._approximate)
     return grad_grad_output, grad_self
 
@@ -188,14 +184,13 @@ def log_sigmoid_forward_arrays(node, k, edges, grad, *_):
 
 def log_sigmoid_backward_tensors(node, grad):
     grad_output_edge, self_edge = node.next_edges
+    self = node.unpack_self()
     grad_grad_output = grad_self = None
     if grad_output_edge is not None:
-        self = node.unpack_self()
         buffer = node.unpack_buffer()
         grad_grad_output = k.log_sigmoid_backward(grad, self, buffer)
     if self_edge is not None:
         grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
         grad_self = log_sigmoid_double_backward(k, k.mul(grad, grad_output), self)
     return grad_grad_output, grad_self
 
@@ -228,13 +223,11 @@ def log_softmax_forward(self_t, dim, result):
 
 def log_softmax_backward_data_tensors(node, grad):
     grad_output_edge, output_edge = node.next_edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = node.unpack_output()
-        grad_grad_output = k.sub(grad, k.sum(k.mul(grad, k.exp(output)), node._dim, True))
+    output = node.unpack_output()
+    grad_output = None
+    grad_grad_output = None if grad_output_edge is None else k.sub(grad, k.sum(k.mul(grad, k.exp(output)), node._dim, True))
     if output_edge is not None:
         grad_output = node.unpack_grad_output()
-        output = node.unpack_output()
         grad_output = k.mul(k.mul(k.neg(k.sum(grad_output, node._dim, True)), k.exp(output)), grad)
     return grad_grad_output, grad_output
 
@@ -340,13 +333,11 @@ def silu_forward(grad, self): return k.silu_backward(grad, self)
 
 def silu_backward_tensors(node, grad):
     grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        grad_grad_output = k.silu_backward(grad, k.conj(self))
+    self = node.unpack_self()
+    grad_self = None
+    grad_grad_output = None if grad_output_edge is None else k.silu_backward(grad, k.conj(self))
     if self_edge is not None:
         grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
         grad_self = silu_double_backward(k, k.mul(k.conj(grad), grad_output), self)
     return grad_grad_output, grad_self
 
@@ -390,13 +381,11 @@ def softmax_forward(result, self_t, dim):
 
 def softmax_backward_data_tensors(node, grad):
     grad_output_edge, output_edge = node.next_edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = node.unpack_output()
-        grad_grad_output = k._softmax_backward_data(grad, output, node._dim, grad.dtype)
+    output = node.unpack_output()
+    grad_output = None
+    grad_grad_output = None if grad_output_edge is None else k._softmax_backward_data(grad, output, node._dim, grad.dtype)
     if output_edge is not None:
         grad_output = node.unpack_grad_output()
-        output = node.unpack_output()
         grad_output = softmax_double_backward(k, grad, grad_output, node._dim, output)
     return grad_grad_output, grad_output
 
@@ -427,13 +416,11 @@ def softplus_forward(grad, self, beta, threshold):
 
 def softplus_backward_tensors(node, grad):
     grad_output_edge, self_edge = node.next_edges
-    grad_grad_output = grad_self = None
-    if grad_output_edge is not None:
-        self = node.unpack_self()
-        grad_grad_output = k.softplus_backward(grad, self, node._beta, node._threshold)
+    self = node.unpack_self()
+    grad_self = None
+    grad_grad_output = None if grad_output_edge is None else k.softplus_backward(grad, self, node._beta, node._threshold)
     if self_edge is not None:
         grad_output = node.unpack_grad_output()
-        self = node.unpack_self()
         grad_self = softplus_double_backward(k, k.mul(grad, grad_output), self, node._beta, node._threshold)
     return grad_grad_output, grad_self
 

@@ -93,14 +93,12 @@ def add_Scalar_forward(grad): return grad
 
 def addcdiv_tensors(node, grad):
     self_edge, tensor1_edge, tensor2_edge = node.next_edges
-    grad_tensor1 = grad_tensor2 = None
+    tensor2 = node.unpack_tensor2()
+    grad_tensor2 = None
     grad_self = None if self_edge is None else grad
-    if tensor1_edge is not None:
-        tensor2 = node.unpack_tensor2()
-        grad_tensor1 = k.mul(grad, k.conj(k.mul(k.reciprocal(tensor2), node._value)))
+    grad_tensor1 = None if tensor1_edge is None else k.mul(grad, k.conj(k.mul(k.reciprocal(tensor2), node._value)))
     if tensor2_edge is not None:
         tensor1 = node.unpack_tensor1()
-        tensor2 = node.unpack_tensor2()
         grad_tensor2 = k.mul(k.neg(grad), k.conj(k.div(k.mul(tensor1, node._value), k.mul(tensor2, tensor2))))
     return grad_self, grad_tensor1, grad_tensor2
 
@@ -230,15 +228,10 @@ def atan_forward(grad, self): return k.div(grad, k.conj(k.add(k.mul(self, self),
 
 def atan2_tensors(node, grad):
     self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node.unpack_other()
-        self = node.unpack_self()
-        grad_self = k.mul(grad, atan2_slope(k, other, self, other))
-    if other_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_other = k.mul(grad, atan2_slope(k, k.neg(self), self, other))
+    other = node.unpack_other()
+    self = node.unpack_self()
+    grad_self = None if self_edge is None else k.mul(grad, atan2_slope(k, other, self, other))
+    grad_other = None if other_edge is None else k.mul(grad, atan2_slope(k, k.neg(self), self, other))
     return grad_self, grad_other
 
 def atan2_arrays(node, k, edges, grad):
@@ -286,17 +279,13 @@ def ceil_forward(grad): return k.zeros_like(grad)
 
 def clamp_Tensor_tensors(node, grad):
     self_edge, min_edge, max_edge = node.next_edges
-    grad_self = grad_min = grad_max = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        min = node.unpack_min()
-        max = node.unpack_max()
-        grad_self = clamp_backward(k, grad, self, min, max)
+    self = node.unpack_self()
+    min = node.unpack_min()
+    max = node.unpack_max()
+    grad_min = grad_max = None
+    grad_self = None if self_edge is None else clamp_backward(k, grad, self, min, max)
     if min_edge is not None or max_edge is not None:
         grad_input_mask = (min_edge is not None, max_edge is not None)
-        self = node.unpack_self()
-        min = node.unpack_min()
-        max = node.unpack_max()
         grad_min, grad_max = clamp_backward_min_max(k, grad, self, min, max, grad_input_mask)
     return grad_self, grad_min, grad_max
 
@@ -341,15 +330,10 @@ def clamp_max_forward(grad, self, max): return k.where(k.le(self, max), grad, 0)
 
 def clamp_max_Tensor_tensors(node, grad):
     self_edge, max_edge = node.next_edges
-    grad_self = grad_max = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        max = node.unpack_max()
-        grad_self = k.where(k.le(self, max), grad, 0)
-    if max_edge is not None:
-        self = node.unpack_self()
-        max = node.unpack_max()
-        grad_max = k.where(k.gt(self, max), grad, 0)
+    self = node.unpack_self()
+    max = node.unpack_max()
+    grad_self = None if self_edge is None else k.where(k.le(self, max), grad, 0)
+    grad_max = None if max_edge is None else k.where(k.gt(self, max), grad, 0)
     return grad_self, grad_max
 
 def clamp_max_Tensor_arrays(node, k, edges, grad):
@@ -382,15 +366,10 @@ def clamp_min_forward(grad, self, min): return k.where(k.ge(self, min), grad, 0)
 
 def clamp_min_Tensor_tensors(node, grad):
     self_edge, min_edge = node.next_edges
-    grad_self = grad_min = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        min = node.unpack_min()
-        grad_self = k.where(k.ge(self, min), grad, 0)
-    if min_edge is not None:
-        self = node.unpack_self()
-        min = node.unpack_min()
-        grad_min = k.where(k.lt(self, min), grad, 0)
+    self = node.unpack_self()
+    min = node.unpack_min()
+    grad_self = None if self_edge is None else k.where(k.ge(self, min), grad, 0)
+    grad_min = None if min_edge is None else k.where(k.lt(self, min), grad, 0)
     return grad_self, grad_min
 
 def clamp_min_Tensor_arrays(node, k, edges, grad):
@@ -451,13 +430,11 @@ def cosh_forward(grad, self): return k.mul(grad, k.conj(k.sinh(self)))
 
 def div_Tensor_tensors(node, grad):
     self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node.unpack_other()
-        grad_self = k.div(grad, k.conj(other))
+    other = node.unpack_other()
+    grad_other = None
+    grad_self = None if self_edge is None else k.div(grad, k.conj(other))
     if other_edge is not None:
         self = node.unpack_self()
-        other = node.unpack_other()
         grad_other = k.mul(k.neg(grad), k.conj(k.div(k.div(self, other), other)))
     return grad_self, grad_other
 
@@ -500,13 +477,11 @@ def div_Scalar_forward(grad, other): return k.div(grad, other.conjugate())
 
 def div_Tensor_mode_tensors(node, grad):
     self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node.unpack_other()
-        grad_self = k.div(grad, k.conj(other)) if node._rounding_mode is None else k.zeros_like(grad)
+    other = node.unpack_other()
+    grad_other = None
+    grad_self = None if self_edge is None else k.div(grad, k.conj(other)) if node._rounding_mode is None else k.zeros_like(grad)
     if other_edge is not None:
         self = node.unpack_self()
-        other = node.unpack_other()
         grad_other = k.mul(k.neg(grad), k.conj(k.div(k.div(self, other), other))) if node._rounding_mode is None else k.zeros_like(grad)
     return grad_self, grad_other
 
@@ -765,14 +740,13 @@ def gt__Tensor_forward(self_p): return k.zeros_like(self_p)
 
 def hypot_tensors(node, grad):
     self_edge, other_edge = node.next_edges
+    result = node.unpack_result()
     grad_self = grad_other = None
     if self_edge is not None:
         self = node.unpack_self()
-        result = node.unpack_result()
         grad_self = k.mul(grad, k.div(self, result))
     if other_edge is not None:
         other = node.unpack_other()
-        result = node.unpack_result()
         grad_other = k.mul(grad, k.div(other, result))
     return grad_self, grad_other
 
@@ -843,13 +817,10 @@ def lerp_Scalar_forward(self_t, end_t, weight):
 
 def lerp_Tensor_tensors(node, grad):
     self_edge, end_edge, weight_edge = node.next_edges
-    grad_self = grad_end = grad_weight = None
-    if self_edge is not None:
-        weight = node.unpack_weight()
-        grad_self = k.mul(grad, k.conj(k.rsub(weight, 1)))
-    if end_edge is not None:
-        weight = node.unpack_weight()
-        grad_end = k.mul(grad, k.conj(weight))
+    weight = node.unpack_weight()
+    grad_weight = None
+    grad_self = None if self_edge is None else k.mul(grad, k.conj(k.rsub(weight, 1)))
+    grad_end = None if end_edge is None else k.mul(grad, k.conj(weight))
     if weight_edge is not None:
         end = node.unpack_end()
         self = node.unpack_self()
@@ -952,15 +923,10 @@ def log2_forward(grad, self): return k.div(grad, k.mul(k.conj(self), 0.693147180
 
 def logaddexp_tensors(node, grad):
     self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        other = node.unpack_other()
-        self = node.unpack_self()
-        grad_self = k.div(grad, k.conj(k.add(k.exp(k.sub(other, self)), 1)))
-    if other_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_other = k.div(grad, k.conj(k.add(k.exp(k.sub(self, other)), 1)))
+    other = node.unpack_other()
+    self = node.unpack_self()
+    grad_self = None if self_edge is None else k.div(grad, k.conj(k.add(k.exp(k.sub(other, self)), 1)))
+    grad_other = None if other_edge is None else k.div(grad, k.conj(k.add(k.exp(k.sub(self, other)), 1)))
     return grad_self, grad_other
 
 def logaddexp_arrays(node, k, edges, grad):
@@ -1032,13 +998,9 @@ def masked_fill_Scalar_forward(mask, self_t): return k.masked_fill(self_t, mask,
 
 def masked_fill_Tensor_tensors(node, grad):
     self_edge, value_edge = node.next_edges
-    grad_self = grad_value = None
-    if self_edge is not None:
-        mask = node.unpack_mask()
-        grad_self = k.masked_fill(grad, mask, 0)
-    if value_edge is not None:
-        mask = node.unpack_mask()
-        grad_value = k.sum(k.where(mask, grad, 0))
+    mask = node.unpack_mask()
+    grad_self = None if self_edge is None else k.masked_fill(grad, mask, 0)
+    grad_value = None if value_edge is None else k.sum(k.where(mask, grad, 0))
     return grad_self, grad_value
 
 def masked_fill_Tensor_arrays(node, k, edges, grad):
@@ -1057,15 +1019,10 @@ def masked_fill_Tensor_forward(mask, value_t, self_t): return k.where(mask, valu
 
 def maximum_tensors(node, grad):
     self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_self = k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)
-    if other_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_other = k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)
+    self = node.unpack_self()
+    other = node.unpack_other()
+    grad_self = None if self_edge is None else k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)
+    grad_other = None if other_edge is None else k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)
     return grad_self, grad_other
 
 def maximum_arrays(node, k, edges, grad):
@@ -1087,15 +1044,10 @@ def maximum_forward(self_p, other_p, self_t, other_t):
 
 def minimum_tensors(node, grad):
     self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_self = k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)
-    if other_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_other = k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)
+    self = node.unpack_self()
+    other = node.unpack_other()
+    grad_self = None if self_edge is None else k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.gt(self, other), 0)
+    grad_other = None if other_edge is None else k.masked_fill(k.where(k.eq(self, other), k.div(grad, 2), grad), k.lt(self, other), 0)
     return grad_self, grad_other
 
 def minimum_arrays(node, k, edges, grad):
@@ -1214,14 +1166,11 @@ def pow_Tensor_Scalar_forward(grad, self, exponent): return pow_backward(k, grad
 
 def pow_Tensor_Tensor_tensors(node, grad):
     self_edge, exponent_edge = node.next_edges
-    grad_self = grad_exponent = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        exponent = node.unpack_exponent()
-        grad_self = pow_backward_self(k, grad, self, exponent)
+    self = node.unpack_self()
+    exponent = node.unpack_exponent()
+    grad_exponent = None
+    grad_self = None if self_edge is None else pow_backward_self(k, grad, self, exponent)
     if exponent_edge is not None:
-        self = node.unpack_self()
-        exponent = node.unpack_exponent()
         result = node.unpack_result()
         grad_exponent = pow_backward_exponent(k, grad, self, exponent, result)
     return grad_self, grad_exponent
@@ -1406,13 +1355,11 @@ def sigmoid_forward(grad, result): return k.sigmoid_backward(grad, result)
 
 def sigmoid_backward_tensors(node, grad):
     grad_output_edge, output_edge = node.next_edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = node.unpack_output()
-        grad_grad_output = k.sigmoid_backward(grad, k.conj(output))
+    output = node.unpack_output()
+    grad_output = None
+    grad_grad_output = None if grad_output_edge is None else k.sigmoid_backward(grad, k.conj(output))
     if output_edge is not None:
         grad_output = node.unpack_grad_output()
-        output = node.unpack_output()
         grad_output = k.mul(k.mul(k.conj(grad), grad_output), k.rsub(k.mul(k.conj(output), 2), 1))
     return grad_grad_output, grad_output
 
@@ -1564,12 +1511,10 @@ def tanh_forward(grad, result): return k.tanh_backward(grad, result)
 
 def tanh_backward_tensors(node, grad):
     grad_output_edge, output_edge = node.next_edges
-    grad_grad_output = grad_output = None
-    if grad_output_edge is not None:
-        output = node.unpack_output()
-        grad_grad_output = k.tanh_backward(grad, k.conj(output))
+    output = node.unpack_output()
+    grad_output = None
+    grad_grad_output = None if grad_output_edge is None else k.tanh_backward(grad, k.conj(output))
     if output_edge is not None:
-        output = node.unpack_output()
         grad_output = node.unpack_grad_output()
         grad_output = k.mul(k.conj(grad), k.mul(k.mul(k.conj(output), -2), grad_output))
     return grad_grad_output, grad_output
@@ -1608,13 +1553,9 @@ def trunc_forward(grad): return k.zeros_like(grad)
 
 def where_self_tensors(node, grad):
     self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        condition = node.unpack_condition()
-        grad_self = k.where(condition, grad, 0)
-    if other_edge is not None:
-        condition = node.unpack_condition()
-        grad_other = k.where(condition, 0, grad)
+    condition = node.unpack_condition()
+    grad_self = None if self_edge is None else k.where(condition, grad, 0)
+    grad_other = None if other_edge is None else k.where(condition, 0, grad)
     return grad_self, grad_other
 
 def where_self_arrays(node, k, edges, grad):
@@ -1633,15 +1574,10 @@ def where_self_forward(condition, self_t, other_t): return k.where(condition, se
 
 def xlogy_Tensor_tensors(node, grad):
     self_edge, other_edge = node.next_edges
-    grad_self = grad_other = None
-    if self_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_self = xlogy_self_backward(k, grad, self, other)
-    if other_edge is not None:
-        self = node.unpack_self()
-        other = node.unpack_other()
-        grad_other = k.div(k.mul(grad, self), other)
+    self = node.unpack_self()
+    other = node.unpack_other()
+    grad_self = None if self_edge is None else xlogy_self_backward(k, grad, self, other)
+    grad_other = None if other_edge is None else k.div(k.mul(grad, self), other)
     return grad_self, grad_other
 
 def xlogy_Tensor_arrays(node, k, edges, grad):

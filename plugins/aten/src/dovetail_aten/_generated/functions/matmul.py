@@ -11,13 +11,15 @@ from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
 
 __all__ = [
     "mm_out", "mm", "bmm_out", "bmm", "mv_out", "mv", "dot_out", "dot", "vdot_out", "vdot", "inner",
     "addmm_out", "addmm", "addmm_", "addmv_out", "addmv", "addmv_", "addbmm_out", "addbmm",
-    "addbmm_", "baddbmm_out", "baddbmm", "baddbmm_", "matmul", "linear", "outer", "einsum",
+    "addbmm_", "baddbmm_out", "baddbmm", "baddbmm_", "matmul", "matmul_operator", "linear", "outer",
+    "einsum",
 ]
 
 
@@ -192,6 +194,15 @@ def matmul(input, other):
     else:
         return route(input, other)
     return miss(matmul_op, (input, other,), {}, matmul)
+
+def matmul_operator(input, other):
+    try:
+        route = matmul_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(matmul, input, other)
 
 
 linear_op, linear_routes = operator("aten::linear", "")

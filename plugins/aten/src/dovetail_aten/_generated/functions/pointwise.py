@@ -11,44 +11,47 @@ from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
 
 __all__ = [
-    "add_out", "add_Scalar_out", "add", "add_", "sub_out", "sub_Scalar_out", "sub", "sub_",
-    "rsub_Tensor_out", "rsub_Scalar_out", "rsub_Tensor", "rsub_Scalar", "rsub", "mul_out",
-    "mul_Scalar_out", "mul", "mul_", "div_out", "div_Scalar_out", "div_out_mode",
-    "div_Scalar_mode_out", "div_Tensor", "div_Scalar", "div_Tensor_mode", "div_Scalar_mode", "div",
-    "div__Tensor", "div__Scalar", "div__Tensor_mode", "div__Scalar_mode", "div_",
-    "floor_divide_out", "floor_divide_Scalar_out", "floor_divide", "floor_divide_",
+    "add_out", "add_Scalar_out", "add", "add_operator", "add_", "iadd_operator", "sub_out",
+    "sub_Scalar_out", "sub", "sub_operator", "sub_", "isub_operator", "rsub_Tensor_out",
+    "rsub_Scalar_out", "rsub_Tensor", "rsub_Scalar", "rsub", "rsub_operator", "mul_out",
+    "mul_Scalar_out", "mul", "mul_operator", "mul_", "imul_operator", "div_out", "div_Scalar_out",
+    "div_out_mode", "div_Scalar_mode_out", "div_Tensor", "div_Scalar", "div_Tensor_mode",
+    "div_Scalar_mode", "div", "truediv_operator", "div__Tensor", "div__Scalar", "div__Tensor_mode",
+    "div__Scalar_mode", "div_", "itruediv_operator", "floor_divide_out", "floor_divide_Scalar_out",
+    "floor_divide", "floordiv_operator", "floor_divide_", "ifloordiv_operator",
     "remainder_Tensor_out", "remainder_Scalar_out", "remainder_Tensor", "remainder_Scalar",
-    "remainder", "remainder__Tensor", "remainder__Scalar", "remainder_", "fmod_Tensor_out",
-    "fmod_Scalar_out", "fmod_Tensor", "fmod_Scalar", "fmod", "fmod__Tensor", "fmod__Scalar",
-    "fmod_", "pow_Tensor_Tensor_out", "pow_Tensor_Scalar_out", "pow_Scalar_out",
-    "pow_Tensor_Tensor", "pow_Tensor_Scalar", "pow_Scalar", "pow", "pow__Tensor", "pow__Scalar",
-    "pow_", "subtract_Tensor", "subtract_Scalar", "subtract", "subtract__Tensor",
-    "subtract__Scalar", "subtract_", "multiply_Tensor", "multiply_Scalar", "multiply",
-    "multiply__Tensor", "multiply__Scalar", "multiply_", "divide_Tensor", "divide_Scalar",
-    "divide_Tensor_mode", "divide_Scalar_mode", "divide", "divide__Tensor", "divide__Scalar",
-    "divide__Tensor_mode", "divide__Scalar_mode", "divide_", "true_divide_Tensor",
-    "true_divide_Scalar", "true_divide", "true_divide__Tensor", "true_divide__Scalar",
-    "true_divide_", "negative", "negative_", "absolute", "absolute_", "logaddexp_out", "logaddexp",
-    "hypot_out", "hypot", "hypot_", "xlogy_OutTensor", "xlogy", "xlogy_", "neg_out", "neg", "neg_",
-    "positive", "abs_out", "abs", "abs_", "sign_out", "sign", "sign_", "sgn_out", "sgn", "sgn_",
-    "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out", "sqrt", "sqrt_", "rsqrt_out",
-    "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_", "exp2_out", "exp2", "exp2_",
-    "expm1_out", "expm1", "expm1_", "log_out", "log", "log_", "log2_out", "log2", "log2_",
-    "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_", "sin_out", "sin", "sin_",
-    "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out", "asin", "asin_", "acos_out",
-    "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2", "atan2_", "sinh_out",
-    "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_", "asinh_out", "asinh",
-    "asinh_", "acosh_out", "acosh", "acosh_", "atanh_out", "atanh", "atanh_", "erf_out", "erf",
-    "erf_", "erfc_out", "erfc", "erfc_", "sigmoid_out", "sigmoid", "sigmoid_", "floor_out", "floor",
-    "floor_", "ceil_out", "ceil", "ceil_", "round_out", "round", "round_", "trunc_out", "trunc",
-    "trunc_", "fix", "fix_", "frac_out", "frac", "frac_", "isnan_out", "isnan", "isinf_out",
-    "isinf", "isfinite", "nan_to_num_out", "nan_to_num", "nan_to_num_", "arcsin", "arcsin_",
-    "arccos", "arccos_", "arctan", "arctan_", "arctan2", "arctan2_", "arcsinh", "arcsinh_",
-    "arccosh", "arccosh_", "arctanh", "arctanh_", "clip_default", "clip_Tensor", "clip",
+    "remainder", "mod_operator", "remainder__Tensor", "remainder__Scalar", "remainder_",
+    "imod_operator", "fmod_Tensor_out", "fmod_Scalar_out", "fmod_Tensor", "fmod_Scalar", "fmod",
+    "fmod__Tensor", "fmod__Scalar", "fmod_", "pow_Tensor_Tensor_out", "pow_Tensor_Scalar_out",
+    "pow_Scalar_out", "pow_Tensor_Tensor", "pow_Tensor_Scalar", "pow_Scalar", "pow", "pow_operator",
+    "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_Tensor", "subtract_Scalar",
+    "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_", "multiply_Tensor",
+    "multiply_Scalar", "multiply", "multiply__Tensor", "multiply__Scalar", "multiply_",
+    "divide_Tensor", "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode", "divide",
+    "divide__Tensor", "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode", "divide_",
+    "true_divide_Tensor", "true_divide_Scalar", "true_divide", "true_divide__Tensor",
+    "true_divide__Scalar", "true_divide_", "negative", "negative_", "absolute", "absolute_",
+    "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_", "xlogy_OutTensor", "xlogy",
+    "xlogy_", "neg_out", "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign",
+    "sign_", "sgn_out", "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out",
+    "sqrt", "sqrt_", "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_",
+    "exp2_out", "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_",
+    "log2_out", "log2", "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_",
+    "sin_out", "sin", "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out",
+    "asin", "asin_", "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2",
+    "atan2_", "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
+    "asinh_out", "asinh", "asinh_", "acosh_out", "acosh", "acosh_", "atanh_out", "atanh", "atanh_",
+    "erf_out", "erf", "erf_", "erfc_out", "erfc", "erfc_", "sigmoid_out", "sigmoid", "sigmoid_",
+    "floor_out", "floor", "floor_", "ceil_out", "ceil", "ceil_", "round_out", "round", "round_",
+    "trunc_out", "trunc", "trunc_", "fix", "fix_", "frac_out", "frac", "frac_", "isnan_out",
+    "isnan", "isinf_out", "isinf", "isfinite", "nan_to_num_out", "nan_to_num", "nan_to_num_",
+    "arcsin", "arcsin_", "arccos", "arccos_", "arctan", "arctan_", "arctan2", "arctan2_", "arcsinh",
+    "arcsinh_", "arccosh", "arccosh_", "arctanh", "arctanh_", "clip_default", "clip_Tensor", "clip",
     "clip__default", "clip__Tensor", "clip_", "clamp_out", "clamp_Tensor_out", "clamp_default",
     "clamp_Tensor", "clamp", "clamp__default", "clamp__Tensor", "clamp_", "clamp_min_out",
     "clamp_min_Tensor_out", "clamp_min_default", "clamp_min_Tensor", "clamp_min",
@@ -63,23 +66,25 @@ __all__ = [
     "masked_fill", "masked_fill__Scalar", "masked_fill__Tensor", "masked_fill_", "logical_and_out",
     "logical_and", "logical_and_", "logical_or_out", "logical_or", "logical_or_", "logical_xor_out",
     "logical_xor", "logical_xor_", "logical_not_out", "logical_not", "logical_not_",
-    "bitwise_and_Tensor_out", "bitwise_and_Scalar_out", "bitwise_and", "bitwise_and_",
-    "bitwise_or_Tensor_out", "bitwise_or_Scalar_out", "bitwise_or", "bitwise_or_",
-    "bitwise_xor_Tensor_out", "bitwise_xor_Scalar_out", "bitwise_xor", "bitwise_xor_",
+    "bitwise_and_Tensor_out", "bitwise_and_Scalar_out", "bitwise_and", "and_operator",
+    "bitwise_and_", "iand_operator", "bitwise_or_Tensor_out", "bitwise_or_Scalar_out", "bitwise_or",
+    "or_operator", "bitwise_or_", "ior_operator", "bitwise_xor_Tensor_out",
+    "bitwise_xor_Scalar_out", "bitwise_xor", "xor_operator", "bitwise_xor_", "ixor_operator",
     "bitwise_not_out", "bitwise_not", "bitwise_not_", "__and___Scalar", "__and___Tensor", "__and__",
     "__or___Tensor", "__or___Scalar", "__or__", "__xor___Tensor", "__xor___Scalar", "__xor__",
     "eq_Tensor_out", "eq_Scalar_out", "eq", "eq_operator", "eq_", "ne_Tensor_out", "ne_Scalar_out",
-    "ne", "ne_operator", "ne_", "lt_Tensor_out", "lt_Scalar_out", "lt", "lt_", "le_Tensor_out",
-    "le_Scalar_out", "le", "le_", "gt_Tensor_out", "gt_Scalar_out", "gt", "gt_", "ge_Tensor_out",
-    "ge_Scalar_out", "ge", "ge_", "greater_Tensor", "greater_Scalar", "greater", "greater__Tensor",
-    "greater__Scalar", "greater_", "greater_equal_Tensor", "greater_equal_Scalar", "greater_equal",
-    "greater_equal__Tensor", "greater_equal__Scalar", "greater_equal_", "less_Tensor",
-    "less_Scalar", "less", "less__Tensor", "less__Scalar", "less_", "less_equal_Tensor",
-    "less_equal_Scalar", "less_equal", "less_equal__Tensor", "less_equal__Scalar", "less_equal_",
-    "not_equal_Tensor", "not_equal_Scalar", "not_equal", "not_equal__Tensor", "not_equal__Scalar",
-    "not_equal_", "isclose", "equal", "allclose", "_conj_physical_out", "_conj_physical",
-    "is_complex", "is_floating_point", "angle_out", "angle", "item", "_local_scalar_dense",
-    "is_nonzero", "sigmoid_backward", "tanh_backward",
+    "ne", "ne_operator", "ne_", "lt_Tensor_out", "lt_Scalar_out", "lt", "lt_operator", "lt_",
+    "le_Tensor_out", "le_Scalar_out", "le", "le_operator", "le_", "gt_Tensor_out", "gt_Scalar_out",
+    "gt", "gt_operator", "gt_", "ge_Tensor_out", "ge_Scalar_out", "ge", "ge_operator", "ge_",
+    "greater_Tensor", "greater_Scalar", "greater", "greater__Tensor", "greater__Scalar", "greater_",
+    "greater_equal_Tensor", "greater_equal_Scalar", "greater_equal", "greater_equal__Tensor",
+    "greater_equal__Scalar", "greater_equal_", "less_Tensor", "less_Scalar", "less", "less__Tensor",
+    "less__Scalar", "less_", "less_equal_Tensor", "less_equal_Scalar", "less_equal",
+    "less_equal__Tensor", "less_equal__Scalar", "less_equal_", "not_equal_Tensor",
+    "not_equal_Scalar", "not_equal", "not_equal__Tensor", "not_equal__Scalar", "not_equal_",
+    "isclose", "equal", "allclose", "_conj_physical_out", "_conj_physical", "is_complex",
+    "is_floating_point", "angle_out", "angle", "item", "_local_scalar_dense", "is_nonzero",
+    "sigmoid_backward", "tanh_backward",
 ]
 
 
@@ -104,7 +109,21 @@ def add(input, other, *, alpha=1, out=None):
         return route(input, other, alpha)
     return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
 
+def add_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = add_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = add_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other, 1)
+    return operate(add, input, other)
+
 def add_(input, other, *, alpha=1): return complete(add_, "aten::add_", "Tensor")(input, other, alpha=alpha)
+def iadd_operator(input, other): return complete(iadd_operator, "aten::add_", "Tensor")(input, other)
 
 
 def sub_out(input, other, *, alpha=1, out): return complete(sub_out, "aten::sub", "out")(input, other, alpha=alpha, out=out)
@@ -128,7 +147,21 @@ def sub(input, other, *, alpha=1, out=None):
         return route(input, other, alpha)
     return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
 
+def sub_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = sub_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = sub_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other, 1)
+    return operate(sub, input, other)
+
 def sub_(input, other, *, alpha=1): return complete(sub_, "aten::sub_", "Tensor")(input, other, alpha=alpha)
+def isub_operator(input, other): return complete(isub_operator, "aten::sub_", "Tensor")(input, other)
 
 
 def rsub_Tensor_out(input, other, *, alpha=1, out): return complete(rsub_Tensor_out, "aten::rsub", "Tensor_out")(input, other, alpha=alpha, out=out)
@@ -177,6 +210,13 @@ def rsub(*args, **kwargs):
             return rsub_Scalar(*args)
     return _rsub_overloads.choose(args, kwargs)
 
+def rsub_operator(input, other):
+    if isinstance(other, TensorBase):
+        return rsub_Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return rsub_Scalar(input, other)
+    return operate(rsub, input, other)
+
 
 def mul_out(input, other, *, out): return complete(mul_out, "aten::mul", "out")(input, other, out=out)
 def mul_Scalar_out(input, other, *, out): return complete(mul_Scalar_out, "aten::mul", "Scalar_out")(input, other, out=out)
@@ -197,7 +237,21 @@ def mul(input, other, *, out=None):
         return route(input, other)
     return miss(mul_Tensor_op, (input, other,), {}, mul)
 
+def mul_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = mul_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = mul_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(mul, input, other)
+
 def mul_(input, other): return complete(mul_, "aten::mul_", "Tensor")(input, other)
+def imul_operator(input, other): return complete(imul_operator, "aten::mul_", "Tensor")(input, other)
 
 
 def div_out(input, other, *, out): return complete(div_out, "aten::div", "out")(input, other, out=out)
@@ -272,6 +326,11 @@ def div(*args, **kwargs):
                 return div_Tensor(*args)
     return _div_overloads.choose(args, kwargs)
 
+def truediv_operator(input, other):
+    if isinstance(other, TensorBase) or other.__class__ in NUMBERS:
+        return div_Tensor(input, other)
+    return operate(div, input, other)
+
 
 def div__Tensor(input, other): return complete(div__Tensor, "aten::div_", "Tensor")(input, other)
 def div__Scalar(input, other): return complete(div__Scalar, "aten::div_", "Scalar")(input, other)
@@ -289,6 +348,11 @@ def div_(*args, **kwargs):
             if isinstance(args[1], TensorBase) or args[1].__class__ in NUMBERS:
                 return div__Tensor(*args)
     return _div__overloads.choose(args, kwargs)
+
+def itruediv_operator(input, other):
+    if isinstance(other, TensorBase) or other.__class__ in NUMBERS:
+        return div__Tensor(input, other)
+    return operate(div_, input, other)
 
 
 def floor_divide_out(input, other, *, out): return complete(floor_divide_out, "aten::floor_divide", "out")(input, other, out=out)
@@ -310,7 +374,21 @@ def floor_divide(input, other, *, out=None):
         return route(input, other)
     return miss(floor_divide_op, (input, other,), {}, floor_divide)
 
+def floordiv_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = floor_divide_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = floor_divide_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(floor_divide, input, other)
+
 def floor_divide_(input, other): return complete(floor_divide_, "aten::floor_divide_", "Tensor")(input, other)
+def ifloordiv_operator(input, other): return complete(ifloordiv_operator, "aten::floor_divide_", "Tensor")(input, other)
 
 
 def remainder_Tensor_out(input, other, *, out): return complete(remainder_Tensor_out, "aten::remainder", "Tensor_out")(input, other, out=out)
@@ -356,6 +434,13 @@ def remainder(*args, **kwargs):
                 return remainder_Scalar(*args)
     return _remainder_overloads.choose(args, kwargs)
 
+def mod_operator(input, other):
+    if isinstance(other, TensorBase):
+        return remainder_Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return remainder_Scalar(input, other)
+    return operate(remainder, input, other)
+
 
 def remainder__Tensor(input, other): return complete(remainder__Tensor, "aten::remainder_", "Tensor")(input, other)
 def remainder__Scalar(input, other): return complete(remainder__Scalar, "aten::remainder_", "Scalar")(input, other)
@@ -372,6 +457,13 @@ def remainder_(*args, **kwargs):
             if args[1].__class__ in NUMBERS:
                 return remainder__Scalar(*args)
     return _remainder__overloads.choose(args, kwargs)
+
+def imod_operator(input, other):
+    if isinstance(other, TensorBase):
+        return remainder__Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return remainder__Scalar(input, other)
+    return operate(remainder_, input, other)
 
 
 def fmod_Tensor_out(input, other, *, out): return complete(fmod_Tensor_out, "aten::fmod", "Tensor_out")(input, other, out=out)
@@ -493,6 +585,13 @@ def pow(*args, **kwargs):
                 return pow_Scalar(*args)
     return _pow_overloads.choose(args, kwargs)
 
+def pow_operator(input, other):
+    if isinstance(other, TensorBase):
+        return pow_Tensor_Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return pow_Tensor_Scalar(input, other)
+    return operate(pow, input, other)
+
 
 def pow__Tensor(input, exponent): return complete(pow__Tensor, "aten::pow_", "Tensor")(input, exponent)
 def pow__Scalar(input, exponent): return complete(pow__Scalar, "aten::pow_", "Scalar")(input, exponent)
@@ -509,6 +608,13 @@ def pow_(*args, **kwargs):
             if args[1].__class__ in NUMBERS:
                 return pow__Scalar(*args)
     return _pow__overloads.choose(args, kwargs)
+
+def ipow_operator(input, other):
+    if isinstance(other, TensorBase):
+        return pow__Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return pow__Scalar(input, other)
+    return operate(pow_, input, other)
 
 
 subtract_Tensor_op, subtract_Tensor_routes = operator("aten::subtract", "Tensor")
@@ -2273,7 +2379,21 @@ def bitwise_and(input, other, *, out=None):
         return route(input, other)
     return miss(bitwise_and_Tensor_op, (input, other,), {}, bitwise_and)
 
+def and_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = bitwise_and_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = bitwise_and_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(bitwise_and, input, other)
+
 def bitwise_and_(input, other): return complete(bitwise_and_, "aten::bitwise_and_", "Tensor")(input, other)
+def iand_operator(input, other): return complete(iand_operator, "aten::bitwise_and_", "Tensor")(input, other)
 
 
 def bitwise_or_Tensor_out(input, other, *, out): return complete(bitwise_or_Tensor_out, "aten::bitwise_or", "Tensor_out")(input, other, out=out)
@@ -2295,7 +2415,21 @@ def bitwise_or(input, other, *, out=None):
         return route(input, other)
     return miss(bitwise_or_Tensor_op, (input, other,), {}, bitwise_or)
 
+def or_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = bitwise_or_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = bitwise_or_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(bitwise_or, input, other)
+
 def bitwise_or_(input, other): return complete(bitwise_or_, "aten::bitwise_or_", "Tensor")(input, other)
+def ior_operator(input, other): return complete(ior_operator, "aten::bitwise_or_", "Tensor")(input, other)
 
 
 def bitwise_xor_Tensor_out(input, other, *, out): return complete(bitwise_xor_Tensor_out, "aten::bitwise_xor", "Tensor_out")(input, other, out=out)
@@ -2317,7 +2451,21 @@ def bitwise_xor(input, other, *, out=None):
         return route(input, other)
     return miss(bitwise_xor_Tensor_op, (input, other,), {}, bitwise_xor)
 
+def xor_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = bitwise_xor_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = bitwise_xor_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(bitwise_xor, input, other)
+
 def bitwise_xor_(input, other): return complete(bitwise_xor_, "aten::bitwise_xor_", "Tensor")(input, other)
+def ixor_operator(input, other): return complete(ixor_operator, "aten::bitwise_xor_", "Tensor")(input, other)
 
 
 def bitwise_not_out(input, *, out): return complete(bitwise_not_out, "aten::bitwise_not", "out")(input, out=out)
@@ -2465,8 +2613,6 @@ def eq(input, other, *, out=None):
     return miss(eq_Tensor_op, (input, other,), {}, eq)
 
 def eq_operator(input, other):
-    if other is None:
-        return False
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -2477,7 +2623,7 @@ def eq_operator(input, other):
         pass
     else:
         return route(input, other)
-    return miss(eq_Tensor_op, (input, other,), {}, eq_operator)
+    return operate(eq, input, other)
 
 def eq_(input, other): return complete(eq_, "aten::eq_", "Tensor")(input, other)
 
@@ -2502,8 +2648,6 @@ def ne(input, other, *, out=None):
     return miss(ne_Tensor_op, (input, other,), {}, ne)
 
 def ne_operator(input, other):
-    if other is None:
-        return True
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -2514,7 +2658,7 @@ def ne_operator(input, other):
         pass
     else:
         return route(input, other)
-    return miss(ne_Tensor_op, (input, other,), {}, ne_operator)
+    return operate(ne, input, other)
 
 def ne_(input, other): return complete(ne_, "aten::ne_", "Tensor")(input, other)
 
@@ -2538,6 +2682,19 @@ def lt(input, other, *, out=None):
         return route(input, other)
     return miss(lt_Tensor_op, (input, other,), {}, lt)
 
+def lt_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = lt_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = lt_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(lt, input, other)
+
 def lt_(input, other): return complete(lt_, "aten::lt_", "Tensor")(input, other)
 
 
@@ -2559,6 +2716,19 @@ def le(input, other, *, out=None):
     else:
         return route(input, other)
     return miss(le_Tensor_op, (input, other,), {}, le)
+
+def le_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = le_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = le_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(le, input, other)
 
 def le_(input, other): return complete(le_, "aten::le_", "Tensor")(input, other)
 
@@ -2582,6 +2752,19 @@ def gt(input, other, *, out=None):
         return route(input, other)
     return miss(gt_Tensor_op, (input, other,), {}, gt)
 
+def gt_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = gt_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = gt_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(gt, input, other)
+
 def gt_(input, other): return complete(gt_, "aten::gt_", "Tensor")(input, other)
 
 
@@ -2603,6 +2786,19 @@ def ge(input, other, *, out=None):
     else:
         return route(input, other)
     return miss(ge_Tensor_op, (input, other,), {}, ge)
+
+def ge_operator(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = ge_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = ge_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return operate(ge, input, other)
 
 def ge_(input, other): return complete(ge_, "aten::ge_", "Tensor")(input, other)
 

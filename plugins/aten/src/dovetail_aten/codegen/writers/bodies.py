@@ -111,14 +111,17 @@ def _several_inputs(
         return [*lines, f"{', '.join([gradients[n] for n in first.inputs])} = {text}", returned]
     computed: list[str] = []
     in_blocks: list[str] = []
+    # Hooks may give a saved tensor back, so it is unpacked once.
+    shared = _read_by_several(derivative, saved) if over == "tensors" else []
+    loaded = [line for name in shared for line in _tensor_load(saved[name])]
     for formula in derivative.formulas:
-        lines = _gradient(formula, gradients, saved, over)
+        lines = _gradient(formula, gradients, saved, over, shared)
         computed += lines
         if len(lines) > 1:
             in_blocks += [gradients[name] for name in formula.inputs]
     unset = [f"{' = '.join([g for g in gradients.values() if g in in_blocks])} = None"]
     unpacked = f"{', '.join([f'{name}_edge' for name in inputs])} = {edges}"
-    return [unpacked, *(unset if in_blocks else []), *computed, returned]
+    return [unpacked, *loaded, *(unset if in_blocks else []), *computed, returned]
 
 
 def _gradient(
@@ -126,15 +129,22 @@ def _gradient(
     gradients: Mapping[str, str],
     saved: Mapping[str, SavedValue],
     over: Over,
+    loaded: Collection[str],
 ) -> list[str]:
-    """Return what computes one formula of several: one line, or a block under a condition."""
+    """Return what computes one formula of several: one line, or a block under a condition.
+
+    Parameters
+    ----------
+    loaded
+        The saved tensors that have been read already.
+    """
     edges = [f"{name}_edge" for name in formula.inputs]
     block: list[str] = []
     if formula.rewritten.not_implemented is not None:
         block.append(_not_implemented(formula))
     else:
         targets = ", ".join([gradients[name] for name in formula.inputs])
-        loads, text = _read(formula, saved, over)
+        loads, text = _read(formula, saved, over, loaded)
         if formula.rewritten.uses_mask:
             block.append(f"grad_input_mask = ({', '.join([f'{e} is not None' for e in edges])})")
         elif not loads and len(edges) == 1:
@@ -152,8 +162,17 @@ def _not_implemented(formula: InputFormula) -> str:
 # -- what formulas read ----------------------------------------------------------------------------
 
 
+def _read_by_several(derivative: Derivative, saved: Mapping[str, SavedValue]) -> list[str]:
+    """Return the saved tensors that more than one formula reads."""
+    readers = Counter([name for formula in derivative.formulas for name in formula.rewritten.saved])
+    return [name for name, count in readers.items() if count > 1 and saved[name].kind != "value"]
+
+
 def _read(
-    formula: InputFormula, saved: Mapping[str, SavedValue], over: Over
+    formula: InputFormula,
+    saved: Mapping[str, SavedValue],
+    over: Over,
+    loaded: Collection[str] = (),
 ) -> tuple[list[str], str]:
     """Return the lines that load what a formula reads, and the text of the formula."""
     text = formula.rewritten.real_text if over == "real" else formula.rewritten.text
@@ -164,7 +183,7 @@ def _read(
     loads = [
         line
         for name in formula.rewritten.saved
-        if name in read
+        if name in read and name not in loaded
         for line in (_tensor_load if over == "tensors" else _array_load)(saved[name])
     ]
     return loads, text

@@ -30,6 +30,20 @@ def choice(overloads: OverloadSet) -> list[str]:
     return [*lines, f"{INDENT}return _{name}_overloads.choose(args, kwargs)"]
 
 
+def operator_choice(overloads: OverloadSet, name: str) -> list[str]:
+    """Return the binary operator `name`, which chooses an overload by its second operand."""
+    lines = [f"def {name}(input, other):"]
+    for condition, function in _branches(overloads, 2):
+        tests = [each for each in condition.split(" and ") if "args[0].__class__" not in each]
+        if len(tests) < len(condition.split(" and ")):
+            continue  # the first operand is a number: the reflected operator
+        test = " and ".join([each for each in tests if "args[0]" not in each])
+        call = f"return {function}(input, other)"
+        lines.append(f"{INDENT}if {test.replace('args[1]', 'other')}:")
+        lines.append(f"{INDENT * 2}{call}")
+    return [*lines, f"{INDENT}return operate({overloads.name}, input, other)"]
+
+
 def _entry(function: NativeFunction, overloads: OverloadSet) -> str:
     out = overloads.outs.get(function.name)
     runs = function_name(overloads.run_by(function))

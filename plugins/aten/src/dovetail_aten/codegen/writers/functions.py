@@ -10,8 +10,9 @@ from dovetail_dispatcher.calls.templates.python_function import PythonFunction, 
 from ..families import by_family
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name, overload_sets
-from .choices import choice
-from .text import HEADER, INDENT, Lines, bracketed
+from .choices import choice, operator_choice
+from .python_operators import operator_functions
+from .text import HEADER, Lines, bracketed
 
 _DOC = "The functions of the operators: the text behind every call."
 
@@ -23,12 +24,10 @@ from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
 """
-
-_FALSE_FOR_NONE = {"eq": "False", "ne": "True"}
-"""Names whose Python operator answers None for itself."""
 
 
 def write_functions(functions: Sequence[NativeFunction]) -> dict[str, str]:
@@ -71,8 +70,7 @@ def _names(sets: Sequence[OverloadSet]) -> list[str]:
         if overloads.has_choice:
             names += [function_name(function) for function in overloads.overloads]
         names.append(overloads.name)
-        if overloads.name in _FALSE_FOR_NONE:
-            names.append(f"{overloads.name}_operator")
+        names += _operators(overloads)
     return bracketed("__all__ = [", [f'"{name}"' for name in names], "]")
 
 
@@ -84,13 +82,20 @@ def _blocks(overloads: OverloadSet) -> Iterator[list[str]]:
         for function in overloads.overloads:
             yield _function(function, function_name(function))
         yield choice(overloads)
+        for name in _operators(overloads):
+            yield operator_choice(overloads, name)
         return
     first = overloads.overloads[0]
     yield _function(first, overloads.name, overloads.outs.get(first.name))
-    if (answer := _FALSE_FOR_NONE.get(overloads.name)) is not None:
-        guard = ("if other is None:", f"{INDENT}return {answer}")
-        name = f"{overloads.name}_operator"
-        yield PythonFunction(first.schema, first.promote, name, first=guard).source().splitlines()
+    for name in _operators(overloads):
+        text = PythonFunction(first.schema, first.promote, name, is_operator=True)
+        yield [text.short_source()] if _is_short(first) else text.source().splitlines()
+
+
+def _operators(overloads: OverloadSet) -> list[str]:
+    """Return the names of Python's binary operators that run the functions of one name."""
+    is_base = overloads.overloads[0].schema.name.startswith("aten::")
+    return operator_functions(overloads.name) if is_base else []
 
 
 def _function(function: NativeFunction, name: str, out: NativeFunction | None = None) -> list[str]:

@@ -17,7 +17,8 @@ from dovetail_dispatcher.schema import Argument
 from ..families import by_family
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name, overload_sets
-from .tensor_methods import OPERATORS, PROPERTIES, REFLECTED
+from .python_operators import BINARY, REFLECTED, SYMMETRIC, UNARY
+from .tensor_methods import PROPERTIES
 from .text import HEADER, INDENT, Lines, bracketed
 
 _TYPES = {
@@ -84,16 +85,10 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     lines = Lines()
     lines.add(HEADER, _PREAMBLE, "class TensorMethods(TensorBase):")
     for overloads in sets.values():
-        if (
-            overloads.is_method
-            and overloads.name not in PROPERTIES
-            and overloads.name not in OPERATORS
-        ):
+        if overloads.is_method and overloads.name not in (*PROPERTIES, *BINARY):
             lines.add(*[INDENT + line for line in _declarations(overloads, method=True)])
-    for dunder in [*OPERATORS, *REFLECTED]:
-        operand = (
-            "" if dunder in ("__neg__", "__pos__", "__abs__", "__invert__") else ", other: Any"
-        )
+    for dunder in [*BINARY, *SYMMETRIC, *UNARY, *REFLECTED]:
+        operand = "" if dunder in UNARY else ", other: Any"
         ignored = "  # type: ignore[override]" if dunder in ("__eq__", "__ne__") else ""
         lines.add(f"{INDENT}def {dunder}(self{operand}) -> Tensor: ...{ignored}")
     lines.add(f"{INDENT}def __hash__(self) -> int: ...")

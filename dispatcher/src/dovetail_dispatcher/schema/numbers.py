@@ -1,0 +1,30 @@
+"""Tells numbers from other values, without importing NumPy."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from dovetail_kernel import TensorBase
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a Python number, bools included, or what NumPy has for one."""
+    return isinstance(value, int | float | complex) or numpy_number(value) is not None
+
+
+def numpy_number(value: Any) -> int | float | complex | None:
+    """Return the number in a NumPy scalar, or in an array of no dimensions; None for tensors and
+    anything else.
+    """
+    if getattr(value, "shape", None) != () or isinstance(value, TensorBase):
+        return None
+    item = getattr(value, "item", None)
+    number = None if item is None else item()
+    return number if isinstance(number, int | float | complex) else None
+
+
+def is_numpy_scalar(value: Any) -> bool:
+    """Return whether a value is a NumPy scalar, of whatever kind."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)

@@ -1,0 +1,91 @@
+"""Bounds of views that are given by sizes, strides and offset: what every backend's stride trick
+passes through before it runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+__all__ = ["check_strides", "check_view_bounds", "extent"]
+
+_BEYOND: Final = 1 << 63
+"""The first number that is no address: sizes and strides in bytes stay below it."""
+
+
+def extent(size: Sequence[int], stride: Sequence[int]) -> int:
+    """Return how many elements of memory lie from the first element of a view to its last."""
+    if 0 in size:
+        return 0
+    return 1 + sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
+
+
+def check_strides(size: Sequence[int], stride: Sequence[int], itemsize: int) -> None:
+    """Refuse sizes and strides that describe no tensor, or one that no address reaches.
+
+    Raises
+    ------
+    RuntimeError
+        For lists of different length, negative numbers, and numbers beyond 64 bits.
+    """
+    size, stride = list(size), list(stride)
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {stride} and {size}")
+    if any([step < 0 for step in stride]):
+        raise RuntimeError(
+            "as_strided: Negative strides are not supported at the moment, got strides: "
+            f"{stride}. Use flip to read backwards."
+        )
+    if any([length < 0 for length in size]):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(size)}: {size}. Give sizes of "
+            "0 or more."
+        )
+    if math.prod([length or 1 for length in size]) * itemsize >= _BEYOND:
+        raise RuntimeError(
+            f"numel: integer multiplication overflow: a tensor of sizes {size} has more elements "
+            "than 64 bits count. Give smaller sizes."
+        )
+    if any([step * itemsize >= _BEYOND for step in [*stride, extent(size, stride)]]):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={size} and strides={stride}. Give "
+            "smaller strides."
+        )
+
+
+def check_view_bounds(
+    size: Sequence[int], stride: Sequence[int], offset: int, itemsize: int, nbytes: int
+) -> None:
+    """Refuse a view that shows anything beyond the memory it is taken of.
+
+    Parameters
+    ----------
+    size, stride, offset
+        The view, in elements, from the start of the memory.
+    itemsize
+        Bytes of an element.
+    nbytes
+        Bytes of the memory.
+
+    Raises
+    ------
+    RuntimeError
+        If its lowest element lies before the memory, or its highest behind it; and as
+        `check_strides`.
+    """
+    check_strides(size, stride, itemsize)
+    if offset < 0:
+        raise RuntimeError(
+            f"Tensor: invalid storage offset {offset}: sizes {list(size)}, strides {list(stride)} "
+            f"and storage offset {offset} begin before a storage of size {nbytes}. Give an offset "
+            "of 0 or more."
+        )
+    reach = extent(size, stride)
+    needed = (offset + reach) * itemsize
+    if (reach and needed > nbytes) or needed >= _BEYOND:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, "
+            f"and itemsize {itemsize} requiring a storage size of {needed} are out of bounds for "
+            f"storage of size {nbytes}. Give sizes, strides and an offset that stay within it."
+        )

@@ -1,0 +1,65 @@
+"""The objects of a file that are not described as data: a pickle with the tensors of the file."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import IO, Any
+
+from dovetail_aten import Tensor
+
+from ..nn.parameter import Parameter
+from .checked_json import FormatError
+from .safetensors_file import Entry
+from .stored_tensors import TensorReader, TensorWriter
+
+__all__ = ["pickle_objects", "unpickle_objects"]
+
+
+def pickle_objects(objects: list[Any], tensors: TensorWriter) -> Entry:
+    """Return the pickle of a list as an array of bytes."""
+    stream = io.BytesIO()
+    _Pickler(stream, tensors).dump(objects)
+    data = stream.getvalue()
+    return Entry("uint8", (len(data),), data)
+
+
+def unpickle_objects(entry: Entry, tensors: TensorReader) -> list[Any]:
+    """Return the list; this runs what the pickle names.
+
+    Raises
+    ------
+    FormatError
+        If it is no pickle of a list.
+    Exception
+        What the code it names raises; `ImportError` or `AttributeError` where that is missing.
+    """
+    try:
+        objects = _Unpickler(io.BytesIO(entry.data), tensors).load()
+    except (pickle.UnpicklingError, EOFError) as error:
+        raise FormatError(f"its pickled objects are corrupt ({error})") from error
+    if not isinstance(objects, list):
+        raise FormatError("its pickled objects are no list")
+    return objects
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles objects whose tensors are those of the file."""
+
+    def __init__(self, stream: IO[bytes], tensors: TensorWriter) -> None:
+        super().__init__(stream, protocol=4)
+        self._tensors = tensors
+
+    def persistent_id(self, obj: Any) -> int | None:
+        return self._tensors.index(obj, "pickled") if type(obj) in (Tensor, Parameter) else None
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads what `_Pickler` wrote."""
+
+    def __init__(self, stream: IO[bytes], tensors: TensorReader) -> None:
+        super().__init__(stream)
+        self._tensors = tensors
+
+    def persistent_load(self, pid: int) -> Tensor:
+        return self._tensors.tensor(pid)

@@ -1,0 +1,167 @@
+"""Python's operators on tensors and on what is no tensor: which class is asked, and what comes out,
+as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import dovetail
+
+NAMES = [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and_",
+    "or_",
+    "xor",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "iadd",
+    "isub",
+    "imul",
+    "itruediv",
+    "ifloordiv",
+    "imod",
+    "ipow",
+    "imatmul",
+    "iand",
+    "ior",
+    "ixor",
+]
+REFLECTED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+class Foreign:
+    """Answers every operator, from either side, with its name."""
+
+
+def _answer(name: str) -> Callable[..., str]:
+    return lambda *_: name
+
+
+for _name in NAMES:
+    for _dunder in (f"__{_name.strip('_')}__", f"__r{_name.strip('_')}__"):
+        setattr(Foreign, _dunder, _answer(_dunder))
+
+
+OPERANDS: dict[str, Callable[[Any], Any]] = {
+    "an object of a class with its own operators": lambda lib: Foreign(),
+    "an object without operators": lambda lib: object(),
+    "a list": lambda lib: [1, 2],
+    "a tuple": lambda lib: (1, 2),
+    "a range": lambda lib: range(2),
+    "a string": lambda lib: "a",
+    "None": lambda lib: None,
+    "a NumPy float": lambda lib: np.float32(2),
+    "a NumPy float of 64 bits": lambda lib: np.float64(2),
+    "a NumPy integer": lambda lib: np.int64(2),
+    "a bool": lambda lib: True,
+    "an int": lambda lib: 2,
+    "a float": lambda lib: 2.5,
+    "a tensor of no dimensions": lambda lib: lib.tensor(2),
+}
+TENSORS: dict[str, list[Any]] = {"floats": [1.0, 2.0], "integers": [1, 2]}
+
+
+def answered(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Return what an operator gives, as values or as the type and text of its TypeError."""
+    try:
+        result = function(left, right)
+    except TypeError as error:
+        return "TypeError", str(error).replace("torch.", "")
+    except RuntimeError:
+        return "refused"
+    if hasattr(result, "tolist"):
+        result = str(result.dtype).rpartition(".")[2], result.tolist()
+    return repr(result)
+
+
+@pytest.mark.parametrize("operand", OPERANDS)
+@pytest.mark.parametrize("values", TENSORS)
+def test_operators_answer_as_in_pytorch(values: str, operand: str) -> None:
+    """For every operator, from either side."""
+    differing = {}
+    for name in NAMES:
+        function = getattr(operator, name)
+        for side in ("left", "right"):
+            found = []
+            for lib in (torch, dovetail):
+                pair = [lib.tensor(TENSORS[values]), OPERANDS[operand](lib)]
+                found.append(answered(function, *(pair if side == "left" else pair[::-1])))
+            if found[0] != found[1]:
+                differing[name, side] = found
+    assert differing == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reflected_operator_of_a_foreign_class_is_reached(name: str) -> None:
+    plain = name.strip("_").removeprefix("i") if name.startswith("i") else name.strip("_")
+    reflected = f"__{REFLECTED.get(plain, 'r' + plain)}__"
+    assert getattr(operator, name)(dovetail.ones(2), Foreign()) == reflected
+
+
+@pytest.mark.parametrize("text", ["x + a", "x * a", "x / a", "a / x", "x @ a", "x - a", "x == a"])
+def test_arrays_beside_tensors_are_taken_as_in_pytorch(text: str) -> None:
+    array = np.array([1.0, 3.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # PyTorch's __array_wrap__ is old
+        expected = eval(text, {"x": torch.tensor([1.0, 2.0]), "a": array})
+    found = eval(text, {"x": dovetail.tensor([1.0, 2.0]), "a": array})
+    assert str(found.dtype) == str(expected.dtype).replace("torch", "dovetail")
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("text", ["a + x", "a * x", "a - x", "a @ x", "x < a", "a >= x", "x @ 2"])
+def test_what_pytorch_refuses_beside_arrays_is_refused(text: str) -> None:
+    array = np.array([1.0, 3.0])
+    for lib in (torch, dovetail):
+        with pytest.raises(TypeError):
+            eval(text, {"x": lib.tensor([1.0, 2.0]), "a": array})
+
+
+def test_arrays_that_differ_from_a_tensor_are_compared_by_element() -> None:
+    """PyTorch answers ``!=`` by identity here, against its ``==``."""
+    x, array = dovetail.tensor([1.0, 2.0]), np.array([1.0, 3.0])
+    assert (x != array).tolist() == (array != x).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("number", [np.array(2.0), np.array(2), np.float16(2), np.complex64(2j)])
+def test_numpy_numbers_are_numbers_in_operators_and_functions(number: Any) -> None:
+    """PyTorch promotes arrays of no dimensions by their dtype, and cuts off imaginary parts."""
+    x, plain = dovetail.tensor([1.0, 2.0]), number.item()
+    for function in (dovetail.add, dovetail.mul, dovetail.pow, dovetail.eq):
+        assert dovetail.equal(function(x, number), function(x, plain))
+    assert dovetail.equal(x + number, x + plain)
+    assert dovetail.equal(number - x, plain - x)
+    assert (x + number).dtype == (x + plain).dtype
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "bitwise_and", "floor_divide", "eq"])
+def test_integers_of_more_than_64_bits_do_not_wrap(name: str) -> None:
+    for lib in (torch, dovetail):
+        with pytest.raises(OverflowError, match="int too big to convert"):
+            getattr(lib, name)(lib.tensor([1, 2]), 2**70)
+
+
+def test_integers_of_64_bits_wrap_as_in_c() -> None:
+    for number in (2**63, 2**64 - 1):
+        for lib in (torch, dovetail):
+            total = (lib.tensor([1, 2]) + number).tolist()
+            assert total == [(i + number + 2**63) % 2**64 - 2**63 for i in (1, 2)]
