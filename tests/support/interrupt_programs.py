@@ -15,9 +15,11 @@ from dovetail.overrides import TorchFunctionMode
 from dovetail.utils import checkpoint as checkpoints
 from dovetail.utils._python_dispatch import TorchDispatchMode
 from dovetail_dispatcher import transaction
-from dovetail_dispatcher.interception.local_keys import *  # noqa: F403
 from dovetail_kernel import DispatchKey, DispatchKeySet
 from dovetail_kernel.keys import state as keys
+
+AT_ONCE = ("set_grad_enabled", "multithreading", "set_detect_anomaly")
+"""Guards in force from construction on."""
 
 PROGRAMS: dict[str, Callable[[], Any]] = {}
 
@@ -140,7 +142,14 @@ def _block(name: str, make: Callable[[], Any]) -> None:
             PLAIN + PLAIN
 
     PROGRAMS[name] = run
-    if name not in ("early_stop", "checkpoint_debug", "fork_rng", "printoptions", "scoped_library", "transaction"):
+    if name not in (
+        "early_stop",
+        "checkpoint_debug",
+        "fork_rng",
+        "printoptions",
+        "scoped_library",
+        "transaction",
+    ):
         PROGRAMS[f"{name} twice"] = again
 
 
@@ -220,7 +229,10 @@ def _(x, by):
     return dt.empty_like(x)
 
 
-scaled.register_autograd(lambda ctx, grad: (grad * ctx.by, None), setup_context=lambda ctx, inputs, output: setattr(ctx, "by", inputs[1]))
+scaled.register_autograd(
+    lambda ctx, grad: (grad * ctx.by, None),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "by", inputs[1]),
+)
 
 
 @scaled.register_kernel("cpu")
@@ -418,7 +430,7 @@ def functional_call():
 
 @program
 def view_and_write():
-    base = (LEAF * 1)
+    base = LEAF * 1
     view = base[0]
     view.mul_(2)
     base.sum().backward()

@@ -10,10 +10,9 @@ not.)
 from __future__ import annotations
 
 import contextlib
-import gc
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextvars import Context, copy_context
 from types import FrameType
 from typing import Any
@@ -30,7 +29,9 @@ def is_ours(filename: str) -> bool:
     return (
         filename.startswith("<dovetail")
         or filename == contextlib.__file__
-        or ("dovetail" in filename and "/tests/" not in filename and "site-packages" not in filename)
+        or (
+            "dovetail" in filename and "/tests/" not in filename and "site-packages" not in filename
+        )
     )
 
 
@@ -55,10 +56,14 @@ class Interrupter:
     ----------
     at
         The number of the instant, from 0. None: count only.
+    at_once
+        The guards of the program are in force from construction on, so that `__enter__` comes too
+        late to undo it.
     """
 
-    def __init__(self, at: int | None = None) -> None:
+    def __init__(self, at: int | None = None, *, at_once: bool = False) -> None:
         self.count = 0
+        self._at_once = at_once
         self.where = ""
         self._at = at
 
@@ -67,19 +72,15 @@ class Interrupter:
             return
         if event == "call" and _is_left_by_the_user(frame):
             return
+        if self._at_once and frame.f_code.co_name == "__enter__":
+            return
         if self.count == self._at:
             self.count += 1
-            self.where = f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name} {event}"
+            self.where = (
+                f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name} {event}"
+            )
             raise KeyboardInterrupt("at " + self.where)
         self.count += 1
-
-    @contextlib.contextmanager
-    def _installed(self) -> Iterator[None]:
-        sys.setprofile(self)
-        try:
-            yield
-        finally:
-            sys.setprofile(None)
 
     def run(self, program: Callable[[], Any]) -> bool:
         """Run `program`; return whether the interrupt came out of it."""
@@ -119,7 +120,9 @@ def snapshot() -> dict[str, Any]:
     found["operators"] = {
         (op.name, op.overload): (
             op.schema if op.is_defined else None,
-            tuple((key, tuple(id(k.fn) for k in stack)) for key, stack in op.kernels.items() if stack),
+            tuple(
+                (key, tuple(id(k.fn) for k in stack)) for key, stack in op.kernels.items() if stack
+            ),
         )
         for op in registry.all_operators()
     }
