@@ -8,6 +8,7 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_kernel.keys.guard import STATE, restoring
 
 from .optimizer import Optimizer, Params
 from .options import check_flags, check_non_negative, number
@@ -82,6 +83,7 @@ class RMSprop(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @restoring(STATE)
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
         with no_grad():
