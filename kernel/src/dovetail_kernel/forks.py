@@ -17,13 +17,13 @@ _renewed: Final[WeakSet[Any]] = WeakSet()
 _taken: Final[list[Any]] = []
 
 
-def held_over_fork(lock: AnyLock) -> AnyLock:
+def held_over_fork(lock: AnyLock, *, first: bool = False) -> AnyLock:
     """Return `lock`, an RLock, which a fork waits for, so that the child finds what it guards
     whole.
 
-    Locks are taken in the order in which they come here.
+    Locks are taken in the order in which they come here, but for one that is to be the first.
     """
-    _held_over.append(lock)
+    _held_over.insert(0 if first else len(_held_over), lock)
     return lock
 
 

@@ -23,6 +23,7 @@ class LoadingThreads:
         self.lock = RLock()
         self._changed = Condition(self.lock)
         self._waiting: dict[int, LoadedPlugin] = {}
+        self._loading: list[LoadedPlugin] = []
 
     def wait_for(self, plugin: LoadedPlugin) -> None:
         """Wait while another thread loads `plugin`; the lock is held.
@@ -39,10 +40,45 @@ class LoadingThreads:
             finally:
                 del self._waiting[me]
 
-    def notify(self) -> None:
-        """Wake those that wait, because the state of a plugin has changed."""
+    def begin(self, plugin: LoadedPlugin) -> None:
+        """Note that this thread loads `plugin`; the lock is held."""
+        plugin.state, plugin.loader = "loading", get_ident()
+        self._loading.append(plugin)
+
+    def end(self, plugin: LoadedPlugin) -> None:
+        """Wake those that wait, because `plugin` is not being loaded any more."""
         with self.lock:
+            self._loading.remove(plugin)
             self._changed.notify_all()
+
+    # -- as what a fork waits for ------------------------------------------------------------------
+
+    def acquire(self, timeout: float) -> bool:
+        """Take the lock while no other thread loads a plugin: it may be importing, and what it
+        imports could not be imported in a child. Gives up waiting, without it, after `timeout`
+        seconds.
+        """
+        if not self.lock.acquire(timeout=timeout):
+            return False
+        me = get_ident()
+        self._changed.wait_for(lambda: all(each.loader == me for each in self._loading), timeout)
+        return True
+
+    def release(self) -> None:
+        """Let go of the lock."""
+        self.lock.release()
+
+    def _at_fork_reinit(self) -> None:
+        self.lock._at_fork_reinit()  # type: ignore[attr-defined]
+
+    def start_child(self) -> None:
+        """Forget, in the child of a fork, what other threads were loading: it is loaded anew."""
+        me = get_ident()
+        for plugin in self._loading:
+            if plugin.loader != me:
+                plugin.state, plugin.result = "not loaded", None
+        self._loading = [each for each in self._loading if each.loader == me]
+        self._waiting.clear()
 
     def _waits_for(self, plugin: LoadedPlugin, thread: int) -> bool:
         wanted: LoadedPlugin | None = plugin

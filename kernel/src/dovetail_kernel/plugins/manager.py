@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from threading import get_ident
 from typing import Any, Final
 from warnings import warn
 
@@ -176,14 +175,6 @@ class PluginManager:
                 key: plugin for key, plugin in self._plugins.items() if plugin.state == "available"
             }
 
-    def forget_loaders(self) -> None:
-        """Have what other threads were loading loaded anew: in the child of a fork they are
-        gone.
-        """
-        for plugin in self._plugins.values():
-            if plugin.state == "loading" and plugin.loader != get_ident():
-                plugin.state, plugin.result = "not loaded", None
-
     # -- looking at plugins ------------------------------------------------------------------------
 
     def device_types(self) -> tuple[str, ...]:
@@ -251,7 +242,7 @@ class PluginManager:
             if plugin.state in ("loading", "available"):
                 return plugin.result  # of what this very thread is loading, as far as it has come
             if plugin.error is None:
-                plugin.state, plugin.loader = "loading", get_ident()
+                self._loaders.begin(plugin)
         if plugin.error is None:
             self._run(plugin)
         if plugin.error is not None:
@@ -293,7 +284,7 @@ class PluginManager:
                 plugin.state, plugin.result = f"unavailable: {unavailable}", None
                 raise PluginError(f"{plugin.entry} is unavailable: {unavailable}")
         finally:
-            self._loaders.notify()
+            self._loaders.end(plugin)
 
     def _run_backend(self, plugin: LoadedPlugin) -> str | None:
         entry = plugin.entry
@@ -381,7 +372,7 @@ def _reason(error: BaseException) -> str:
 plugin_manager: Final = PluginManager()
 """The plugins of this process."""
 
-held_over_fork(plugin_manager._lock)
-call_in_child(plugin_manager.forget_loaders)
+held_over_fork(plugin_manager._loaders, first=True)
+call_in_child(plugin_manager._loaders.start_child)
 
 add_device_type_source(plugin_manager.device_types)

@@ -13,6 +13,7 @@ from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state
 
 from ..engine import active_levels as _active
 from ..engine.active_levels import LEVELS, set_active_levels
+from ..graph.recording_extras import EXTRAS
 from .wrapped_backend import install
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ active_levels: Final = cast("Callable[[], tuple[Level, ...]]", _active.active_le
 """Return the levels that this task is in, outermost first."""
 
 
-leaves_levels: Final = restoring(LEVELS, STATE)
+leaves_levels: Final = restoring(LEVELS, STATE, EXTRAS)
 """Decorates a function that enters a level: where it fails, that is left."""
 
 
