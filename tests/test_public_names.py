@@ -27,7 +27,8 @@ erfc erfc_ exp exp2 exp2_ exp_ explain expm1 expm1_ eye fill_ finfo fix fix_ fla
 float16 float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack from_numpy full
 full_like func gather ge get_autocast_dtype get_default_device get_default_dtype get_printoptions
 get_rng_state greater greater_equal gt half hstack hypot iinfo imag index_add index_put index_put_
-index_select inf inference_mode initial_seed inner int int16 int32 int64 int8 is_autocast_enabled
+index_select inf inference_mode initial_seed inner int int16 int32 int64 int8
+is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled
 is_complex is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero
 is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library linspace
 load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_not
@@ -108,6 +109,7 @@ Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
 CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
 """.split(),
     "dovetail.overrides": """
+enable_reentrant_dispatch redispatch_function
 BaseTorchFunctionMode TorchFunctionMode get_default_nowrap_functions get_ignored_functions
 get_overridable_functions get_testing_overrides handle_torch_function has_torch_function
 has_torch_function_unary has_torch_function_variadic is_tensor_like is_tensor_method_or_property
@@ -182,6 +184,7 @@ device_count dovetail_backend unavailable_because
 BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library
 NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Span
 Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library check_pending custom_op
+accesses enable_reentrant_dispatch function_modes redispatch_function
 define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
 handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
 impl_abstract infer_schema interceptable is_overridable kernel_namespace opcheck operator_modules

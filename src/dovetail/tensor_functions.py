@@ -49,11 +49,13 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, TensorBase)
 
 
+@overridable
 def is_inference(input: TensorBase) -> bool:
     """Return whether `input` was made in inference mode."""
     return input.is_inference()
 
 
+@overridable
 def numel(input: TensorBase) -> int:
     """Return the number of elements of `input`."""
     return input.numel()
@@ -74,3 +76,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
         [tensor.dtype for tensor in tensors if not tensor.ndim],
         [scalar_category(number) for number in numbers],
     )
+
+
+for _function in (broadcast_shapes, is_inference, is_tensor, numel, result_type):
+    _function.__module__ = "dovetail"  # what users call them by

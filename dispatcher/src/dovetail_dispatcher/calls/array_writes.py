@@ -45,11 +45,19 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None = Non
     if not arrays.mutable_arrays:
         _replace(destination, arrays.overwritten(destination.array, array))
         return
+    _copy_into(destination, array)
+
+
+def _copy_into(destination: TensorBase, array: Any) -> None:
+    arrays = destination._backend.arrays
     try:
         arrays.copy_into(destination.array, array)
     except ValueError as error:
         if "read-only" not in str(error):
             raise
+        storage = destination._storage
+        if storage is not None and arrays.write_once(destination.array, array, storage.array):
+            return
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location, "
@@ -82,7 +90,7 @@ def write_out(out: TensorBase, array: Any) -> None:
             )
         replace_array(out, arrays.empty(tuple(array.shape), out.array.dtype))
     if arrays.mutable_arrays:
-        arrays.copy_into(out.array, array)
+        _copy_into(out, array)
     else:
         _replace(out, arrays.overwritten(out.array, array))
 

@@ -9,7 +9,7 @@ stay, since programs may hold them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from types import CodeType, EllipsisType, FunctionType, NoneType
 from typing import Any, Final, TypeVar, cast
@@ -20,13 +20,14 @@ from dovetail_kernel.keys.interception import on_overriding_class
 
 from .asking_code import asking_code, parameters_of
 from .interceptable_attributes import accesses, interceptable
-from .overrides import call_overrides, overriding
+from .overrides import call_overrides, overriding, unasked
 
 __all__ = [
     "hold_functions",
     "is_overridable",
     "original_of",
     "overridable",
+    "redispatch_function",
     "release_functions",
 ]
 
@@ -153,6 +154,35 @@ def original_of(function: Any) -> Callable[..., Any] | None:
     else:
         known = _known.get(function) if isinstance(function, FunctionType) else None
     return None if known is None else known.original
+
+
+def redispatch_function(
+    func: Callable[..., Any],
+    types: Sequence[type],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Call `func`, as a ``__torch_function__`` got it, without asking for overrides of this very
+    call: those of the calls that it makes are asked.
+
+    Parameters
+    ----------
+    func, types, args, kwargs
+        As the handler got them.
+
+    Examples
+    --------
+    A class that sees what is called within a function as well::
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            print(func)
+            return redispatch_function(func, types, args, kwargs)
+    """
+    original = original_of(func)
+    if original is not None:
+        return original(*args, **(kwargs or {}))
+    return unasked(func, args, kwargs or {})
 
 
 def _note(each: _Overridable) -> None:

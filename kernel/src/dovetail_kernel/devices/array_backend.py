@@ -164,6 +164,21 @@ class ArrayBackend:
         """Write `source`, broadcast and cast, into `destination`."""
         destination[...] = source
 
+    def write_once(self, array: Any, source: Any, memory: Any) -> bool:
+        """Write `source` into `array`, which refuses writes since it, or what it is a view of, has
+        elements that share memory; return whether that was possible.
+
+        Parameters
+        ----------
+        array
+            What is written.
+        source
+            What it is to hold.
+        memory
+            The array that owns the memory.
+        """
+        return False
+
     def overwritten(self, array: Any, source: Any) -> Any:
         """Return a new array of the shape and dtype of `array` with the elements of `source`; for
         immutable arrays.

@@ -39,6 +39,23 @@ the object's head.
 """
 
 
+def _view_of_memory(
+    memory: Array, first: int, size: Sequence[int], steps: Sequence[int], dtype: Any
+) -> Array:
+    """Return a view from the address `first` on, with `steps` in bytes; it refuses writes if its
+    elements share a place.
+    """
+    shared = any([not step and count > 1 for count, step in zip(size, steps, strict=True)])
+    interface = {
+        "data": (first, shared or not memory.flags.writeable),
+        "shape": tuple(size),
+        "strides": tuple(steps),
+        "typestr": f"|V{dtype.itemsize}",
+        "version": 3,
+    }
+    return np.asarray(_Memory(memory, interface)).view(dtype)
+
+
 class _Memory:
     """A place in memory that NumPy can read; keeps the array alive that owns it."""
 
@@ -254,14 +271,23 @@ class CpuArrays(NamespaceArrays):
         """Return a view of the memory that `array` lies in; it does not reach beyond."""
         root, itemsize = self.storage_of(array), array.itemsize
         first = self.byte_bounds(root)[0] + storage_offset * itemsize
-        interface = {
-            "data": (first, not array.flags.writeable),
-            "shape": tuple(size),
-            "strides": tuple([step * itemsize for step in stride]),
-            "typestr": f"|V{itemsize}",
-            "version": 3,
-        }
-        return np.asarray(_Memory(root, interface)).view(array.dtype)
+        steps = [step * itemsize for step in stride]
+        return _view_of_memory(root, first, size, steps, array.dtype)
+
+    def write_once(self, array: Array, source: Any, memory: Array) -> bool:
+        """Write one number for all elements into the read-only `array`, or anything if no two of
+        them share a place; return False if that is not so, or `memory` may not be written either.
+        """
+        sizes = [
+            size if step else min(size, 1)
+            for size, step in zip(array.shape, array.strides, strict=True)
+        ]
+        if not memory.flags.writeable or (source.ndim and sizes != list(array.shape)):
+            return False
+        first = array.__array_interface__["data"][0]
+        part = _view_of_memory(memory, first, sizes, array.strides, array.dtype)
+        self.copy_into(part, source)
+        return True
 
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Array:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
