@@ -81,15 +81,15 @@ def enable_reentrant_dispatch() -> Iterator[None]:
     Modes that are taken away meanwhile stay so. Elsewhere it changes nothing.
     """
     before = state()
-    above = _state_above.get()
+    after, above = before, _state_above.get()
     if above is not None:
         now, wanted = dispatch_state(before), dispatch_state(above)
         included = (wanted.included - PYTHON_KEYS) | (now.included & PYTHON_KEYS)
         excluded = (wanted.excluded - PYTHON_KEYS) | (now.excluded & PYTHON_KEYS)
-        set_state(
-            intern_state(replace(wanted, included=included, excluded=excluded)) | above & NO_GRAD
-        )
+        after = intern_state(replace(wanted, included=included, excluded=excluded))
+        after |= above & NO_GRAD
     try:
+        set_state(after)
         yield
     finally:
         set_state(before)

@@ -17,7 +17,7 @@ if _found is None:
     raise RuntimeError(
         "NumPy has no context variable for its error state. Install NumPy 2.1 or later."
     )
-_get, _set, _QUIET = _found
+_get, _set, _, _QUIET = _found
 
 
 def silent(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -65,14 +65,14 @@ class Quiet(Record):
 
     Attributes
     ----------
-    current, enter, state
-        Functions that return the error state in force and set another, and the quiet one; None for
-        a function that warns in the name of its caller: CPython drops the warnings of a module
+    enter, leave, state
+        Functions that put an error state in force and the one before back, and the quiet one; None
+        for a function that warns in the name of its caller: CPython drops the warnings of a module
         without a name.
     """
 
-    current: Callable[[], Any] | None = None
-    enter: Callable[[Any], Any] | None = None
+    enter: Callable[..., Any] | None = None
+    leave: Callable[..., Any] | None = None
     state: Any = None
 
     def print(self, to: Printer, line: str) -> None:
@@ -80,12 +80,14 @@ class Quiet(Record):
             to.bindings["__name__"] = None
             to.add(line)
             return
-        outer, enter = to.scratch("outer"), to.bind("set_error_state", self.enter)
-        to.add(f"{outer} = {to.bind('error_state', self.current)}()")
+        quiet = to.scratch("quiet")
+        to.add(
+            f"{quiet} = {to.bind('set_error_state', self.enter)}({to.bind('QUIET', self.state)})"
+        )
         with to.block("try:"):
-            to.add(f"{enter}({to.bind('QUIET', self.state)})", line)
+            to.add(line)
         with to.block("finally:"):
-            to.add(f"{enter}({outer})")
+            to.add(f"{to.bind('reset_error_state', self.leave)}({quiet})")
 
 
 class Rewording(Record):

@@ -114,7 +114,7 @@ class CoreArrays(ArrayBackend):
         if self.error_state is None:
             yield
             return
-        error_state, set_error_state, silent = self.error_state
+        error_state, set_error_state, _, silent = self.error_state
         before = error_state()
         try:
             set_error_state(silent)

@@ -13,11 +13,11 @@ from typing import Any
 
 __all__ = ["find_error_state"]
 
-ErrorState = tuple[Callable[[], Any], Callable[[Any], Any], Any]
+ErrorState = tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any]
 
 
 def find_error_state(namespace: Any) -> ErrorState | None:
-    """Return ``(get, set, quiet)`` of the context variable that ``namespace.errstate`` sets, for
+    """Return ``(get, set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets, for
     `ArrayBackend`.
 
     None if the library has no ``errstate``, or keeps its state elsewhere: then nothing can silence
@@ -31,7 +31,7 @@ def find_error_state(namespace: Any) -> ErrorState | None:
         with errstate(all="ignore"):
             for variable, value in copy_context().items():
                 if before.get(variable) is not value:
-                    return variable.get, variable.set, value
+                    return variable.get, variable.set, variable.reset, value
     except TypeError:
         # CuPy's has other categories, and warns of none of these.
         return None

@@ -38,7 +38,7 @@ def run_on_arrays(
     if error_state is None:
         _loop_over_arrays(task, node, edges, grads)
     else:
-        current, set_error_state, quiet = error_state
+        current, set_error_state, _, quiet = error_state
         before = task.error_state = current()
         try:
             set_error_state(quiet)
@@ -56,7 +56,7 @@ def _call_from_arrays(task: GraphTask, function: Callable[..., Any], *arguments:
     error_state = task.side.error_state
     if error_state is None:
         return call_in_task(task, function, *arguments)
-    _, set_error_state, quiet = error_state
+    _, set_error_state, _, quiet = error_state
     try:
         set_error_state(task.error_state)
         return call_in_task(task, function, *arguments)
