@@ -6,6 +6,7 @@ a graph that is gone. The garbage collector is off.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import pickle
@@ -23,7 +24,6 @@ from dovetail import func
 from dovetail.autograd import forward_ad, graph
 from dovetail.library import Library
 from dovetail.utils.checkpoint import checkpoint
-import contextlib
 
 BYTES_PER_NAMESPACE = 100
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel.keys.guard import STATE, restoring
+from dovetail_kernel import restoring
 
 from .optimizer import Optimizer, Params
 from .options import (
@@ -96,7 +96,7 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    @restoring(STATE)
+    @restoring()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
         with self._grad_mode():

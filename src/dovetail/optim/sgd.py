@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_aten import Tensor
-from dovetail_kernel.keys.guard import STATE, restoring
+from dovetail_kernel import restoring
 
 from .optimizer import Optimizer, Params
 from .options import add_scaled, check_flags, check_non_negative, learning_rate
@@ -81,7 +81,7 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
-    @restoring(STATE)
+    @restoring()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
         with self._grad_mode():

@@ -24,7 +24,7 @@ from dovetail_autograd import (
     no_grad,
     runs_whole_graph,
 )
-from dovetail_kernel.keys.guard import Guard
+from dovetail_kernel import Guard
 
 from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame

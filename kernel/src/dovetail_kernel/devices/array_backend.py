@@ -21,7 +21,7 @@ class ArrayBackend:
         False for arrays that cannot be written: an in-place operator then gives its tensor a new
         array (`overwritten`), and raises where another tensor shows the same memory.
     error_state
-        ``(get, set, reset, quiet)`` of a context variable under whose value `quiet` the array library
+        ``(get, set, reset, quiet)`` of a context variable under whose value `quiet` the library
         does not warn of overflow, division by zero or NaN, which are results here. None where it
         never warns. Routes and the engine set it around whatever is not a single array function.
     dtype_bits

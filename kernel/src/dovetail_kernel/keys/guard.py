@@ -71,13 +71,16 @@ class Guard:
 
 def restoring(*variables: ContextVar[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator of functions that enter guards: it puts variables back where an exception
-    leaves such a function, be it an interrupt just before a guard is left.
+    leaves such a function, be it an interrupt just before a guard is left. Default: the dispatch
+    state.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        chosen = variables or (STATE,)
+
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> T:
-            found = [(each.set, each.get()) for each in variables]
+            found = [(each.set, each.get()) for each in chosen]
             try:
                 return function(*args, **kwargs)
             except BaseException:

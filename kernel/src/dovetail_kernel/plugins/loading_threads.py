@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from threading import Condition, RLock, get_ident
+from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -91,13 +92,13 @@ class LoadingThreads:
 
 def _is_running(module: str) -> bool:
     """Return whether the body of a module, or of a package that it is in, runs in this thread."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "<module>":
             name = frame.f_globals.get("__name__")
             if isinstance(name, str) and (module == name or module.startswith(f"{name}.")):
                 return True
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return False
 
 

@@ -17,8 +17,8 @@ ErrorState = tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any]
 
 
 def find_error_state(namespace: Any) -> ErrorState | None:
-    """Return ``(get, set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets, for
-    `ArrayBackend`.
+    """Return ``(get, set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets,
+    for `ArrayBackend`.
 
     None if the library has no ``errstate``, or keeps its state elsewhere: then nothing can silence
     it from outside.
