@@ -15,7 +15,7 @@ from .devices.backends import (
     wrapped_backend,
 )
 from .devices.device import Device, get_default_device, set_default_device
-from .errors import PluginError, PluginNotFoundError
+from .errors import PluginError, PluginNotFoundError, name_of_distribution
 from .forks import renewed_after_fork
 from .keys.dispatch_key import (
     DispatchKey,
@@ -187,6 +187,7 @@ __all__ = [
     "is_grad_enabled",
     "is_included_in_alias",
     "jagged",
+    "name_of_distribution",
     "on_default_dtype_change",
     "on_new_backend",
     "parse_dispatch_key",

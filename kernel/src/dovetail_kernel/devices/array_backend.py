@@ -119,6 +119,12 @@ class ArrayBackend:
         """Return a view of an array that a program made, for a tensor around it."""
         return array.view()
 
+    def resized(self, array: Any, shape: tuple[int, ...]) -> Any | None:
+        """Return a view in C order of another shape that begins where `array` does; None if the
+        memory that it lies in has no room, or cannot be shown so.
+        """
+        return None
+
     def byte_bounds(self, array: Any) -> tuple[int, int]:
         """Return the addresses of the lowest byte of `array` and of the one behind its highest."""
         low = high = self.data_ptr(array)

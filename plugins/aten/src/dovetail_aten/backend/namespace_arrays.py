@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from dovetail_kernel import backend, bfloat16, finfo, float16, float32, uint8
 
+from ..array_kernels.memory_layout import contiguous_strides
+from ..array_kernels.view_bounds import extent
 from .core_arrays import CoreArrays
 from .devices import ready_backend
 from .generator import default_generator
@@ -125,6 +127,19 @@ class NamespaceArrays(CoreArrays):
             memory = memory[: memory.size // itemsize * itemsize].view(array.dtype)
         strides = tuple([step * itemsize for step in stride])
         return as_strided(memory[storage_offset:], tuple(size), strides)
+
+    def resized(self, array: Any, shape: Sequence[int]) -> Any | None:
+        """Return a view in C order of another shape that begins where `array` does; None if the
+        memory that it lies in has no room, or arrays cannot be written.
+        """
+        if not self.mutable_arrays:
+            return None
+        start, stop = self.memory_bounds(array)
+        itemsize, strides = array.dtype.itemsize, contiguous_strides(shape)
+        first = self.data_ptr(array) - start
+        if first % itemsize or first + extent(shape, strides) * itemsize > stop - start:
+            return None
+        return self.as_strided(array, shape, strides, first // itemsize)
 
     def reinterpret(self, array: Any, native_dtype: Any) -> Any:
         """Return a view with another dtype.
