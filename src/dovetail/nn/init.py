@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dovetail_aten import Generator, Tensor
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import overridable
+from dovetail_kernel import restoring
 
 if TYPE_CHECKING:
     from dovetail_aten import Generator
@@ -76,6 +77,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 @overridable
+@restoring()
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -85,6 +87,7 @@ def uniform_(
 
 
 @overridable
+@restoring()
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -94,6 +97,7 @@ def normal_(
 
 
 @overridable
+@restoring()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with ``val``."""
     with no_grad():
