@@ -37,6 +37,8 @@ class _OpNamespace(ModuleType):
                     qualified
                 )  # found there from now on, until `_forget_packet`
                 return packet
+        if qualified in registry.left_out:
+            raise AttributeError(registry.left_out[qualified])
         raise AttributeError(
             f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{self._hint(name)}"
         )

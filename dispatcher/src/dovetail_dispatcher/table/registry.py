@@ -28,6 +28,12 @@ lock: Final = held_over_fork(RLock())
 operators: Final[dict[str, dict[str, Operator]]] = {}
 """Operators by qualified name, then by overload, in order of definition."""
 fallbacks: Final[dict[DispatchKey, Kernel]] = {}
+left_out: Final[dict[str, str]] = {}
+"""Operators that a selective build of their library leaves out, by qualified name, and the message
+that says so.
+"""
+without_derivatives: Final[dict[str, str]] = {}
+"""Namespaces of libraries that were built without derivatives, and what to do about it."""
 epoch = 0
 """Counts changes; what was derived from the table outside it compares this number."""
 
@@ -55,7 +61,8 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
     Raises
     ------
     RuntimeError
-        If there is none; the text says what is there.
+        If there is none; the text says what is there. A NotImplementedError, which is one, for an
+        operator that a selective build leaves out.
     """
     op = find(name, overload)
     if op is not None and op.is_defined:
@@ -68,6 +75,8 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
             f"{', '.join(k.origin for stack in op.kernels.values() for k in stack)}. Define it: "
             "Library.define(...)."
         )
+    if name in left_out:
+        raise NotImplementedError(left_out[name])
     raise RuntimeError(
         f"Could not find schema for {qualified}.{did_you_mean(name, operators)} Load the library "
         "that defines it, or define it: Library.define(...)."
