@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from dovetail_kernel.types.dtype import FLOAT
 
+from .broadcasting import misfit
 from .family import Family, operator
 
 
@@ -93,7 +94,10 @@ class Comparison(Family):
                 f"{names[0]} did not match {names[1]}: allclose compares tensors of one dtype. "
                 "Convert one."
             )
-        close = x == other
+        try:
+            close = x == other
+        except ValueError as error:
+            raise misfit(error, x, other) from error
         if equal_nan:
             close = xp.logical_or(close, xp.logical_and(x != x, other != other))
         if self.dtypes[x.dtype].category < FLOAT:

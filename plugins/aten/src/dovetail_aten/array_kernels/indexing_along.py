@@ -7,6 +7,7 @@ from typing import Any
 
 from dovetail_kernel import int32, int64
 
+from .broadcasting import misfit
 from .dims import wrap_dim
 from .family import Family, helper, operator
 
@@ -128,7 +129,10 @@ class IndexingAlong(Family):
         """
         xp = self.xp
         width = grad_output.shape[-1]
-        flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
+        try:
+            flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
+        except ValueError as error:
+            raise misfit(error, grad_output, indices) from error
         if padding_idx >= 0:
             kept = flat != padding_idx
             if self.lazy:

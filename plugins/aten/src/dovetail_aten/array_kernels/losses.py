@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_kernel import result_dtype
 from dovetail_kernel.types.dtype import FLOAT
 
-from .broadcasting import broadcast_shapes
+from .broadcasting import misfit
 from .capabilities import Capabilities
 from .family import Family, operator, widened
 from .table import Function, KernelTable
@@ -84,7 +84,10 @@ class Losses(Family):
         xp = self.xp
         if x.dtype != target.dtype or x.dtype not in self._full:
             return self._in_single("mse_cpu", self.mse_loss, x, target, reduction)
-        away = xp.subtract(x, target)
+        try:
+            away = xp.subtract(x, target)
+        except ValueError as error:
+            raise misfit(error, x, target) from error
         return reduced(xp.multiply(away, away), reduction)
 
     @operator("mse_loss_backward")
@@ -94,14 +97,10 @@ class Losses(Family):
         mean.
         """
         xp = self.xp
-        try:
-            away = self._away_from("mse_backward_cpu", x, target)
-            factor = 2 / (away.size or 1) if reduction == MEAN else 2
-            factor = self.numbers.like(grad_output, factor)
-            return xp.multiply(away, xp.multiply(grad_output, factor))
-        except ValueError:
-            broadcast_shapes([x.shape, target.shape, grad_output.shape])
-            raise
+        away = self._away_from("mse_backward_cpu", x, target)
+        factor = 2 / (away.size or 1) if reduction == MEAN else 2
+        factor = self.numbers.like(grad_output, factor)
+        return xp.multiply(away, xp.multiply(grad_output, factor))
 
     @operator("smooth_l1_loss")
     def smooth_l1_loss(self, x: Any, target: Any, reduction: int = MEAN, beta: float = 1.0) -> Any:
@@ -115,7 +114,10 @@ class Losses(Family):
             )
         if x.dtype != target.dtype or x.dtype not in self._full:
             return self._in_single("smooth_l1_cpu", self.smooth_l1_loss, x, target, reduction, beta)
-        size = xp.absolute(xp.subtract(x, target))
+        try:
+            size = xp.absolute(xp.subtract(x, target))
+        except ValueError as error:
+            raise misfit(error, x, target) from error
         if beta == 0:
             return reduced(size, reduction)
         # With the lesser of size and beta, one formula gives both the parabola and the lines.

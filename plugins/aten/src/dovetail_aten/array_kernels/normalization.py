@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from .broadcasting import misfit
 from .family import Family, operator
 
 
@@ -86,15 +87,18 @@ class Normalization(Family):
         inner = shape[lead:]
         length = math.prod(inner)
         matrix = (math.prod(shape[:lead]), length)
-        grad = wide(grad_out).reshape(matrix)
+        try:
+            grad = wide(grad_out).reshape(matrix)
+            mean, rstd = mean.reshape(matrix[0], 1), rstd.reshape(matrix[0], 1)
+            scale = None if weight is None else wide(weight).reshape(length)
+        except ValueError as error:
+            raise misfit(error, input, grad_out, mean, rstd, weight) from error
         needs_input, needs_weight, needs_bias = output_mask
         needs_weight = needs_weight and weight is not None
         to_input = to_weight = to_bias = None
         if needs_input or needs_weight:
-            inverse = wide(rstd).reshape(-1, 1)
-            normalized = xp.multiply(
-                xp.subtract(wide(input).reshape(matrix), wide(mean).reshape(-1, 1)), inverse
-            )
+            inverse = wide(rstd)
+            normalized = xp.multiply(xp.subtract(wide(input).reshape(matrix), wide(mean)), inverse)
             product = xp.multiply(grad, normalized)
             if needs_weight:
                 to_weight = (
@@ -103,8 +107,7 @@ class Normalization(Family):
         if needs_input:
             share = like(grad, 1 / (length or 1))
             scaled, along = grad, product
-            if weight is not None:
-                scale = wide(weight).reshape(length)
+            if scale is not None:
                 scaled, along = xp.multiply(grad, scale), xp.multiply(product, scale)
             along, total = self._sum_of_rows(along), self._sum_of_rows(scaled)
             centered = xp.subtract(scaled, xp.multiply(total, share))
