@@ -7,11 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import TensorBase, dispatch_state
-from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.interception import NOT_PLAIN, without_python
 from dovetail_kernel.keys.state import StateGuard
 
 from .intercepted_functions import hold_functions, release_functions
-from .mode_stacks import dispatch_modes, function_modes, without_python
+from .mode_stacks import dispatch_modes, function_modes
 
 
 def _is_torch_function_enabled() -> bool:

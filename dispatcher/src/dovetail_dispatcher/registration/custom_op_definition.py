@@ -23,10 +23,11 @@ from ..schema import FunctionSchema, bind
 from ..table import registry
 from ..table.changes import Change
 from ..table.derivative_formula import PythonFormula
-from ..table.kernel_registration import add_kernel
+from ..table.kernel_registration import KernelChange, add_kernel
 from ..table.kernel_signatures import check_kernel
 from ..table.kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
 from ..table.rule_registration import (
+    RegisteredDerivative,
     set_batching_rule,
     set_derivative_formula,
     set_torch_dispatch_rule,
@@ -42,6 +43,7 @@ from .custom_op_checks import (
     check_torch_dispatch_class,
 )
 from .library import Library
+from .registration_checks import check_meta
 
 DeviceTypes = str | Sequence[str] | None
 
@@ -84,7 +86,7 @@ class CustomOpDef:
             self._opoverload = operator.handle
             setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
             self.register_kernel(device_types)(fn)
-            self._register("Meta", _trivial_fake(schema) or self._missing_fake, TENSOR)
+            self._register("Meta", _trivial_fake(schema, self._tags) or self._missing_fake, TENSOR)
             if Tag.out not in self._tags:  # the Autograd fallback refuses what has out= arguments
                 self._set_derivative_formula(partial(_missing_formula, self._opoverload), None)
             if schema.is_mutable:
@@ -247,7 +249,15 @@ class CustomOpDef:
         formula = PythonFormula(
             f"{op.name}.{op.overload or 'default'}", backward, setup_context, where()
         )
-        self._replace("formula", partial(set_derivative_formula, op.name, op.overload, formula))
+        with registry.lock:
+            before = self._changes.get("formula")
+            if isinstance(before, RegisteredDerivative):
+                before.exchange(formula)
+            else:
+                owner = self._lib._changes
+                self._changes["formula"] = set_derivative_formula(
+                    op.name, op.overload, formula, owner
+                )
 
     def register_autocast(self, device_type: str, cast_inputs: dtype, /) -> None:
         """Register what autocast does with the operator; see
@@ -289,7 +299,14 @@ class CustomOpDef:
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             op = self._operator
             rule = checked_rule(op, fn, where())
-            self._replace("vmap", partial(set_batching_rule, op.name, op.overload, rule))
+            with registry.lock:
+                owner = self._lib._changes
+                before = self._changes.get("vmap")
+                if before is not None:
+                    before.revert()
+                    if before in owner:
+                        owner.remove(before)
+                self._changes["vmap"] = set_batching_rule(op.name, op.overload, rule, owner)
             return fn
 
         if func is None:
@@ -302,7 +319,9 @@ class CustomOpDef:
     def _register(
         self, key: str, fn: Callable[..., Any], convention: str, *, with_keyset: bool = False
     ) -> None:
-        """Put a kernel in the place of the one that this operator had at `key`."""
+        """Put a kernel in the place of the one that this operator had at `key`, beneath those that
+        others have registered since.
+        """
         self._lib._check_alive()
         op = self._operator
         kernel = Kernel(
@@ -316,29 +335,24 @@ class CustomOpDef:
         )
         if convention != COUNT_WRITES:
             check_kernel(kernel, op.schema, op.qualified_name)
-        self._replace(key, partial(add_kernel, op.name, op.overload, kernel))
-
-    def _replace(self, what: str, register: Callable[[list[Change]], Change]) -> None:
-        """Register `what` anew, in the place of what was registered as it before."""
         with registry.lock:
-            owner = self._lib._changes
-            before = self._changes.get(what)
-            if before is not None:
-                before.revert()
-                if before in owner:
-                    owner.remove(before)
-            self._changes[what] = register(owner)
+            before = self._changes.get(key)
+            if not (isinstance(before, KernelChange) and before.exchange(kernel)):
+                if kernel.key is DispatchKey.Meta:
+                    check_meta(op, op.qualified_name)
+                owner = self._lib._changes
+                self._changes[key] = add_kernel(op.name, op.overload, kernel, owner)
 
 
-def _trivial_fake(schema: FunctionSchema) -> Callable[..., Any] | None:
+def _trivial_fake(schema: FunctionSchema, tags: Sequence[Tag]) -> Callable[..., Any] | None:
     """Return the fake that an operator needs no help for: nothing is returned, or the written
-    arguments are.
+    arguments are, as its tag says.
     """
     if schema.is_mutable and not schema.returns:
         return lambda *_args, **_kwargs: None
-    written = [i for i, a in enumerate(schema.arguments) if a.is_write]
-    if len(written) != len(schema.returns) or any(r.alias_info is None for r in schema.returns):
+    if Tag.inplace not in tags and Tag.out not in tags:
         return None
+    written = [i for i, a in enumerate(schema.arguments) if a.is_write]
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         values = bind(schema, args, kwargs)

@@ -11,7 +11,7 @@ from ..schema import FunctionSchema, parse_schema
 from .batching_rule import BatchingRule
 from .derivative_formula import Formula
 from .fusion import Fusion
-from .kernels import ARRAY, Kernel
+from .kernels import ARRAY, FORMULA, Kernel
 
 if TYPE_CHECKING:
     from .derivative_formula import PythonFormula
@@ -43,7 +43,8 @@ class Operator:
         in, and the names of the arguments that take part in finding it.
     refuses
         Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``,
-        ``"complex"``; or ``"any_bool"``, if not even one of its operands may be bool.
+        ``"complex"``; ``"wide_unsigned"``: uint16, uint32 and uint64; or ``"any_bool"``, if not
+        even one of its operands may be bool.
     tags
         Tags of the definition.
     variant_of, variants
@@ -141,6 +142,7 @@ class Operator:
         self._schema = self._schema_text = self.defined_at = self._handle = None
         self.definition = self.formula = self.batching_rule = self.fusion = None
         self.settings = {}
+        self._drop_derivative_kernels()
         self.kind, self.promotion, self.promote, self.refuses, self.tags = (
             "other",
             "none",
@@ -148,6 +150,12 @@ class Operator:
             (),
             (),
         )
+
+    def _drop_derivative_kernels(self) -> None:
+        stack = self.kernels.get(DispatchKey.Autograd, [])
+        stack[:] = [kernel for kernel in stack if kernel.convention != FORMULA]
+        if not stack:
+            self.kernels.pop(DispatchKey.Autograd, None)
 
     def cover(self) -> None:
         """Put aside the definition and all that is registered, so that another definition can take
@@ -233,9 +241,14 @@ class Operator:
         return self._handle
 
     @property
+    def is_registered(self) -> bool:
+        """Whether it has a definition or kernels; a rule of a class may come before both."""
+        return self.defined_at is not None or bool(self.kernels or self.covered)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing keeps the operator in the table."""
-        return self.defined_at is None and not self.kernels and not self.covered
+        return not (self.is_registered or self.torch_dispatch_rules)
 
     @property
     def derivative(self) -> Formula | PythonFormula | None:
@@ -264,6 +277,15 @@ class Operator:
                 (k for k in self.variant_of.kernels.get(key, ()) if k.convention == ARRAY), None
             )
         return None
+
+    def exchange_kernel(self, old: Kernel, new: Kernel) -> bool:
+        """Put `new` in the place of `old`, wherever that lies; return whether it was there."""
+        stacks = [layer.kernels.get(old.key, []) for layer in self.layers()]
+        stack = next((each for each in stacks if old in each), None)
+        if stack is None:
+            return False
+        stack[stack.index(old)] = new
+        return True
 
     def forget_routes(self) -> None:
         """Drop every composed callable, in place: entries and methods hold the dict for ever."""
@@ -328,6 +350,14 @@ class Setting:
             if self in values:
                 values.remove(self)
                 setattr(layer, self.name, values[-1].value if values else None)
+
+    def exchange(self, value: Any) -> None:
+        """Put another value in the place of this one, wherever it lies by now."""
+        self.value = value
+        for layer in self.op.layers():
+            values = layer.settings.get(self.name, [])
+            if values and values[-1] is self:
+                setattr(layer, self.name, value)
 
 
 def destroyed_error(op: Operator) -> RuntimeError:

@@ -7,7 +7,6 @@ from typing import Any
 
 from dovetail_kernel import int32, int64
 
-from .broadcasting import misfit
 from .dims import wrap_dim
 from .family import Family, helper, operator
 
@@ -128,11 +127,18 @@ class IndexingAlong(Family):
         were taken from, but for `padding_idx`.
         """
         xp = self.xp
+        if self.dtypes[indices.dtype] not in (int32, int64):
+            raise RuntimeError(
+                "Expected tensor for argument #2 'indices' to have one of the following scalar "
+                f"types: Long, Int; but got {self.dtypes[indices.dtype].scalar_name}. Convert it."
+            )
         width = grad_output.shape[-1]
-        try:
-            flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
-        except ValueError as error:
-            raise misfit(error, grad_output, indices) from error
+        if grad_output.size != indices.size * width:
+            raise RuntimeError(
+                f"shape '[{indices.size}, {width}]' is invalid for input of size "
+                f"{grad_output.size}: a gradient has one row for every index."
+            )
+        flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
         if padding_idx >= 0:
             kept = flat != padding_idx
             if self.lazy:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from .broadcasting import misfit
 from .family import Family, operator
 
 
@@ -42,8 +41,8 @@ class Normalization(Family):
         dimensions, and mean and the reciprocal root (Ba, Kiros and Hinton 2016, arXiv:1607.06450).
         """
         xp, wide, like = self.xp, self.precision.wide, self.numbers.like
-        self.check_float("LayerNormKernelImpl", input)
         lead = check_layer_norm(input, normalized_shape, weight, bias)
+        self.check_float("LayerNormKernelImpl", input)
         own, shape = input.dtype, input.shape
         statistics = self._dtype_of_statistics(own, weight, bias)
         length = math.prod(shape[lead:])
@@ -83,22 +82,28 @@ class Normalization(Family):
         """Return the gradients of input, weight and bias that `output_mask` asks for."""
         xp, wide, like = self.xp, self.precision.wide, self.numbers.like
         own, shape = input.dtype, input.shape
-        lead = input.ndim - len(normalized_shape)
+        lead = check_layer_norm(input, normalized_shape, weight, bias)
+        self.check_float("LayerNormBackwardKernelImpl", input)
+        rows = math.prod(shape[:lead])
+        if grad_out.shape != shape or mean.size != rows or rstd.size != rows:
+            raise RuntimeError(
+                f"native_layer_norm_backward: of an input of shape {list(shape)} the gradient has "
+                f"that shape and mean and rstd have {rows} elements, but they have shapes "
+                f"{list(grad_out.shape)}, {list(mean.shape)} and {list(rstd.shape)}. Pass what "
+                "native_layer_norm returned."
+            )
         inner = shape[lead:]
         length = math.prod(inner)
         matrix = (math.prod(shape[:lead]), length)
-        try:
-            grad = wide(grad_out).reshape(matrix)
-            mean, rstd = mean.reshape(matrix[0], 1), rstd.reshape(matrix[0], 1)
-            scale = None if weight is None else wide(weight).reshape(length)
-        except ValueError as error:
-            raise misfit(error, input, grad_out, mean, rstd, weight) from error
+        grad = wide(grad_out).reshape(matrix)
         needs_input, needs_weight, needs_bias = output_mask
         needs_weight = needs_weight and weight is not None
         to_input = to_weight = to_bias = None
         if needs_input or needs_weight:
-            inverse = wide(rstd)
-            normalized = xp.multiply(xp.subtract(wide(input).reshape(matrix), wide(mean)), inverse)
+            inverse = wide(rstd).reshape(-1, 1)
+            normalized = xp.multiply(
+                xp.subtract(wide(input).reshape(matrix), wide(mean).reshape(-1, 1)), inverse
+            )
             product = xp.multiply(grad, normalized)
             if needs_weight:
                 to_weight = (
@@ -107,7 +112,8 @@ class Normalization(Family):
         if needs_input:
             share = like(grad, 1 / (length or 1))
             scaled, along = grad, product
-            if scale is not None:
+            if weight is not None:
+                scale = wide(weight).reshape(length)
                 scaled, along = xp.multiply(grad, scale), xp.multiply(product, scale)
             along, total = self._sum_of_rows(along), self._sum_of_rows(scaled)
             centered = xp.subtract(scaled, xp.multiply(total, share))

@@ -336,7 +336,7 @@ def embedding(
     sparse: bool = False,
 ) -> tuple[Any, Any]:
     """Stay one call, since its derivative leaves out the padding and counts what is picked."""
-    rest = padding_idx, scale_grad_by_freq, sparse
+    rest: Any = padding_idx, scale_grad_by_freq, sparse
     if in_dims[0] is None:
         return F.embedding(weight, indices, *rest), 0
     tables = F.unbind(weight, 0)

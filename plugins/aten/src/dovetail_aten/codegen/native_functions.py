@@ -18,7 +18,15 @@ from .tags import read_tags, with_automatic_tags
 from .variants import SchemaKind, derive_variant, schema_kind
 
 PROMOTIONS = ("none", "same", "exact", "operands", "int_to_float", "bool_result", "complex_to_real")
-REFUSED_KINDS = ("bool", "int", "float", "complex", "any_bool", "bool_alpha")
+REFUSED_KINDS = (
+    "bool",
+    "int",
+    "float",
+    "complex",
+    "any_bool",
+    "bool_alpha",
+    "wide_unsigned",
+)
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
 COMPOSITE_KEYS = {
