@@ -78,8 +78,10 @@ def miss(
     except RuntimeError as error:
         if not op.is_defined:
             raise destroyed_error(op) from error
-        if isinstance(error, ArgumentError) and function is not None:
-            raise error.as_type_error() from None
+        if isinstance(error, ArgumentError):
+            raise (
+                RuntimeError(str(error)) if function is None else error.as_type_error()
+            ) from None
         raise
     return route(*values)
 
@@ -228,9 +230,12 @@ def _refuse_undefined(op: Operator, values: list[Any]) -> None:
     """Raise RuntimeError if a tensor that has to be there is None."""
     for position, (argument, value) in enumerate(zip(op.schema.arguments, values, strict=True)):
         if value is None and spelling(argument) == "Tensor":
-            raise RuntimeError(
+            raise ArgumentError(
                 f"{op.name}() Expected a proper Tensor but got None (or an undefined Tensor) for "
-                f"argument #{position} '{argument.name}'. Give a tensor."
+                f"argument #{position} '{argument.name}'. Give a tensor.",
+                op.schema,
+                position,
+                (value,),
             )
 
 

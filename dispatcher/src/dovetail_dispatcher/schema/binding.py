@@ -101,8 +101,14 @@ def default_of(argument: Argument) -> Any:
 def _cast(
     schema: FunctionSchema, position: int, value: Any, wrap_number: Callable[..., Any] | None
 ) -> Any:
-    declared = schema.arguments[position].real_type
-    if wrap_number is not None and is_number(value) and _is_tensor(declared):
+    argument = schema.arguments[position]
+    declared = argument.real_type
+    if (
+        wrap_number is not None
+        and is_number(value)
+        and _is_tensor(declared)
+        and not argument.is_out  # what is written into a number would be lost
+    ):
         value = wrap_number(value)
     try:
         return caster(declared)(value)

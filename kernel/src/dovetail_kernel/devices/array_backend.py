@@ -115,6 +115,12 @@ class ArrayBackend:
             array = base
         return array
 
+    def owns_memory(self, memory: Any) -> bool:
+        """Return whether `memory`, the owner of some memory, is the array library's own: else
+        another library shows it too.
+        """
+        return True
+
     def adopted(self, array: Any) -> Any:
         """Return a view of an array that a program made, for a tensor around it."""
         return array.view()

@@ -209,6 +209,10 @@ class CpuArrays(NamespaceArrays):
             base = getattr(base, "base", None)
         return array
 
+    def owns_memory(self, memory: Array) -> bool:
+        """Return whether `memory` is NumPy's own."""
+        return bool(memory.flags.owndata)
+
     def copy_into(self, destination: Array, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
         complex numbers.
