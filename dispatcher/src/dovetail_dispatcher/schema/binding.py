@@ -45,6 +45,39 @@ def bind(
     RuntimeError
         An argument is missing, unknown, given twice, too many, or of the wrong type.
     """
+    try:
+        return _bind(schema, args, kwargs, wrap_number)
+    except ArgumentError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def bind_of_function(
+    schema: FunctionSchema,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    wrap_number: Callable[[int | float | complex], Any] | None = None,
+) -> list[Any]:
+    """Return what `bind` does, for a call of a public function.
+
+    Raises
+    ------
+    TypeError
+        An argument is missing or of the wrong type.
+    RuntimeError
+        An argument is unknown, given twice, or too many.
+    """
+    try:
+        return _bind(schema, args, kwargs, wrap_number)
+    except ArgumentError as error:
+        raise error.as_type_error() from None
+
+
+def _bind(
+    schema: FunctionSchema,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    wrap_number: Callable[[int | float | complex], Any] | None,
+) -> list[Any]:
     arguments = schema.arguments
     given = len(args) + len(kwargs)
     if given > len(arguments):
@@ -130,8 +163,8 @@ def _refuse_surplus_keywords(schema: FunctionSchema, given: int, kwargs: Mapping
             )
 
 
-class ArgumentError(RuntimeError):
-    """An argument is missing or of the wrong type: what an operator of `ops` raises.
+class ArgumentError(Exception):
+    """An argument is missing or of the wrong type: the text is what an operator of `ops` raises.
 
     Attributes
     ----------
@@ -203,7 +236,7 @@ def binding_error(schema: FunctionSchema, problem: str) -> RuntimeError:
     return RuntimeError(f"{schema.name}() {problem} Declaration: {schema}")
 
 
-def missing_error(schema: FunctionSchema, argument: Argument) -> RuntimeError:
+def missing_error(schema: FunctionSchema, argument: Argument) -> ArgumentError:
     """Return the error for a call without a required argument."""
     where = (
         f"Pass it by keyword: {argument.name}=..."
@@ -221,7 +254,7 @@ def missing_error(schema: FunctionSchema, argument: Argument) -> RuntimeError:
 
 def cast_error(
     schema: FunctionSchema, position: int, value: object, reason: Exception | str
-) -> RuntimeError:
+) -> ArgumentError:
     """Return the error for an argument of the wrong type."""
     argument = schema.arguments[position]
     return ArgumentError(
