@@ -2,6 +2,7 @@
 manager.
 """
 
+from .devices.allocator import Allocator, DataPtr, MemoryStatistics
 from .devices.array_backend import ArrayBackend
 from .devices.backends import (
     Backend,
@@ -55,8 +56,9 @@ from .tensor.autograd_interface import AutogradInterface, set_autograd_interface
 from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
 from .tensor.new_tensors import replace_array, set_tensor_class, signature_of, tensor_class, wrap
+from .tensor.resized_storage import resize_storage
 from .tensor.size import Size
-from .tensor.storage import Storage, share_storage
+from .tensor.storage import Storage, new_storage, set_storage_class, share_storage
 from .tensor.tensor_base import TensorBase
 from .tensor.version import VersionCounter, bump_version, share_version
 from .types.dtype import (
@@ -112,6 +114,7 @@ __all__ = [
     "ALIASES",
     "BY_NAME",
     "DTYPES",
+    "Allocator",
     "ArrayBackend",
     "AutoDispatchBelowADInplaceOrView",
     "AutoDispatchBelowAutograd",
@@ -119,6 +122,7 @@ __all__ = [
     "Backend",
     "BackendSpec",
     "DLDeviceType",
+    "DataPtr",
     "DatalessArray",
     "Device",
     "DisableTorchFunction",
@@ -131,6 +135,7 @@ __all__ = [
     "IncludeDispatchKeyGuard",
     "Layout",
     "MemoryFormat",
+    "MemoryStatistics",
     "PluginError",
     "PluginManager",
     "PluginNotFoundError",
@@ -183,6 +188,7 @@ __all__ = [
     "is_grad_enabled",
     "is_included_in_alias",
     "jagged",
+    "new_storage",
     "on_default_dtype_change",
     "on_new_backend",
     "parse_dispatch_key",
@@ -190,6 +196,7 @@ __all__ = [
     "preserve_format",
     "promote_types",
     "replace_array",
+    "resize_storage",
     "result_dtype",
     "runtime_keys",
     "scalar_category",
@@ -199,6 +206,7 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "set_state",
+    "set_storage_class",
     "set_tensor_class",
     "share_storage",
     "share_version",

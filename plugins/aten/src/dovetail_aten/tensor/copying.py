@@ -26,6 +26,7 @@ from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
+from .untyped_storage import UntypedStorage
 
 __all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor", "storable"]
 
@@ -109,6 +110,8 @@ def storable(tensor: _Tensor) -> _Tensor:
     it is a view of.
     """
     if tensor.array.__class__ is DatalessArray:
+        if tensor.array.base is not None:
+            tensor.array.refuse()  # the storage has become too small for it
         return tensor
     storage, itemsize = share_storage(tensor), tensor.dtype.itemsize
     steps = getattr(tensor.array, "strides", None) or ()
@@ -226,4 +229,4 @@ def _expect(is_valid: bool, value: object, what: str) -> None:
         )
 
 
-copyreg.pickle(Storage, _reduce_storage)
+copyreg.pickle(UntypedStorage, _reduce_storage)

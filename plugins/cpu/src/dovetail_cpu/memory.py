@@ -1,0 +1,104 @@
+"""`CpuMemory`: the memory that NumPy arrays lie in: whose it is, and views that strides give."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import c_size_t
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail_aten.backend.namespace_arrays import NamespaceArrays
+from dovetail_kernel import DatalessArray, DataPtr
+
+from .allocator import ALLOCATOR, SHARED_ALLOCATOR, AllocatedMemory
+
+Array = np.ndarray[Any, Any]
+
+_read_address = c_size_t.from_address
+_DATA: Final = object.__basicsize__
+"""Where an ndarray has its data pointer: it is the first member of NumPy's public struct, behind
+the object's head.
+"""
+
+
+class _Memory:
+    """A place in memory that NumPy can read; keeps the array alive that owns it."""
+
+    def __init__(self, base: Array, interface: dict[str, Any]) -> None:
+        self.base = base
+        self.__array_interface__ = interface
+
+
+class CpuMemory(NamespaceArrays):
+    """The part of `CpuArrays` that knows of memory."""
+
+    allocator = ALLOCATOR
+    shared_allocator = SHARED_ALLOCATOR
+
+    def data_ptr(self, array: Array) -> int:
+        """Return the address of the first element."""
+        # ndarray.ctypes.data says the same ten times slower, and writes in place ask for it.
+        return _read_address(id(array) + _DATA).value
+
+    def memory_bounds(self, array: Any) -> tuple[int, int]:
+        """Return the address where the memory of `array` begins, and the one behind its end."""
+        if array.__class__ is DatalessArray:
+            array.refuse()
+        return super().memory_bounds(array)
+
+    def storage_of(self, array: Array) -> Array:
+        """Return the root of the bases of `array`, also where something between them is no
+        array.
+        """
+        base: Any = array.base
+        while base is not None:
+            if isinstance(base, np.ndarray):
+                array = base
+            base = getattr(base, "base", None)
+        return array
+
+    def as_strided(
+        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
+    ) -> Array:
+        """Return a view of the memory that `array` lies in; it does not reach beyond."""
+        itemsize = array.itemsize
+        strides = tuple([step * itemsize for step in stride])
+        root = self.storage_of(array)
+        return self.shown(root, array.dtype, size, strides, storage_offset * itemsize, array)
+
+    def shown(
+        self,
+        memory: Array,
+        native_dtype: Any,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+        like: Any = None,
+    ) -> Array:
+        """Return an array that shows a part of `memory`; strides and offset are in bytes."""
+        interface = {
+            "data": (
+                self.byte_bounds(memory)[0] + offset,
+                not (memory if like is None else like).flags.writeable,
+            ),
+            "shape": tuple(shape),
+            "strides": tuple(strides),
+            "typestr": f"|V{native_dtype.itemsize}",
+            "version": 3,
+        }
+        return np.asarray(_Memory(memory, interface)).view(native_dtype)
+
+    def bytes_at(self, pointer: DataPtr) -> Array:
+        """Return the memory of `pointer` as a line of uint8, which keeps the pointer alive."""
+        return np.asarray(AllocatedMemory(pointer))
+
+    def pointer_of(self, memory: Any) -> DataPtr | None:
+        """Return the pointer that `memory` was made of, if an allocator made it."""
+        return memory.base.pointer if isinstance(memory.base, AllocatedMemory) else None
+
+    def owns_memory(self, memory: Array) -> bool:
+        """Return whether `memory` is NumPy's own or the allocator's: else it is another
+        library's.
+        """
+        return bool(memory.flags.owndata) or isinstance(memory.base, AllocatedMemory)
