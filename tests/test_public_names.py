@@ -29,7 +29,8 @@ erfc erfc_ exp exp2 exp2_ exp_ explain expm1 expm1_ eye fill_ finfo fix fix_ fla
 float16 float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack from_numpy full
 full_like func gather ge get_autocast_dtype get_default_device get_default_dtype get_printoptions
 get_rng_state greater greater_equal gt half hstack hypot iinfo imag index_add index_put index_put_
-index_select inf inference_mode initial_seed inner int int16 int32 int64 int8 is_autocast_enabled
+index_select inf inference_mode initial_seed inner int int16 int32 int64 int8
+is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled
 is_complex is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero
 is_storage is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library
 linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and
@@ -110,6 +111,7 @@ Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
 CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
 """.split(),
     "dovetail.overrides": """
+enable_reentrant_dispatch redispatch_function
 BaseTorchFunctionMode TorchFunctionMode get_default_nowrap_functions get_ignored_functions
 get_overridable_functions get_testing_overrides handle_torch_function has_torch_function
 has_torch_function_unary has_torch_function_variadic is_tensor_like is_tensor_method_or_property
@@ -187,6 +189,7 @@ device_count dovetail_backend unavailable_because
 BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library
 NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Span
 Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library check_pending custom_op
+accesses enable_reentrant_dispatch function_modes redispatch_function
 define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
 handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
 impl_abstract infer_schema interceptable is_overridable kernel_namespace opcheck operator_modules
@@ -206,7 +209,7 @@ backends_of_signature bfloat16 bool bump_version can_cast channels_last channels
 complex64 contiguous_format disabled_torch_dispatch_impl disabled_torch_function_impl
 dispatch_key_for_device dispatch_state dtype dtype_of_signature finfo float16 float32 float64
 full_after full_keyset get_default_device get_default_dtype has_backend hookimpl hookspec iinfo
-int16 int32 int64 int8 is_grad_enabled is_included_in_alias jagged new_storage
+int16 int32 int64 int8 is_grad_enabled is_included_in_alias jagged name_of_distribution new_storage
 on_default_dtype_change on_new_backend parse_dispatch_key plugin_manager preserve_format
 promote_types replace_array resize_storage result_dtype runtime_keys scalar_category scalar_dtype
 set_autograd_interface set_default_device set_default_dtype set_grad_enabled set_state

@@ -4,6 +4,7 @@ be overridden.
 
 import inspect as _inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache as _cache
 from importlib import import_module as _import_module
 from typing import Any
@@ -12,6 +13,9 @@ from dovetail_aten import Tensor
 from dovetail_dispatcher import (
     BaseTorchFunctionMode,
     TorchFunctionMode,
+    accesses,
+    enable_reentrant_dispatch,
+    function_modes,
     handle_torch_function,
     has_torch_function,
     has_torch_function_unary,
@@ -19,13 +23,17 @@ from dovetail_dispatcher import (
     interceptable,
     is_overridable,
     operator_modules,
+    ops,
     overridden_name,
+    redispatch_function,
     wrap_torch_function,
 )
+from dovetail_dispatcher._C import _pop_torch_function_stack, _push_on_torch_function_stack
 
 __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
+    "enable_reentrant_dispatch",
     "get_default_nowrap_functions",
     "get_ignored_functions",
     "get_overridable_functions",
@@ -36,13 +44,13 @@ __all__ = [
     "has_torch_function_variadic",
     "is_tensor_like",
     "is_tensor_method_or_property",
+    "redispatch_function",
     "resolve_name",
     "wrap_torch_function",
 ]
 
-_PYTHON_FUNCTIONS = ("as_tensor", "tensor")
 _ROOT = "dovetail"
-_MODULES = (_ROOT, "dovetail.nn.functional", "dovetail._nn")
+_MODULES = (_ROOT, "dovetail.nn.functional", "dovetail.nn.init", "dovetail._nn")
 
 
 def is_tensor_like(inp: Any) -> bool:
@@ -63,50 +71,28 @@ def _getter(name: str) -> Any:
 
 
 @_cache
-def _overridable() -> dict[Any, list[Callable[..., Any]]]:
-    found: dict[Any, list[Callable[..., Any]]] = {}
+def _overridable() -> dict[Any, dict[Callable[..., Any], str]]:
+    """Return the names of the overridable functions by the module or class that has them."""
+    found: dict[Any, dict[Callable[..., Any], str]] = {}
     for module in map(_import_module, _MODULES):
-        functions = [getattr(module, name) for name in dir(module) if not name.startswith("_")]
-        found[module] = [
-            f for f in functions if _is_operator(f) or _is_factory(f) or is_overridable(f)
-        ]
-    root = _import_module(_ROOT)
-    found[root] += [getattr(root, name) for name in _PYTHON_FUNCTIONS]
-    methods: list[Any] = []
+        functions = [(name, getattr(module, name)) for name in dir(module) if name[0] != "_"]
+        found[module] = {
+            f: f"{module.__name__}.{name}"
+            for name, f in functions
+            if _is_operator(f) or is_overridable(f)
+        }
+    methods: dict[Callable[..., Any], str] = {}
     for name in dir(Tensor):
-        value = getattr(Tensor, name)
-        if _is_operator(value):
-            methods.append(value)
+        if _is_operator(value := getattr(Tensor, name)):
+            methods.setdefault(value, f"{_ROOT}.Tensor.{name}")
     for name, value in interceptable(Tensor):
         if isinstance(value, property):
-            methods.append(value.__get__)
-            if value.fset is not None:
-                methods.append(value.__set__)
+            for access in accesses(value):
+                methods[getattr(value, access)] = f"{_ROOT}.Tensor.{name}.{access}"
         else:
-            methods.append(getattr(Tensor, name))
+            methods.setdefault(getattr(Tensor, name), f"{_ROOT}.Tensor.{name}")
     found[Tensor] = methods
     return found
-
-
-_FACTORIES = frozenset(
-    {
-        "arange",
-        "empty",
-        "eye",
-        "full",
-        "linspace",
-        "ones",
-        "rand",
-        "randint",
-        "randn",
-        "randperm",
-        "zeros",
-    }
-)
-
-
-def _is_factory(value: Any) -> bool:
-    return getattr(value, "__name__", "") in _FACTORIES
 
 
 def _is_operator(value: Any) -> bool:
@@ -124,8 +110,8 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
 
 @_cache
 def get_ignored_functions() -> frozenset[Callable[..., Any]]:
-    """Return the public functions at the top level that cannot be overridden: they have no tensors,
-    or call others.
+    """Return the public functions at the top level that no argument overrides: they have no
+    tensors, or call others. Modes see those that make tensors.
     """
     overridable = {f for functions in _overridable().values() for f in functions}
     root = _import_module(_ROOT)
@@ -143,12 +129,40 @@ def _dummy(function: Callable[..., Any]) -> Callable[..., int]:
     def dummy(*args: Any, **kwargs: Any) -> int:
         return -1
 
-    try:
-        signature = _inspect.signature(function)
-    except (TypeError, ValueError):  # the getter of a property has none
-        return dummy
-    dummy.__signature__ = signature  # type: ignore[attr-defined]
+    dummy.__signature__ = _signature(function)  # type: ignore[attr-defined]
     return dummy
+
+
+def _signature(function: Any) -> _inspect.Signature:
+    """Return the parameters of an overridable function; of several overloads, those of all."""
+    accessed = getattr(function, "__self__", None)
+    if isinstance(accessed, property):
+        return _inspect.signature(accesses(accessed)[function.__name__])
+    found = _inspect.signature(function)
+    if [p.kind for p in found.parameters.values()] != [_VAR_POSITIONAL, _VAR_KEYWORD]:
+        return found
+    packet = getattr(ops.aten, function.__name__)
+    schemas = [getattr(packet, name)._schema for name in packet.overloads()]
+    schemas = [s for s in schemas if not any(a.is_out for a in s.arguments)]
+    required = set.intersection(
+        *({a.name for a in s.arguments if not a.has_default_value()} for s in schemas)
+    )
+    arguments = {a.name: a for s in schemas for a in s.arguments}
+    parameters = []
+    for argument in sorted(
+        arguments.values(), key=lambda a: (a.kwarg_only, a.name not in required)
+    ):
+        name = "input" if argument.name == "self" else argument.name
+        default = _inspect.Parameter.empty if argument.name in required else argument.default_value
+        kind = _KEYWORD_ONLY if argument.kwarg_only else _POSITIONAL
+        parameters.append(_inspect.Parameter(name, kind, default=default))
+    return _inspect.Signature(parameters)
+
+
+_POSITIONAL = _inspect.Parameter.POSITIONAL_OR_KEYWORD
+_KEYWORD_ONLY = _inspect.Parameter.KEYWORD_ONLY
+_VAR_POSITIONAL = _inspect.Parameter.VAR_POSITIONAL
+_VAR_KEYWORD = _inspect.Parameter.VAR_KEYWORD
 
 
 @_cache
@@ -173,5 +187,24 @@ def resolve_name(f: Callable[..., Any]) -> str | None:
     """Return the name of an overridable function as users write it, or None: ``"dovetail.add"``."""
     if hasattr(f, "_operator") or hasattr(f, "_qualified_op_name"):
         return overridden_name(f)
-    known = any(f in functions for functions in _overridable().values())
-    return overridden_name(f) if known else None
+    return next((names[f] for names in _overridable().values() if f in names), None)
+
+
+_push_mode = _push_on_torch_function_stack
+_pop_mode = _pop_torch_function_stack
+
+
+def _pop_mode_temporarily() -> AbstractContextManager[Any]:
+    """Return a context in which the innermost mode is not active; it is the context's value."""
+    return function_modes.popped()
+
+
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    """Return the innermost active mode."""
+    modes = function_modes.modes
+    return modes[-1] if modes else None
+
+
+def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
+    """Return the active modes, outermost first."""
+    return list(function_modes.modes)

@@ -30,6 +30,11 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """
     result: list[int] = []
     for shape in shapes:
+        if not isinstance(shape, int | list | tuple):
+            raise RuntimeError(
+                "Input shapes should be of type ints, a tuple of ints, or a list of ints, got "
+                f"{shape!r}"
+            )
         sizes = [shape] if isinstance(shape, int) else list(shape)
         result = [1] * (len(sizes) - len(result)) + result
         for back, size in enumerate(reversed(sizes), 1):
@@ -49,11 +54,13 @@ def is_tensor(obj: object) -> bool:
     return isinstance(obj, TensorBase)
 
 
+@overridable
 def is_inference(input: TensorBase) -> bool:
     """Return whether `input` was made in inference mode."""
     return input.is_inference()
 
 
+@overridable
 def numel(input: TensorBase) -> int:
     """Return the number of elements of `input`."""
     return input.numel()
@@ -65,8 +72,19 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
     Tensors with dimensions count most, then 0-d tensors, then numbers; a weaker one only counts
     where its category (bool < int < float < complex) is higher.
+
+    Raises
+    ------
+    TypeError
+        For anything else; `promote_types` takes dtypes.
     """
     operands = (tensor1, tensor2)
+    if not all(isinstance(each, TensorBase | bool | int | float | complex) for each in operands):
+        given = ", ".join(type(each).__name__ for each in operands)
+        raise TypeError(
+            f"result_type() received an invalid combination of arguments - got ({given}), but "
+            "expected tensors and Python numbers. Use promote_types for dtypes."
+        )
     tensors = [operand for operand in operands if isinstance(operand, TensorBase)]
     numbers = [operand for operand in operands if not isinstance(operand, TensorBase)]
     return result_dtype(
@@ -74,3 +92,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
         [tensor.dtype for tensor in tensors if not tensor.ndim],
         [scalar_category(number) for number in numbers],
     )
+
+
+for _function in (broadcast_shapes, is_inference, is_tensor, numel, result_type):
+    _function.__module__ = "dovetail"  # what users call them by

@@ -93,6 +93,17 @@ def test_a_key_has_the_bits_that_it_has_in_torch(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["CPU", "Meta", "AutogradCPU", "BackendSelect", "Nope", "cpu"])
+def test_a_key_set_is_made_of_the_name_of_a_key_as_in_torch(name: str) -> None:
+    def made(cls: Any) -> Any:
+        try:
+            return repr(cls(name)), cls(name).raw_repr()
+        except RuntimeError as error:
+            return str(error)[:33]
+
+    assert made(DispatchKeySet) == made(C.DispatchKeySet)
+
+
 def test_priority_orders_keys_as_torch_does() -> None:
     ours = [key.name for key in sorted(map(parse_dispatch_key, KEYS))]
     assert ours == list(KEYS)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from same_programs import Programs, assert_same
+from same_programs import Programs, assert_same, chain, tried
 
 import dovetail
 
@@ -110,8 +110,66 @@ def callback(lib: Any) -> Any:
     return seen
 
 
+def materialized(lib: Any) -> Any:
+    x, a = leaf(lib), leaf(lib)
+    (first,) = lib.autograd.grad((x * a).sum(), x, create_graph=True)
+    (second,) = lib.autograd.grad(first.sum(), x, create_graph=True, materialize_grads=True)
+    (third,) = lib.autograd.grad(second.sum(), x, materialize_grads=True)
+    edge = lib.autograd.graph.get_gradient_edge(x)
+    return (
+        [(each.tolist(), each.requires_grad, each.is_leaf) for each in (second, third)],
+        tried(lambda: lib.autograd.grad(first.sum(), edge, materialize_grads=True)),
+    )
+
+
+def materialized_batched(lib: Any) -> Any:
+    x, a = leaf(lib), leaf(lib)
+    y, seeds = x * 2, lib.ones(3, 2)
+    found = lib.autograd.grad(y, (x, a), seeds, is_grads_batched=True, materialize_grads=True)
+    return [each.tolist() for each in found]
+
+
+def gradient_given_underneath(lib: Any) -> Any:
+    x = leaf(lib)
+    x._grad = given = lib.ones(2)
+    same = x.grad is given, x._grad is given
+    refused = [
+        tried(lambda value=value: setattr(x, "_grad", value), words=30)
+        for value in (lib.ones(3), 5, x)
+    ]
+    x._grad = None
+    return same, refused, x.grad, (x * 2)._grad
+
+
+def accumulated_with_graph(lib: Any) -> Any:
+    x = lib.ones(2, 3).t().requires_grad_()
+    names = []
+    for _ in range(2):
+        (x * x).sum().backward(create_graph=True)
+        names.append(chain(x.grad)[:1])
+    return names, x.grad.stride(), x.grad.tolist()
+
+
+def anomaly_asked(lib: Any) -> Any:
+    answers = []
+    for context in (
+        lib.enable_grad(),
+        lib.autograd.set_detect_anomaly(True),
+        lib.autograd.set_detect_anomaly(True, check_nan=False),
+    ):
+        with context:
+            answers.append((lib.is_anomaly_enabled(), lib.is_anomaly_check_nan_enabled()))
+        lib.autograd.set_detect_anomaly(False)
+    return answers, lib.is_anomaly_enabled()
+
+
 PROGRAMS = Programs(
     {
+        "zeros for what was not used, to the third order": materialized,
+        "zeros for what was not used, for a batch": materialized_batched,
+        "a gradient given as _grad": gradient_given_underneath,
+        "gradients accumulated with their graph": accumulated_with_graph,
+        "anomaly mode when asked": anomaly_asked,
         "gradients of another dtype": backward_in_another_dtype,
         "the dtype of gradients chosen after forward": dtype_chosen_after_forward,
         "gradients of any dtype": any_dtype,

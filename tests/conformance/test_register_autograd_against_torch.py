@@ -117,6 +117,14 @@ PROGRAMS: dict[str, Callable[[Side], Any]] = {
         s.x,
         a=2.0,
     ),
+    "defaults before keyword-only inputs": lambda s: s.run(
+        "(Tensor w, int x=2, *, int y=3, int z) -> Tensor",
+        twice,
+        lambda g: (g, None),
+        s.setup_with_keywords,
+        s.x,
+        z=42,
+    ),
     "an optional tensor": lambda s: s.run(
         "(Tensor x, Tensor? y=None) -> Tensor", twice, lambda g: (g, None), s.setup, s.x
     ),

@@ -329,3 +329,37 @@ def test_backward_compatibility_is_judged_as_torch_does(new: str, old: str) -> N
     ours = parse_schema(new).is_backward_compatible_with(parse_schema(old))
     theirs = torch._C.parse_schema(new).is_backward_compatible_with(torch._C.parse_schema(old))
     assert ours == theirs
+
+
+EVOLVED = (
+    "f(Tensor x) -> Tensor",
+    "f(Tensor? x) -> Tensor?",
+    "f(Tensor(a!) x) -> Tensor(a!)",
+    "f(Tensor y) -> Tensor",
+    "f(Tensor x, int n) -> Tensor",
+    "f(Tensor x, int n=1) -> Tensor",
+    "f(Tensor x, int n=2, int m=3) -> Tensor",
+    "f(Tensor x, Scalar n=1, int[] sizes=[]) -> Tensor",
+    "f(Tensor x, *, int n=1) -> Tensor",
+    "f(Tensor x, int[2] n) -> Tensor",
+    "f(Tensor x, int[] n) -> Tensor",
+    "f(Tensor x, int[]? n=None) -> Tensor",
+    "f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)",
+    "f(Tensor x, int n=1, *, Tensor(a!) out) -> Tensor(a!)",
+    "f(Tensor x, int n, *, Tensor(b!) out) -> Tensor(b!)",
+    "f(Tensor x, ...) -> Tensor",
+    "f.other(Tensor x) -> Tensor",
+    "f(Tensor x) -> int",
+)
+
+
+@pytest.mark.parametrize("new", EVOLVED)
+def test_forward_compatibility_is_judged_as_torch_does_with_its_reason(new: str) -> None:
+    for old in EVOLVED:
+        ours = parse_schema(new).check_forward_compatible_with(parse_schema(old))
+        judge = torch._C.parse_schema(new).check_forward_compatible_with
+        try:
+            theirs = judge(torch._C.parse_schema(old))
+        except IndexError:  # PyTorch reads behind its list
+            continue
+        assert ours == theirs, old

@@ -148,8 +148,6 @@ def test_implementation_flags_are_accepted_alone():
         optim.Adam([p], foreach=True, fused=True)
     with pytest.raises(RuntimeError, match="`fused` does not support `differentiable`"):
         optim.Adam([p], differentiable=True, fused=True)
-    with pytest.raises(NotImplementedError, match="differentiable=True"):
-        optim.SGD([p], differentiable=True)
 
 
 def test_repr_lists_the_groups():

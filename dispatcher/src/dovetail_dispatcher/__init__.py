@@ -25,9 +25,17 @@ if TYPE_CHECKING:
     from .inspection.spans import CallSpan, Span
     from .inspection.tracing import Trace
     from .interception.function_modes import BaseTorchFunctionMode, TorchFunctionMode
-    from .interception.interceptable_attributes import interceptable, operator_modules
-    from .interception.intercepted_functions import is_overridable, overridable
-    from .interception.mode_stacks import dispatch_modes
+    from .interception.interceptable_attributes import (
+        accesses,
+        interceptable,
+        operator_modules,
+    )
+    from .interception.intercepted_functions import (
+        is_overridable,
+        overridable,
+        redispatch_function,
+    )
+    from .interception.mode_stacks import dispatch_modes, function_modes
     from .interception.overrides import (
         handle_torch_function,
         has_torch_function,
@@ -36,7 +44,7 @@ if TYPE_CHECKING:
         overridden_name,
         wrap_torch_function,
     )
-    from .interception.python_dispatch import TorchDispatchMode
+    from .interception.python_dispatch import TorchDispatchMode, enable_reentrant_dispatch
     from .registration.custom_op_definition import CustomOpDef
     from .registration.custom_ops import custom_op
     from .registration.define_and_impl import define, impl
@@ -70,7 +78,11 @@ _ON_DEMAND = {
     "TorchFunctionMode": "interception.function_modes",
     "custom_op": "registration.custom_ops",
     "define": "registration.define_and_impl",
+    "accesses": "interception.interceptable_attributes",
     "dispatch_modes": "interception.mode_stacks",
+    "enable_reentrant_dispatch": "interception.python_dispatch",
+    "function_modes": "interception.mode_stacks",
+    "redispatch_function": "interception.intercepted_functions",
     "dispatch_table": "inspection.dumps",
     "explain": "inspection.explanation",
     "OpCheckError": "inspection.opcheck",
@@ -120,13 +132,16 @@ __all__ = [
     "TorchFunctionMode",
     "Trace",
     "_scoped_library",
+    "accesses",
     "check_pending",
     "custom_op",
     "define",
     "dispatch_modes",
     "dispatch_table",
+    "enable_reentrant_dispatch",
     "explain",
     "fallthrough_kernel",
+    "function_modes",
     "get_ctx",
     "get_kernel",
     "handle_torch_function",
@@ -145,6 +160,7 @@ __all__ = [
     "overridable",
     "overridden_name",
     "parse_schema",
+    "redispatch_function",
     "register_autocast",
     "register_autograd",
     "register_fake",

@@ -16,7 +16,7 @@ from .devices.backends import (
     wrapped_backend,
 )
 from .devices.device import Device, get_default_device, set_default_device
-from .errors import PluginError, PluginNotFoundError
+from .errors import PluginError, PluginNotFoundError, name_of_distribution
 from .keys.dispatch_key import (
     DispatchKey,
     backend_key,
@@ -188,6 +188,7 @@ __all__ = [
     "is_grad_enabled",
     "is_included_in_alias",
     "jagged",
+    "name_of_distribution",
     "new_storage",
     "on_default_dtype_change",
     "on_new_backend",

@@ -20,8 +20,7 @@ import numpy
 import dovetail_aten as aten
 import dovetail_autograd
 from dovetail_dispatcher import _C
-from dovetail_kernel import PluginError, plugin_manager
-from dovetail_kernel.errors import name_of_distribution
+from dovetail_kernel import PluginError, name_of_distribution, plugin_manager
 
 VARIABLES: Final = ("DOVETAIL_BLOCK", "DOVETAIL_OVERLAYS")
 """The environment variables that Dovetail reads."""

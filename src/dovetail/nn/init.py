@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dovetail_aten import Generator, Tensor
 from dovetail_autograd import no_grad
+from dovetail_dispatcher import overridable
 
 if TYPE_CHECKING:
     from dovetail_aten import Generator
@@ -74,6 +75,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}. Use one of: {known}.")
 
 
+@overridable
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -82,6 +84,7 @@ def uniform_(
         return tensor.uniform_(a, b, generator=generator)
 
 
+@overridable
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -90,6 +93,7 @@ def normal_(
         return tensor.normal_(mean, std, generator=generator)
 
 
+@overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with ``val``."""
     with no_grad():
@@ -152,6 +156,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return False
 
 
+@overridable
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,

@@ -10,7 +10,13 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 
 from .optimizer import Optimizer, Params
-from .options import check_flags, check_non_negative, number
+from .options import (
+    add_number,
+    add_quotient,
+    check_flags,
+    check_non_negative,
+    learning_rate,
+)
 
 __all__ = ["Adagrad"]
 
@@ -37,7 +43,7 @@ class Adagrad(Optimizer):
     foreach, fused : bool, optional
         Accepted; they do not change the result.
     differentiable : bool, default False
-        True is refused.
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
 
     Raises
     ------
@@ -68,7 +74,7 @@ class Adagrad(Optimizer):
         ):
             if not value >= 0.0:
                 raise ValueError(f"Invalid {name} value: {value}. It must not be negative.")
-        check_flags("Adagrad", differentiable=differentiable, foreach=foreach, fused=fused)
+        check_flags(differentiable=differentiable, foreach=foreach, fused=fused)
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,
@@ -94,23 +100,21 @@ class Adagrad(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
-        with no_grad():
+        with self._grad_mode():
             for group in self.param_groups:
-                rate = number(group["lr"])
+                rate = learning_rate(group)
                 for parameter in group["params"]:
                     gradient = parameter.grad
                     if gradient is None:
                         continue
-                    state = self.state[parameter]
+                    state = self._state_of(parameter, group)
                     step = state["step"].add_(1).item()
                     if group["maximize"]:
                         gradient = gradient.neg()
                     if group["weight_decay"] != 0:
                         gradient = gradient.add(parameter, alpha=group["weight_decay"])
                     total = state["sum"].addcmul_(gradient, gradient)
-                    parameter.addcdiv_(
-                        gradient,
-                        total.sqrt().add_(group["eps"]),
-                        value=-rate / (1 + (step - 1) * group["lr_decay"]),
-                    )
+                    root = add_number(total.sqrt(), group["eps"], group["differentiable"])
+                    factor = -rate / (1 + (step - 1) * group["lr_decay"])
+                    add_quotient(parameter, gradient, root, factor)
         return loss

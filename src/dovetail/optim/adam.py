@@ -8,10 +8,15 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import no_grad
 
 from .optimizer import Optimizer, Params
-from .options import check_flags, check_non_negative, number
+from .options import (
+    add_number,
+    add_quotient,
+    check_flags,
+    check_non_negative,
+    learning_rate,
+)
 
 __all__ = ["Adam", "AdamW"]
 
@@ -40,7 +45,7 @@ class Adam(Optimizer):
     foreach, fused, capturable : bool, optional
         Accepted; they do not change the result.
     differentiable : bool, default False
-        True is refused.
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
 
     Raises
     ------
@@ -74,9 +79,7 @@ class Adam(Optimizer):
             raise ValueError(
                 f"Invalid weight_decay value: {weight_decay}. It must not be negative."
             )
-        check_flags(
-            type(self).__name__, differentiable=differentiable, foreach=foreach, fused=fused
-        )
+        check_flags(differentiable=differentiable, foreach=foreach, fused=fused)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -94,24 +97,25 @@ class Adam(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
-        with no_grad():
+        with self._grad_mode():
             for group in self.param_groups:
                 self._step_group(group)
         return loss
 
     def _step_group(self, group: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]
-        rate, decay, eps = number(group["lr"]), group["weight_decay"], group["eps"]
+        rate, decay, eps = learning_rate(group), group["weight_decay"], group["eps"]
         decoupled, amsgrad, maximize = (
             group["decoupled_weight_decay"],
             group["amsgrad"],
             group["maximize"],
         )
+        recorded = group["differentiable"]
         for parameter in group["params"]:
             gradient = parameter.grad
             if gradient is None:
                 continue
-            state = self.state[parameter]
+            state = self._state_of(parameter, group)
             if not state:
                 _start(state, parameter, amsgrad)
             mean, squares = state["exp_avg"], state["exp_avg_sq"]
@@ -134,12 +138,14 @@ class Adam(Optimizer):
             squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
             if amsgrad:
                 greatest = _real_view(state["max_exp_avg_sq"])
-                squares = greatest.copy_(aten.maximum(greatest, squares))
+                before = greatest.clone() if recorded else greatest
+                squares = greatest.copy_(aten.maximum(before, squares))
             # The bias corrections are numbers: they go into eps and the step size rather than into
             # another pass.
             correction = math.sqrt(1 - beta2**step)
-            denominator = squares.sqrt().add_(eps * correction)
-            parameter.addcdiv_(mean, denominator, value=-rate * correction / (1 - beta1**step))
+            denominator = add_number(squares.sqrt(), eps * correction, recorded)
+            factor = -rate * correction / (1 - beta1**step)
+            add_quotient(parameter, mean, denominator, factor)
 
 
 def _start(state: dict[str, Any], parameter: Tensor, amsgrad: bool) -> None:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from dovetail_aten import Tensor
-from dovetail_autograd import enable_grad
+from dovetail_autograd import enable_grad, no_grad
 
 from ..nn.module import zero_gradients
 from ..nn.parameter import type_name
@@ -38,6 +38,12 @@ class Optimizer(OptimizerHooks):
         What to optimize; dicts are parameter groups with a key 'params' and options of their own.
     defaults : dict
         Options of groups that do not give them.
+
+    Notes
+    -----
+    With ``differentiable=True`` `step` is recorded: the parameters, which then may be no leaves,
+    come out as functions of what they were, of the gradients, of a learning rate that is a tensor,
+    and of earlier steps. Give the loss a clone of a parameter that a later step writes to.
 
     Attributes
     ----------
@@ -161,7 +167,7 @@ class Optimizer(OptimizerHooks):
                 f"{type_name(tensor)}. "
                 "Pass model.parameters()."
             )
-        if not (tensor.is_leaf or tensor.retains_grad):
+        if not (tensor.is_leaf or tensor.retains_grad or self.defaults.get("differentiable")):
             raise ValueError(
                 "can't optimize a non-leaf Tensor. Detach it first: "
                 "tensor.detach().requires_grad_()."
@@ -188,6 +194,24 @@ class Optimizer(OptimizerHooks):
         raise NotImplementedError(
             f"{type(self).__name__} does not define step(). Define it in the subclass."
         )
+
+    def _grad_mode(self) -> Any:
+        """Return the context in which steps run: nothing is recorded, unless they are
+        differentiable.
+        """
+        return enable_grad() if self.defaults.get("differentiable") else no_grad()
+
+    def _state_of(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """Return the state of a parameter, to be written in place.
+
+        Where steps are recorded these are copies, since the graph needs what the last step left.
+        """
+        state: dict[str, Any] = self.state[parameter]
+        if group["differentiable"]:
+            for name, value in state.items():
+                if isinstance(value, Tensor):
+                    state[name] = value.clone()
+        return state
 
     @staticmethod
     def _evaluate(closure: Callable[[], Any] | None) -> Any:

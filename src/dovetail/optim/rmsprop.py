@@ -7,10 +7,16 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import no_grad
 
 from .optimizer import Optimizer, Params
-from .options import check_flags, check_non_negative, number
+from .options import (
+    add_number,
+    add_quotient,
+    add_scaled,
+    check_flags,
+    check_non_negative,
+    learning_rate,
+)
 
 __all__ = ["RMSprop"]
 
@@ -39,7 +45,7 @@ class RMSprop(Optimizer):
     foreach, capturable : bool, optional
         Accepted; they do not change the result.
     differentiable : bool, default False
-        True is refused.
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
 
     Raises
     ------
@@ -67,7 +73,7 @@ class RMSprop(Optimizer):
                 f"Invalid weight_decay value: {weight_decay}. It must not be negative."
             )
         check_non_negative(alpha_value=alpha)
-        check_flags("RMSprop", differentiable=differentiable, foreach=foreach)
+        check_flags(differentiable=differentiable, foreach=foreach)
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -84,7 +90,7 @@ class RMSprop(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
-        with no_grad():
+        with self._grad_mode():
             for group in self.param_groups:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
@@ -92,7 +98,7 @@ class RMSprop(Optimizer):
         return loss
 
     def _step_parameter(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        state = self.state[parameter]
+        state = self._state_of(parameter, group)
         if not state:
             state["step"] = aten.tensor(0.0)
             state["square_avg"] = aten.zeros_like(parameter)
@@ -101,7 +107,7 @@ class RMSprop(Optimizer):
             if group["centered"]:
                 state["grad_avg"] = aten.zeros_like(parameter)
         state["step"].add_(1)
-        alpha, rate = group["alpha"], number(group["lr"])
+        alpha, rate = group["alpha"], learning_rate(group)
         if group["maximize"]:
             gradient = gradient.neg()
         if group["weight_decay"] != 0:
@@ -114,10 +120,10 @@ class RMSprop(Optimizer):
             root = squares.addcmul(mean, mean, value=-1).sqrt_()
         else:
             root = squares.sqrt()
-        root.add_(group["eps"])
+        root = add_number(root, group["eps"], group["differentiable"])
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"]
             buffer.mul_(group["momentum"]).addcdiv_(gradient, root)
-            parameter.add_(buffer, alpha=-rate)
+            add_scaled(parameter, buffer, -rate)
         else:
-            parameter.addcdiv_(gradient, root, value=-rate)
+            add_quotient(parameter, gradient, root, -rate)

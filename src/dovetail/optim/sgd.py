@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_aten import Tensor
-from dovetail_autograd import no_grad
 
 from .optimizer import Optimizer, Params
-from .options import check_flags, check_non_negative, number
+from .options import add_scaled, check_flags, check_non_negative, learning_rate
 
 __all__ = ["SGD"]
 
@@ -36,7 +35,7 @@ class SGD(Optimizer):
     foreach, fused : bool, optional
         Accepted; they do not change the result.
     differentiable : bool, default False
-        True is refused.
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
 
     Raises
     ------
@@ -67,7 +66,7 @@ class SGD(Optimizer):
             raise ValueError(
                 "Nesterov momentum requires a momentum and zero dampening. Pass momentum=0.9, say."
             )
-        check_flags("SGD", differentiable=differentiable, foreach=foreach, fused=fused)
+        check_flags(differentiable=differentiable, foreach=foreach, fused=fused)
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -83,20 +82,20 @@ class SGD(Optimizer):
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
-        with no_grad():
+        with self._grad_mode():
             for group in self.param_groups:
-                rate = number(group["lr"])
+                rate = learning_rate(group)
                 if group["momentum"] == 0 and group["weight_decay"] == 0:
                     scale = rate if group["maximize"] else -rate
                     for parameter in group["params"]:
                         gradient = parameter.grad
                         if gradient is not None:
-                            parameter.add_(gradient, alpha=scale)
+                            add_scaled(parameter, gradient, scale)
                 else:
                     self._step_group(group, rate)
         return loss
 
-    def _step_group(self, group: dict[str, Any], rate: float) -> None:
+    def _step_group(self, group: dict[str, Any], rate: float | Tensor) -> None:
         """Update one group with momentum or weight decay."""
         momentum, decay, nesterov = group["momentum"], group["weight_decay"], group["nesterov"]
         fresh = 1 - group["dampening"]
@@ -109,11 +108,11 @@ class SGD(Optimizer):
             if decay != 0:
                 gradient = gradient.add(parameter, alpha=decay)
             if momentum != 0:
-                state = self.state[parameter]
+                state = self._state_of(parameter, group)
                 buffer = state.get("momentum_buffer")
                 if buffer is None:
                     state["momentum_buffer"] = buffer = gradient.clone()
                 else:
                     buffer.mul_(momentum).add_(gradient, alpha=fresh)
                 gradient = gradient.add(buffer, alpha=momentum) if nesterov else buffer
-            parameter.add_(gradient, alpha=-rate)
+            add_scaled(parameter, gradient, -rate)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dovetail_kernel import (
     TensorBase,
+    backend_of_array,
     dtype,
     dtype_of_signature,
     replace_array,
@@ -45,11 +46,19 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None = Non
     if not arrays.mutable_arrays:
         _replace(destination, arrays.overwritten(destination.array, array))
         return
+    _copy_into(destination, array)
+
+
+def _copy_into(destination: TensorBase, array: Any) -> None:
+    arrays = destination._backend.arrays
     try:
         arrays.copy_into(destination.array, array)
     except ValueError as error:
         if "read-only" not in str(error):
             raise
+        storage = destination._storage
+        if storage is not None and arrays.write_once(destination.array, array, storage.array):
+            return
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "
             "single memory location, "
@@ -70,6 +79,12 @@ def write_out(out: TensorBase, array: Any) -> None:
         check_inference_write(out)
     arrays = out._backend.arrays
     if not isinstance(array, arrays.array_types):
+        computed = backend_of_array(array)
+        if computed is not None and computed is not out._backend:
+            raise RuntimeError(
+                f"Expected out tensor to be on device {computed.name}, where the result is, but it "
+                f"is on {out.device}. Move the arguments to one device: x.to({str(out.device)!r})."
+            )
         array = arrays.asarray(array)
     check_writable_as(dtype_of_signature(arrays.dtype_bits[array.dtype]), out.dtype)
     if tuple(array.shape) != tuple(out.array.shape):
@@ -80,11 +95,33 @@ def write_out(out: TensorBase, array: Any) -> None:
                 f"match the required output shape {list(array.shape)}. Give out= an empty tensor, "
                 "or one of that shape."
             )
-        replace_array(out, arrays.empty(tuple(array.shape), out.array.dtype))
-    if arrays.mutable_arrays:
-        arrays.copy_into(out.array, array)
-    else:
-        _replace(out, arrays.overwritten(out.array, array))
+        resize_out(out, tuple(array.shape))
+    write_into(out, array)
+
+
+def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
+    """Give a tensor of ``out=`` another shape: in its own memory, from its first element on, where
+    that has room, else in new memory.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no room, and another tensor shows the memory: it would not see what is written.
+    """
+    arrays, storage = out._backend.arrays, out._storage
+    is_nothing = storage is None and 0 in out.array.shape
+    resized = None if is_nothing else arrays.resized(out.array, shape)
+    if resized is not None:
+        replace_array(out, resized)
+        out._storage = storage
+        return
+    if storage is not None and getrefcount(storage) > _UNSHARED:
+        raise RuntimeError(
+            f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} is a "
+            f"view, or has views, and its memory has no room for a result of shape {list(shape)}. "
+            "Give out= an empty tensor, or one of that shape."
+        )
+    replace_array(out, arrays.empty(shape, out.array.dtype))
 
 
 def _replace(tensor: TensorBase, array: Any) -> None:

@@ -19,10 +19,9 @@ from dovetail_kernel import (
     backend_key,
     backends_of_signature,
 )
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH, PYTHON_KEYS
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL
 
-from ..interception.mode_stacks import PYTHON_KEYS
 from ..record import Record
 from ..table import registry
 from ..table.computed_table import compute, highest, without_fallthrough

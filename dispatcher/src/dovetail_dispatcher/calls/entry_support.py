@@ -14,7 +14,7 @@ from dovetail_kernel.types.signature import SCALAR_BITS
 
 from ..compilation import compile_source
 from ..interception.overrides import call_overrides, overriding
-from ..schema import bind, default_of
+from ..schema import ArgumentError, bind, default_of
 from ..table import registry
 from ..table.operator import Operator, destroyed_error
 from .number_operands import tensor_of_number
@@ -59,6 +59,8 @@ def miss(
     ------
     RuntimeError
         If the arguments do not fit the schema, in PyTorch's words.
+    TypeError
+        If an argument of a public function is missing or of the wrong type.
     NotImplementedError
         If there is no kernel for them.
     """
@@ -74,9 +76,11 @@ def miss(
             check_alpha(op, values)
         route = route_of(op, call_key(op, values))
     except RuntimeError as error:
-        if op.is_defined:
-            raise
-        raise destroyed_error(op) from error
+        if not op.is_defined:
+            raise destroyed_error(op) from error
+        if isinstance(error, ArgumentError) and function is not None:
+            raise error.as_type_error() from None
+        raise
     return route(*values)
 
 

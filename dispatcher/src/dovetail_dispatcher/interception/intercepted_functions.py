@@ -9,23 +9,31 @@ stay, since programs may hold them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from types import CodeType, EllipsisType, FunctionType, NoneType
 from typing import Any, Final, TypeVar, cast
 
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype, tensor_class
+from dovetail_kernel import (
+    Device,
+    DisableTorchFunction,
+    Layout,
+    MemoryFormat,
+    TensorBase,
+    dtype,
+    tensor_class,
+)
 from dovetail_kernel.keys.interception import on_overriding_class
 
 from .asking_code import asking_code, parameters_of
-from .interceptable_attributes import accesses, interceptable
-from .overrides import call_overrides, overriding
+from .interceptable_attributes import accesses, interceptable, operator_modules
+from .overrides import call_overrides, overriding, unasked
 
 __all__ = [
     "hold_functions",
     "is_overridable",
-    "original_of",
     "overridable",
+    "redispatch_function",
     "release_functions",
 ]
 
@@ -141,17 +149,46 @@ def is_overridable(function: Any) -> bool:
     return isinstance(function, FunctionType) and function in _known
 
 
-def original_of(function: Any) -> Callable[..., Any] | None:
-    """Return what runs when nothing overrides a function or an access of an attribute; None for
-    others.
-    """
+def _find(function: Any) -> _Overridable | None:
+    """Return what is known of a function, or of an access of an attribute."""
     accessed = getattr(function, "__self__", None)
     if isinstance(accessed, property):
         found = accesses(accessed).get(function.__name__)
-        known = None if found is None else _known.get(found)
-    else:
-        known = _known.get(function) if isinstance(function, FunctionType) else None
-    return None if known is None else known.original
+        return None if found is None else _known.get(found)
+    return _known.get(function) if isinstance(function, FunctionType) else None
+
+
+def redispatch_function(
+    func: Callable[..., Any],
+    types: Sequence[type],
+    args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> Any:
+    """Call `func`, as a ``__torch_function__`` got it, without asking for overrides of this very
+    call: those of the calls that it makes are asked.
+
+    Parameters
+    ----------
+    func, types, args, kwargs
+        As the handler got them.
+
+    Examples
+    --------
+    A class that sees what is called within a function as well::
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            print(func)
+            return redispatch_function(func, types, args, kwargs)
+    """
+    known = _find(func)
+    is_operator = hasattr(func, "_operator") or getattr(func, "__module__", "") in operator_modules
+    if is_operator or (known is not None and known.is_method):
+        with DisableTorchFunction():  # what operators and methods do within is not for handlers
+            return func(*args, **(kwargs or {}))
+    if known is not None:
+        return known.original(*args, **(kwargs or {}))
+    return unasked(func, args, kwargs or {})
 
 
 def _note(each: _Overridable) -> None:
@@ -191,10 +228,10 @@ def hold_functions() -> None:
 
 
 def release_functions() -> None:
-    """Undo one `hold_functions`."""
+    """Undo one `hold_functions`. A mode may be popped within its ``with``, and is released once."""
     global _mode_holders
     with _lock:
-        _mode_holders -= 1
+        _mode_holders = max(0, _mode_holders - 1)
         if not _mode_holders:
             _set_codes(_known.values())
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import TensorBase, dispatch_state
-from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.interception import NOT_PLAIN, without_python
 from dovetail_kernel.keys.state import StateGuard
 
-from .mode_stacks import dispatch_modes, function_modes, without_python
+from .intercepted_functions import hold_functions, release_functions
+from .mode_stacks import dispatch_modes, function_modes
 
 
 def _is_torch_function_enabled() -> bool:
@@ -43,12 +44,15 @@ def _push_on_torch_function_stack(mode: Any) -> None:
     """Make a function mode the innermost, until it is popped; ``with mode:`` takes care of that by
     itself.
     """
+    hold_functions()
     function_modes.push(mode)
 
 
 def _pop_torch_function_stack() -> Any:
     """Take away the innermost function mode; raises RuntimeError if there is none."""
-    return function_modes.pop()
+    mode = function_modes.pop()
+    release_functions()
+    return mode
 
 
 def _len_torch_dispatch_stack() -> int:

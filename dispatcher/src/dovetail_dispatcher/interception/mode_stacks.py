@@ -16,9 +16,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, full_after, full_keyset, set_state, state
+from dovetail_kernel.keys.interception import PYTHON_KEYS
 from dovetail_kernel.keys.state import Transition
-
-PYTHON_KEYS: Final = DispatchKeySet.of(DispatchKey.Python, DispatchKey.PythonTLSSnapshot)
 
 ABOVE_PYTHON: Final = (
     full_keyset
@@ -31,10 +30,8 @@ higher priority.
 
 below_python: Final = Transition(lambda s: replace(s, excluded=s.excluded | ABOVE_PYTHON))
 
-without_python: Final = Transition(
-    lambda s: replace(s, included=s.included - PYTHON_KEYS, excluded=s.excluded | PYTHON_KEYS)
-)
-"""Go by the key Python, whether there are modes or arguments with `__torch_dispatch__`."""
+
+above_python: Final = Transition(lambda s: replace(s, excluded=s.excluded - ABOVE_PYTHON))
 
 
 class ModeStack:

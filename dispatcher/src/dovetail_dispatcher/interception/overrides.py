@@ -8,8 +8,9 @@ plain tensors and no mode cost nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
 from dovetail_kernel import TensorBase, disabled_torch_function_impl, dispatch_state, tensor_class
 from dovetail_kernel.types.signature import OVERRIDES
@@ -26,8 +27,12 @@ __all__ = [
     "overloaded_args",
     "overridden_name",
     "overriding",
+    "unasked",
     "wrap_torch_function",
 ]
+
+_skips: Final = ContextVar("dovetail_skips_overrides", default=False)
+"""Whether the next call that asks is not to ask."""
 
 _PLAIN = frozenset({int, float, bool, complex, str, type(None)})
 
@@ -62,6 +67,9 @@ def overriding(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[bool, li
     """Return whether a mode is asked about a call, and which of its arguments are; lists are looked
     into.
     """
+    if _skips.get():
+        _skips.set(False)
+        return False, []
     now = dispatch_state()
     candidates: list[Any] = []
     if now.torch_function:
@@ -163,6 +171,15 @@ def has_torch_function_unary(value: Any) -> bool:
 def has_torch_function_variadic(*values: Any) -> bool:
     """Return `has_torch_function` of the arguments given."""
     return has_torch_function(values)
+
+
+def unasked(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Call `func` so that it does not ask; what it calls does."""
+    _skips.set(True)
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _skips.set(False)
 
 
 def handle_torch_function(

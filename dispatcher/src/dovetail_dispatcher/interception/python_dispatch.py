@@ -7,17 +7,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dovetail_kernel import TensorBase, bump_version, set_state, share_version, state
+from dovetail_kernel import (
+    TensorBase,
+    bump_version,
+    set_state,
+    share_version,
+    state,
+)
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys.state import StateGuard
 from dovetail_kernel.types.signature import NORMAL, SCALAR_BITS
 
 from ..table import registry
 from ..table.kernel_results import KernelResults
 from ..table.operator import Operator
-from .mode_stacks import Mode, below_python, dispatch_modes
+from .mode_stacks import Mode, above_python, below_python, dispatch_modes
 from .overrides import multiple_dispatch_failed
 
-__all__ = ["TorchDispatchMode", "dispatching_args", "python_fallback"]
+__all__ = [
+    "TorchDispatchMode",
+    "dispatching_args",
+    "enable_reentrant_dispatch",
+    "python_fallback",
+]
 
 
 class TorchDispatchMode(Mode):
@@ -52,6 +64,17 @@ class TorchDispatchMode(Mode):
         raise NotImplementedError(
             f"{type(self).__qualname__} must override __torch_dispatch__(func, types, args, kwargs)"
         )
+
+
+class enable_reentrant_dispatch(StateGuard):
+    """Guard: within a ``__torch_dispatch__``, calls go through autograd again, and through all else
+    above the key Python. Modes that are taken away meanwhile stay so.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(above_python)
 
 
 def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:

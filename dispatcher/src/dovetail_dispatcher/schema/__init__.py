@@ -2,7 +2,7 @@
 Python signatures.
 """
 
-from .binding import bind, binding_error, cast_error, default_of, missing_error
+from .binding import ArgumentError, bind, binding_error, cast_error, default_of, missing_error
 from .casts import CastError, caster
 from .class_types import ClassType, register_custom_class
 from .compatibility import is_subtype
@@ -45,6 +45,7 @@ __all__ = [
     "AliasInfo",
     "AnyType",
     "Argument",
+    "ArgumentError",
     "AwaitType",
     "BoolType",
     "CastError",

@@ -7,7 +7,7 @@ form, which they fall back on to explain a call that they refuse.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail_kernel.errors import did_you_mean
 
@@ -130,6 +130,74 @@ def _refuse_surplus_keywords(schema: FunctionSchema, given: int, kwargs: Mapping
             )
 
 
+class ArgumentError(RuntimeError):
+    """An argument is missing or of the wrong type: what an operator of `ops` raises.
+
+    Attributes
+    ----------
+    schema, position
+        Which argument it is.
+    value
+        A tuple with what was given for it, or without anything.
+    """
+
+    def __init__(
+        self, text: str, schema: FunctionSchema, position: int, value: tuple[Any, ...]
+    ) -> None:
+        super().__init__(text)
+        self.schema = schema
+        self.position = position
+        self.value = value
+
+    def as_type_error(self) -> TypeError:
+        """Return what the public function raises instead, in PyTorch's words."""
+        function = self.schema.name.partition("::")[2]
+        argument = self.schema.arguments[self.position]
+        name = "input" if argument.name == "self" else argument.name
+        details = f"The operator says: {self}"
+        if not self.value:
+            return TypeError(
+                f'{function}() missing 1 required positional arguments: "{name}". {details}'
+            )
+        (value,) = self.value
+        declared = str(argument.type)
+        wanted = _SPOKEN.get(declared.removeprefix("Optional[").removesuffix("]"), declared)
+        got = type(value).__name__
+        if isinstance(value, list | tuple) and wanted.startswith("tuple of "):
+            wrong = _first_wrong(argument, value)
+            got = f"{got} of {wrong}" if wrong else got
+        return TypeError(
+            f"{function}(): argument '{name}' (position {self.position + 1}) must be {wanted}, "
+            f"not {got}. {details}"
+        )
+
+
+_SPOKEN: Final = {
+    "List[int": "tuple of ints",
+    "List[int]": "tuple of ints",
+    "List[Tensor": "tuple of Tensors",
+    "List[Tensor]": "tuple of Tensors",
+    "List[float]": "tuple of floats",
+    "List[bool]": "tuple of bools",
+    "number": "Number",
+}
+"""How PyTorch's functions call the types of schemas."""
+
+
+def _first_wrong(argument: Argument, values: Sequence[Any]) -> str:
+    """Return the type of the first element that the list may not have, or nothing."""
+    declared = argument.real_type
+    if isinstance(declared, OptionalType):
+        declared = declared.elem
+    element = caster(getattr(declared, "elem", declared))
+    for value in values:
+        try:
+            element(value)
+        except CastError:
+            return type(value).__name__
+    return ""
+
+
 def binding_error(schema: FunctionSchema, problem: str) -> RuntimeError:
     """Return the error for a call whose arguments do not fit the schema's names and number."""
     return RuntimeError(f"{schema.name}() {problem} Declaration: {schema}")
@@ -142,9 +210,12 @@ def missing_error(schema: FunctionSchema, argument: Argument) -> RuntimeError:
         if argument.kwarg_only
         else "Pass it by position or by keyword."
     )
-    return RuntimeError(
+    return ArgumentError(
         f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: "
-        f"{schema}\n{where}"
+        f"{schema}\n{where}",
+        schema,
+        list(schema.arguments).index(argument),
+        (),
     )
 
 
@@ -153,10 +224,13 @@ def cast_error(
 ) -> RuntimeError:
     """Return the error for an argument of the wrong type."""
     argument = schema.arguments[position]
-    return RuntimeError(
+    return ArgumentError(
         f"{schema.name}() Expected a value of type '{argument.type}' for argument "
         f"'{argument.name}' but instead found type '{type(value).__name__}'.\nPosition: "
         f"{position}\nValue: {value!r}\nDeclaration: {schema}\n"
         f"Cast error details: {reason}\nPass a value that a schema type "
-        f"{argument.real_type.schema_str} accepts."
+        f"{argument.real_type.schema_str} accepts.",
+        schema,
+        position,
+        (value,),
     )

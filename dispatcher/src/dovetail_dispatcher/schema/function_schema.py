@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from .compatibility import is_backward_compatible
+from .compatibility import check_forward_compatible, is_backward_compatible
 from .formatting import format_argument, format_schema
 from .types import ListType, OptionalType, Type
 
@@ -166,6 +166,20 @@ class FunctionSchema:
         New arguments need defaults; argument types may become wider and return types narrower.
         """
         return is_backward_compatible(self, old)
+
+    def check_forward_compatible_with(self, old: FunctionSchema) -> tuple[bool, str]:
+        """Say whether a program written for this schema may be read by one that has ``old``, and if
+        not, why.
+
+        New arguments need defaults that are no lists, behind those that ``old`` has; the types of
+        arguments may become narrower. As in PyTorch, only the number of returns counts.
+
+        Returns
+        -------
+        tuple
+            True and an empty text, or False and the reason.
+        """
+        return check_forward_compatible(self, old)
 
     @cached_property
     def _text(self) -> str:

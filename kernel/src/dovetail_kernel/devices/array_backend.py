@@ -126,6 +126,12 @@ class ArrayBackend:
         """Return a view of an array that a program made, for a tensor around it."""
         return array.view()
 
+    def resized(self, array: Any, shape: tuple[int, ...]) -> Any | None:
+        """Return a view in C order of another shape that begins where `array` does; None if the
+        memory that it lies in has no room, or cannot be shown so.
+        """
+        return None
+
     def byte_bounds(self, array: Any) -> tuple[int, int]:
         """Return the addresses of the lowest byte of `array` and of the one behind its highest."""
         low = high = self.data_ptr(array)
@@ -173,7 +179,6 @@ class ArrayBackend:
         shape: Sequence[int],
         strides: Sequence[int],
         offset: int,
-        like: Any = None,
     ) -> Any:
         """Return an array that shows a part of `memory`, which owns it.
 
@@ -186,8 +191,6 @@ class ArrayBackend:
         strides, offset
             In bytes; the offset is that of the first element from the start of the memory. The
             caller has checked that they stay within it.
-        like
-            An array that the result is to stand for: if that cannot be written, it cannot either.
         """
         raise NotImplementedError(
             f"the arrays of {type(self).__qualname__} cannot show a part of some memory by strides."
@@ -227,6 +230,21 @@ class ArrayBackend:
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`."""
         destination[...] = source
+
+    def write_once(self, array: Any, source: Any, memory: Any) -> bool:
+        """Write `source` into `array`, which refuses writes since it, or what it is a view of, has
+        elements that share memory; return whether that was possible.
+
+        Parameters
+        ----------
+        array
+            What is written.
+        source
+            What it is to hold.
+        memory
+            The array that owns the memory.
+        """
+        return False
 
     def overwritten(self, array: Any, source: Any) -> Any:
         """Return a new array of the shape and dtype of `array` with the elements of `source`; for

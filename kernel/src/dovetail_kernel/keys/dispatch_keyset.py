@@ -15,6 +15,7 @@ from .dispatch_key import (
     DispatchKey,
     backend_key,
     functionality_keys,
+    parse_dispatch_key,
 )
 
 
@@ -28,22 +29,24 @@ class DispatchKeySet(Immutable):
     Parameters
     ----------
     key
-        The only key; none for the empty set. `of` takes several.
+        The only key, or its name; none for the empty set. `of` takes several.
 
     Raises
     ------
     TypeError
         For anything but a key.
     RuntimeError
-        For an alias key, which no set can hold.
+        For an alias key, which no set can hold, and a name that no key has.
     """
 
     __slots__ = ("_mask",)
 
     _mask: int
 
-    def __new__(cls, key: DispatchKey | None = None) -> DispatchKeySet:
-        return _EMPTY if key is None else _from_mask(_mask_of(key))
+    def __new__(cls, key: DispatchKey | str | None = None) -> DispatchKeySet:
+        if key is None:
+            return _EMPTY
+        return _from_mask(_mask_of(parse_dispatch_key(key) if isinstance(key, str) else key))
 
     @classmethod
     def of(cls, *keys: DispatchKey) -> DispatchKeySet:

@@ -5,16 +5,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from dataclasses import replace
+from typing import Any, Final
 
 from ..types.bits import allocate_bit
 from ..types.signature import OVERRIDES
-from .state import DisableTorchFunctionSubclass
+from .dispatch_key import DispatchKey
+from .dispatch_keyset import DispatchKeySet
+from .state import DisableTorchFunctionSubclass, StateGuard, Transition
 
 PYTHON_DISPATCH: Final = allocate_bit()
 """Signature bit of a tensor whose class has `__torch_dispatch__`: it carries the key Python, and
 may have no data.
 """
+
+PYTHON_KEYS: Final = DispatchKeySet.of(DispatchKey.Python, DispatchKey.PythonTLSSnapshot)
+
+without_python: Final = Transition(
+    lambda s: replace(s, included=s.included - PYTHON_KEYS, excluded=s.excluded | PYTHON_KEYS)
+)
+"""Go by the key Python, whether there are modes or arguments with `__torch_dispatch__`."""
 
 NOT_PLAIN: Final = OVERRIDES | PYTHON_DISPATCH
 """Bits that a tensor has only if operating on its array is not all there is to an operator on it.
@@ -41,12 +51,12 @@ def disabled_torch_dispatch_impl(
     types: Sequence[type],
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
-) -> NoReturn:
-    """Stand for "this class has no ``__torch_dispatch__``"; never called."""
-    raise RuntimeError(
-        f"__torch_dispatch__ of a class that has none was called for {func}. Define it in your "
-        "subclass of Tensor."
-    )
+) -> Any:
+    """Call `func` as if neither modes nor arguments had a ``__torch_dispatch__``. As that of a
+    class it says that the class has none; a subclass reaches it by ``super()``.
+    """
+    with StateGuard(without_python):
+        return func(*args, **(kwargs or {}))
 
 
 def class_bits(cls: type) -> int:

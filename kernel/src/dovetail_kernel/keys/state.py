@@ -161,7 +161,6 @@ below_autograd: Final = Transition(lambda s: replace(s, excluded=s.excluded | AU
 """Leave out all Autograd keys; grad mode is untouched."""
 
 
-
 def _below_ad_inplace_or_view(now: DispatchState) -> DispatchState:
     left_out = AUTOGRAD_KEYS | DispatchKeySet.of(DispatchKey.ADInplaceOrView)
     return replace(now, excluded=now.excluded | left_out)

@@ -189,11 +189,10 @@ def _shown(storage: Storage, memory: Any, place: _Place) -> Any:
     itemsize = array.dtype.itemsize
     reach = sum([(size - 1) * step for size, step in zip(shape, strides, strict=True) if step > 0])
     arrays = storage._backend.arrays
-    like = None if array.__class__ is DatalessArray else array
     if 0 in shape:
-        return arrays.shown(memory, array.dtype, shape, strides, min(offset, memory.nbytes), like)
+        return arrays.shown(memory, array.dtype, shape, strides, min(offset, memory.nbytes))
     if offset + reach + itemsize <= memory.nbytes:
-        return arrays.shown(memory, array.dtype, shape, strides, offset, like)
+        return arrays.shown(memory, array.dtype, shape, strides, offset)
     if offset % itemsize or any([step % itemsize for step in strides]):
         raise RuntimeError(
             f"a tensor of shape {list(shape)} on the storage lies between the elements of its "

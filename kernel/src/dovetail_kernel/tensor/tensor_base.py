@@ -15,10 +15,10 @@ from ..keys.interception import (
     on_overriding_class,
 )
 from ..types.dtype import dtype, dtype_of_signature
-from ..types.layout import Layout, strided
 from ..types.signature import GRAD, NORMAL, OVERRIDES, VIEW
 from . import autograd_interface
 from .dataless import DatalessArray
+from .other_kinds import OtherKinds
 from .size import Size, wrap_dim
 from .storage import Storage, share_storage
 from .version import DETACHED, WritableCounter
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .version import VersionCounter
 
 
-class TensorBase:
+class TensorBase(OtherKinds):
     """An array with a signature, and room for a graph.
 
     A field that a hot path reads is always set: what makes a tensor stores all slots (see
@@ -60,18 +60,6 @@ class TensorBase:
 
     __torch_function__: ClassVar[Any] = disabled_torch_function_impl
     __torch_dispatch__: ClassVar[Any] = disabled_torch_dispatch_impl
-
-    layout: ClassVar[Layout] = strided
-    is_sparse: ClassVar[bool] = False
-    is_sparse_csr: ClassVar[bool] = False
-    is_quantized: ClassVar[bool] = False
-    is_nested: ClassVar[bool] = False
-    is_mkldnn: ClassVar[bool] = False
-    is_vulkan: ClassVar[bool] = False
-    is_xpu: ClassVar[bool] = False
-    is_mps: ClassVar[bool] = False
-    is_xla: ClassVar[bool] = False
-    volatile: ClassVar[bool] = False
 
     # -- identity ----------------------------------------------------------------------------------
 
@@ -287,6 +275,20 @@ class TensorBase:
 
     @grad.deleter
     def grad(self) -> None:
+        autograd_interface.interface.set_grad(self, None)
+
+    @property
+    def _grad(self) -> TensorBase | None:
+        """The same; reading it of a non-leaf gives no warning."""
+        meta = self._meta
+        return None if meta is None else meta.grad
+
+    @_grad.setter
+    def _grad(self, value: TensorBase | None) -> None:
+        autograd_interface.interface.set_grad(self, value)
+
+    @_grad.deleter
+    def _grad(self) -> None:
         autograd_interface.interface.set_grad(self, None)
 
     @property

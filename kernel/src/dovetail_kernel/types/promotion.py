@@ -36,7 +36,15 @@ def promote_types(first: dtype, second: dtype) -> dtype:
     ------
     RuntimeError
         For uint16, uint32 and uint64 with anything but themselves and floating point.
+    TypeError
+        For anything but dtypes.
     """
+    for place, each in enumerate((first, second), 1):
+        if each.__class__ is not dtype:
+            raise TypeError(
+                f"promote_types(): argument 'type{place}' (position {place}) must be "
+                f"dovetail.dtype, not {type(each).__name__}. Use result_type for tensors."
+            )
     if first is second:
         return first
     low, high = sorted((first, second), key=lambda each: (each.category, each.itemsize))

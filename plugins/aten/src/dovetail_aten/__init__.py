@@ -18,6 +18,7 @@ from .backend.generator import (
 )
 from .backend.generator import default_generator as default_generator
 from .calling import return_types as return_types
+from .tensor.aliasing import asarray
 from .tensor.copying import storable as storable  # for the front end: no name of its users
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
@@ -31,7 +32,7 @@ from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad a
     scalar_tensor,
     zeros,
 )
-from .tensor.from_data import as_tensor, asarray, from_dlpack, from_numpy, tensor
+from .tensor.from_data import as_tensor, from_dlpack, from_numpy, tensor
 from .tensor.legacy_constructors import (
     BFloat16Tensor,
     BoolTensor,

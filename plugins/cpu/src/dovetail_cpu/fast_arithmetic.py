@@ -1,6 +1,4 @@
-"""Arithmetic written in place: scaled sums, which every optimizer needs, and a way around a defect
-of NumPy's.
-"""
+"""Arithmetic written in place: scaled sums, which every optimizer needs."""
 
 from __future__ import annotations
 
@@ -13,11 +11,11 @@ from dovetail_aten.array_kernels.arithmetic import Arithmetic
 from dovetail_aten.array_kernels.capabilities import Capabilities
 
 _FACTORS = 256
-_negative, _multiply, _copyto = numpy.negative, numpy.multiply, numpy.copyto
+_multiply, _copyto = numpy.multiply, numpy.copyto
 
 
 class FastArithmetic(Arithmetic):
-    """Scaled sums and negation, written into an array that there is."""
+    """Scaled sums, written into an array that there is."""
 
     def __init__(
         self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
@@ -44,7 +42,6 @@ class FastArithmetic(Arithmetic):
             out_function=subtract,
             general_out_function=self.sub_into,
         )
-        kernel("neg", self.xp.negative, out_function=negative_into)
 
     def _sum_into(self, ufunc: Any, generic: Function) -> Function:
         """Return the function that writes the sum with a scaled addend into `out`."""
@@ -68,12 +65,3 @@ class FastArithmetic(Arithmetic):
             return out
 
         return sum_into
-
-
-def negative_into(x: Any, *, out: Any) -> Any:
-    """Return ``-x``, written into `out`."""
-    # NumPy 2.4 computes ``negative(x, out=x)`` wrongly for some strides.
-    if out.flags.c_contiguous:
-        return _negative(x, out=out)
-    _copyto(out, _negative(x))
-    return out

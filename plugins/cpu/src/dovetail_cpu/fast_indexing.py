@@ -109,7 +109,7 @@ class FastOrdering(Ordering):
         if not x.size or not x.ndim or wrap_dim(dim, x.ndim) != x.ndim - 1:
             values, indices = Ordering.sort(self, x, dim, descending)
             return values, indices
-        indices = _order_of_rows(x, descending)
+        indices = _order_of_rows(self._sortable(x), descending)
         return pick(x, indices), indices
 
     def topk(
@@ -126,9 +126,9 @@ class FastOrdering(Ordering):
         ):
             values, indices = Ordering.topk(self, x, k, dim, largest, sorted)
             return values, indices
-        length = x.shape[-1]
+        length, keys = x.shape[-1], self._sortable(x)
         if length < _PARTITIONED_FROM or k * 4 > length or k == 0:
-            indices = _order_of_rows(x, largest)[..., :k].copy()
+            indices = _order_of_rows(keys, largest)[..., :k].copy()
             return pick(x, indices), indices
         if x.dtype in _FLOATS:
             rows = numpy.ascontiguousarray(x).reshape(-1, length)
@@ -136,13 +136,12 @@ class FastOrdering(Ordering):
             if found is not None:
                 shape = (*x.shape[:-1], k)
                 return found[0].reshape(shape), found[1].reshape(shape)
-        candidates = x.argpartition(length - k if largest else k - 1, -1)
+        candidates = keys.argpartition(length - k if largest else k - 1, -1)
         candidates = numpy.sort(
             candidates[..., length - k :] if largest else candidates[..., :k], -1
         )
-        values = pick(x, candidates)
-        ranks = _order_of_rows(values, largest)
-        return pick(values, ranks), pick(candidates, ranks)
+        indices = pick(candidates, _order_of_rows(pick(keys, candidates), largest))
+        return pick(x, indices), indices
 
 
 def _order_of_rows(array: Any, descending: bool) -> Any:

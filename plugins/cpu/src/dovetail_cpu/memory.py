@@ -30,6 +30,23 @@ class _Memory:
         self.__array_interface__ = interface
 
 
+def _view_of_memory(
+    memory: Array, first: int, size: Sequence[int], steps: Sequence[int], dtype: Any
+) -> Array:
+    """Return a view from the address `first` on, with `steps` in bytes; it refuses writes if its
+    elements share a place.
+    """
+    shared = any([not step and count > 1 for count, step in zip(size, steps, strict=True)])
+    interface = {
+        "data": (first, shared or not memory.flags.writeable),
+        "shape": tuple(size),
+        "strides": tuple(steps),
+        "typestr": f"|V{dtype.itemsize}",
+        "version": 3,
+    }
+    return np.asarray(_Memory(memory, interface)).view(dtype)
+
+
 class CpuMemory(NamespaceArrays):
     """The part of `CpuArrays` that knows of memory."""
 
@@ -62,10 +79,9 @@ class CpuMemory(NamespaceArrays):
         self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Array:
         """Return a view of the memory that `array` lies in; it does not reach beyond."""
-        itemsize = array.itemsize
-        strides = tuple([step * itemsize for step in stride])
-        root = self.storage_of(array)
-        return self.shown(root, array.dtype, size, strides, storage_offset * itemsize, array)
+        root, itemsize = self.storage_of(array), array.itemsize
+        steps = [step * itemsize for step in stride]
+        return self.shown(root, array.dtype, size, steps, storage_offset * itemsize)
 
     def shown(
         self,
@@ -74,20 +90,27 @@ class CpuMemory(NamespaceArrays):
         shape: Sequence[int],
         strides: Sequence[int],
         offset: int,
-        like: Any = None,
     ) -> Array:
-        """Return an array that shows a part of `memory`; strides and offset are in bytes."""
-        interface = {
-            "data": (
-                self.byte_bounds(memory)[0] + offset,
-                not (memory if like is None else like).flags.writeable,
-            ),
-            "shape": tuple(shape),
-            "strides": tuple(strides),
-            "typestr": f"|V{native_dtype.itemsize}",
-            "version": 3,
-        }
-        return np.asarray(_Memory(memory, interface)).view(native_dtype)
+        """Return an array that shows a part of `memory`; strides and offset are in bytes. It
+        refuses writes if its elements share a place.
+        """
+        first = self.byte_bounds(memory)[0] + offset
+        return _view_of_memory(memory, first, shape, strides, native_dtype)
+
+    def write_once(self, array: Array, source: Any, memory: Array) -> bool:
+        """Write one number for all elements into the read-only `array`, or anything if no two of
+        them share a place; return False if that is not so, or `memory` may not be written either.
+        """
+        sizes = [
+            size if step else min(size, 1)
+            for size, step in zip(array.shape, array.strides, strict=True)
+        ]
+        if not memory.flags.writeable or (source.ndim and sizes != list(array.shape)):
+            return False
+        first = array.__array_interface__["data"][0]
+        part = _view_of_memory(memory, first, sizes, array.strides, array.dtype)
+        self.copy_into(part, source)
+        return True
 
     def bytes_at(self, pointer: DataPtr) -> Array:
         """Return the memory of `pointer` as a line of uint8, which keeps the pointer alive."""

@@ -80,7 +80,6 @@ class CudaMemory(NamespaceArrays):
         shape: Sequence[int],
         strides: Sequence[int],
         offset: int,
-        like: Any = None,
     ) -> Any:
         """Return an array that shows a part of `memory`; strides and offset are in bytes."""
         first = self.byte_bounds(memory)[0] + offset - memory.data.ptr

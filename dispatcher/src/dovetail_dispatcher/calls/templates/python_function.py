@@ -100,7 +100,8 @@ def _gather(schema: FunctionSchema) -> list[str]:
         return []
     name = parameter(variadic)
     one = f"len({name}s_) == 1 and {name}s_[0].__class__ is not int"
-    return [f"if {name} is None:", f"{INDENT}{name} = {name}s_[0] if {one} else {name}s_"]
+    # None is refused as any other value that is no list of ints.
+    return [f"if {name} is None:", f"{INDENT}{name} = {name}s_[0] if {one} else {name}s_ or None"]
 
 
 def python_schema(schema: FunctionSchema) -> FunctionSchema:

@@ -128,6 +128,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
+    ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),
     ('dovetail_aten.batching.indexing', 'index', 'index.Tensor'),

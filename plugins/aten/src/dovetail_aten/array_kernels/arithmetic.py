@@ -12,7 +12,6 @@ class Arithmetic(Family):
     """Sums, products, quotients and powers of arrays and numbers."""
 
     functions_with_out: ClassVar = {
-        "neg": "negative",
         "mul.Tensor": "multiply",
         "div.Tensor": "true_divide",
     }
@@ -23,6 +22,7 @@ class Arithmetic(Family):
         add, subtract = self.xp.add, self.xp.subtract
         kernel("add.Tensor", self.add, fast_path=add, out_function=add)
         kernel("sub.Tensor", self.sub, fast_path=subtract, out_function=subtract)
+        kernel("neg", self.xp.negative, out_function=_negation_into(self.xp.negative))
 
     def _check_alpha(self, alpha: Any, dtype: Any) -> None:
         """Refuse an `alpha` of a higher category than the result."""
@@ -69,6 +69,11 @@ class Arithmetic(Family):
     def sub(self, x: Any, other: Any, *, alpha: Any = 1) -> Any:
         """Return ``x - alpha * other``."""
         return self.xp.subtract(x, self._scaled(other, alpha))
+
+    @operator("neg")
+    def neg(self, x: Any) -> Any:
+        """Return ``-x``."""
+        return self.xp.negative(x)
 
     @operator("rsub.Tensor")
     def rsub(self, x: Any, other: Any, *, alpha: Any = 1) -> Any:
@@ -267,3 +272,17 @@ class Arithmetic(Family):
         exponent, base = self.numbers.pair(exponent, x)
         result = self._power_of_arrays(base, exponent)
         return self.capabilities.contiguous(result) if result.ndim > 1 else result
+
+
+def _negation_into(negative: Any) -> Any:
+    """Return what writes ``-x`` into an array."""
+
+    def negative_into(x: Any, *, out: Any) -> Any:
+        # NumPy 2.4 computes ``negative(x, out=x)`` wrongly for some strides.
+        flags = getattr(out, "flags", None)
+        if flags is None or flags.c_contiguous:
+            return negative(x, out=out)
+        out[...] = negative(x)
+        return out
+
+    return negative_into

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import (
-    channels_last,
+    contiguous_format,
     preserve_format,
     scalar_category,
     scalar_dtype,
@@ -16,6 +16,7 @@ from dovetail_kernel import (
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from .family import Family, operator
+from .memory_layout import inverse, required_order
 from .operands import check_representable
 from .ranges import check_bounds, range_length
 from .view_bounds import check_strides, extent
@@ -30,10 +31,16 @@ class Creation(Family):
     ) -> Any:
         """Return a new uninitialised array."""
         shape, dtype = check_size(size), dtype or self.default_float()
-        if memory_format is channels_last and len(shape) == 4:
-            n, c, h, w = shape
-            return self.capabilities.empty((n, h, w, c), dtype).transpose(0, 3, 1, 2)
-        return self.capabilities.empty(shape, dtype)
+        if memory_format is None or memory_format is contiguous_format:
+            return self.capabilities.empty(shape, dtype)
+        return self._in_format(self.capabilities.empty, shape, dtype, memory_format)
+
+    def _in_format(
+        self, make: Callable[..., Any], shape: Sequence[int], dtype: Any, memory_format: Any
+    ) -> Any:
+        """Return what `make` makes, in the order of dimensions that a memory format means."""
+        order = required_order(memory_format, len(shape))
+        return make([shape[dim] for dim in order], dtype).transpose(inverse(order))
 
     @operator("empty_strided")
     def empty_strided(
@@ -81,9 +88,23 @@ class Creation(Family):
         return self._filled((), s, dtype)
 
     @operator("full_like")
-    def full_like(self, x: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
+    def full_like(
+        self,
+        x: Any,
+        fill_value: Any,
+        *,
+        dtype: Any = None,
+        memory_format: Any = None,
+        **options: Any,
+    ) -> Any:
         """Return a new array like `x` full of `fill_value`."""
-        return self._filled(x.shape, fill_value, dtype or x.dtype)
+        if memory_format is None or memory_format is preserve_format:
+            return self._filled(x.shape, fill_value, dtype or x.dtype)
+
+        def make(shape: Any, dtype: Any) -> Any:
+            return self._filled(tuple(shape), fill_value, dtype)
+
+        return self._in_format(make, x.shape, dtype or x.dtype, memory_format)
 
     @operator("new_full")
     def new_full(
@@ -97,12 +118,11 @@ class Creation(Family):
         self, x: Any, *, dtype: Any = None, memory_format: Any = None, **options: Any
     ) -> Any:
         """Return a new uninitialised array like `x`, in its order of strides."""
-        if memory_format is channels_last and x.ndim == 4:
-            n, c, h, w = x.shape
-            return self.capabilities.empty((n, h, w, c), dtype or x.dtype).transpose(0, 3, 1, 2)
-        if not (
-            memory_format is None or memory_format is preserve_format
-        ) or self.capabilities.is_contiguous(x):
+        if not (memory_format is None or memory_format is preserve_format):
+            return self._in_format(
+                self.capabilities.empty, x.shape, dtype or x.dtype, memory_format
+            )
+        if self.capabilities.is_contiguous(x):
             return self.capabilities.empty(x.shape, dtype or x.dtype)
         return self.xp.empty_like(x, dtype=dtype, order=_order_like(x))
 
@@ -112,6 +132,8 @@ class Creation(Family):
     ) -> Any:
         """Return a new array like `x` full of 0."""
         xp = self.xp
+        if not (memory_format is None or memory_format is preserve_format):
+            return self._in_format(xp.zeros, x.shape, dtype or x.dtype, memory_format)
         if self.capabilities.is_contiguous(x):
             return xp.zeros(x.shape, dtype=dtype or x.dtype)
         return xp.zeros_like(x, dtype=dtype, order=_order_like(x))
@@ -122,6 +144,8 @@ class Creation(Family):
     ) -> Any:
         """Return a new array like `x` full of 1."""
         xp = self.xp
+        if not (memory_format is None or memory_format is preserve_format):
+            return self._in_format(xp.ones, x.shape, dtype or x.dtype, memory_format)
         if self.capabilities.is_contiguous(x):
             return xp.ones(x.shape, dtype=dtype or x.dtype)
         return xp.ones_like(x, dtype=dtype, order=_order_like(x))
@@ -212,6 +236,10 @@ class Creation(Family):
             dtype = self.native_dtypes[
                 scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
             ]
+        if self.dtypes[dtype] is bool_:
+            raise NotImplementedError(
+                "\"linspace_cpu\" not implemented for 'Bool'. Ask for a number dtype."
+            )
         check_bounds("linspace", start, end, self.dtypes[dtype])
         wide = xp.complex128 if self.dtypes[dtype].category == COMPLEX else xp.float64
         if steps < 2:

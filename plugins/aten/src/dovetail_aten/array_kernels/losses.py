@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_kernel import result_dtype
 from dovetail_kernel.types.dtype import FLOAT
 
+from .broadcasting import broadcast_shapes
 from .capabilities import Capabilities
 from .family import Family, operator, widened
 from .table import Function, KernelTable
@@ -93,9 +94,14 @@ class Losses(Family):
         mean.
         """
         xp = self.xp
-        away = self._away_from("mse_backward_cpu", x, target)
-        factor = self.numbers.like(grad_output, 2 / (away.size or 1) if reduction == MEAN else 2)
-        return xp.multiply(away, xp.multiply(grad_output, factor))
+        try:
+            away = self._away_from("mse_backward_cpu", x, target)
+            factor = 2 / (away.size or 1) if reduction == MEAN else 2
+            factor = self.numbers.like(grad_output, factor)
+            return xp.multiply(away, xp.multiply(grad_output, factor))
+        except ValueError:
+            broadcast_shapes([x.shape, target.shape, grad_output.shape])
+            raise
 
     @operator("smooth_l1_loss")
     def smooth_l1_loss(self, x: Any, target: Any, reduction: int = MEAN, beta: float = 1.0) -> Any:

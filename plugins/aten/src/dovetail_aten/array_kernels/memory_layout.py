@@ -17,7 +17,9 @@ __all__ = [
     "contiguous_strides",
     "dense_strides_like",
     "has_order",
+    "inverse",
     "is_contiguous",
+    "required_order",
     "strides_in_order",
 ]
 
@@ -65,6 +67,30 @@ def order_of(memory_format: MemoryFormat | None, ndim: int) -> Sequence[int] | N
     if memory_format is channels_last_3d:
         return (0, 2, 3, 4, 1) if ndim == 5 else None
     return range(ndim)
+
+
+def required_order(memory_format: MemoryFormat | None, ndim: int) -> Sequence[int]:
+    """Return the order of dimensions that a memory format means for `ndim` dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        If it is a format for another number of dimensions.
+    """
+    order = order_of(memory_format, ndim)
+    if order is None:
+        is_flat = memory_format is channels_last
+        name, rank = ("channels_last", 4) if is_flat else ("channels_last_3d", 5)
+        raise RuntimeError(
+            f"required rank {rank} tensor to use {name} format, but this one has {ndim} "
+            "dimensions. Leave memory_format out."
+        )
+    return order
+
+
+def inverse(order: Sequence[int]) -> tuple[int, ...]:
+    """Return the order that undoes another one."""
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
 def is_contiguous(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_kernel import bfloat16, float32
+
 from .dims import wrap_dim
 from .family import Family, operator
 
@@ -11,9 +13,17 @@ from .family import Family, operator
 class Ordering(Family):
     """Sorting, the greatest, and the places of what is not zero."""
 
+    def _sortable(self, x: Any) -> Any:
+        """Return `x`, or its elements in a dtype that the library can order, NaN last: bfloat16 is
+        an addition to most, without such an order.
+        """
+        if self.dtypes[x.dtype] is bfloat16:
+            return x.astype(self.native_dtypes[float32])
+        return x
+
     def _order(self, x: Any, axis: int, descending: bool) -> Any:
         """Return the stable order along `axis`."""
-        xp = self.xp
+        xp, x = self.xp, self._sortable(x)
         if not descending:
             return xp.argsort(x, axis=axis, kind="stable")
         # Ascending from the far end and then read backwards keeps equal elements in their order,

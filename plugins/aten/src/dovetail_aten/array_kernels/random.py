@@ -6,7 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_kernel import float32
+from dovetail_dispatcher.calls.promotion_rules import check_writable_as
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import dtype as DType
+from dovetail_kernel import float32, iinfo
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from .creation import check_size
@@ -96,6 +99,23 @@ class Random(Family):
             return sample
         return sample * self.numbers.like(sample, std) + self.numbers.like(sample, mean)
 
+    def _check_bounds(self, low: int, high: int, wanted: DType) -> None:
+        """Refuse a dtype that does not hold what is drawn."""
+        if wanted.category == COMPLEX:
+            raise RuntimeError(
+                "check_random_bounds handles only integral, floating-point and boolean types. Ask "
+                "for a real dtype."
+            )
+        if wanted.category >= FLOAT:
+            return
+        limits = (0, 1) if wanted is bool_ else (iinfo(wanted).min, iinfo(wanted).max)
+        for name, number in (("from", low), ("to - 1", high - 1)):
+            if not limits[0] <= number <= limits[1]:
+                raise RuntimeError(
+                    f"{name} is out of bounds for {wanted.scalar_name}: {number} is none of "
+                    f"[{limits[0]}, {limits[1]}]. Ask for another dtype."
+                )
+
     def _integers(
         self, low: int, high: int, size: Sequence[int], dtype: Any, generator: Any
     ) -> Any:
@@ -106,6 +126,8 @@ class Random(Family):
                 "The "
                 "upper end is exclusive."
             )
+        if dtype is not None:
+            self._check_bounds(low, high, self.dtypes[dtype])
         sample = self.capabilities.integers(low, high, check_size(size), generator)
         return sample if dtype is None else sample.astype(dtype, copy=False)
 
@@ -140,6 +162,12 @@ class Random(Family):
     def randperm(self, n: int, *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
         """Return the integers below `n` in random order."""
         check_size((n,))
+        kind = None if dtype is None else self.dtypes[dtype]
+        if kind is not None and (kind.category == COMPLEX or kind is bool_):
+            raise NotImplementedError(
+                f"\"randperm\" not implemented for '{kind.scalar_name}'. Ask for a real number "
+                "dtype."
+            )
         order = self.capabilities.permutation(n, generator)
         return order if dtype is None else order.astype(dtype, copy=False)
 
@@ -172,6 +200,8 @@ class Random(Family):
         (1 - p)``, and the mask of the kept.
         """
         xp = self.xp
+        if train is not False:
+            check_writable_as(float32, self.dtypes[input.dtype])
         if train is False or p == 0:
             return self.capabilities.clone(input), xp.ones(input.shape, dtype=xp.bool_)
         if p == 1:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import channels_last, contiguous_format, result_dtype
+from dovetail_kernel import contiguous_format, preserve_format, result_dtype
 
 from .dims import wrap_dim, wrap_dims
 from .family import Family, operator
+from .memory_layout import inverse, required_order
 from .table import Function
 
 _ALL = slice(None)
@@ -26,9 +27,11 @@ class Shapes(Family):
         xp = self.xp
         if memory_format is contiguous_format:
             return xp.array(array, order="C", copy=True)
-        if memory_format is channels_last and array.ndim == 4:
-            return xp.array(array.transpose(0, 2, 3, 1), order="C", copy=True).transpose(0, 3, 1, 2)
-        return self.capabilities.clone(array)
+        if memory_format is None or memory_format is preserve_format:
+            return self.capabilities.clone(array)
+        order = required_order(memory_format, array.ndim)
+        copied = xp.array(array.transpose(order), order="C", copy=True)
+        return copied.transpose(inverse(order))
 
     @operator("clone")
     def clone(self, x: Any, *, memory_format: Any = None) -> Any:

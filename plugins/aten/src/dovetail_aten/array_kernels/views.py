@@ -9,6 +9,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_dispatcher.calls.array_errors import (
+    broadcast_error,
+    broadcast_shape,
+    shape_of_output_error,
+)
+
+from .creation import check_size
 from .dims import wrap_dim, wrap_dims
 from .family import Family, helper, operator
 
@@ -145,7 +152,11 @@ class Views(Family):
 
     def _embedding_of(self, sizes: Sequence[int], key: tuple[slice, ...], grad: Any) -> Any:
         """Return zeros of `sizes` with `grad` at ``[key]``."""
-        return self.capabilities.embed(grad, tuple(sizes), key, 0)
+        try:
+            return self.capabilities.embed(grad, check_size(sizes), key, 0)
+        except ValueError as error:
+            part = tuple([len(range(n)[each]) for n, each in zip(sizes, key, strict=False)])
+            raise _no_gradient_error(grad, (*part, *sizes[len(part) :])) from error
 
     @operator("select_backward")
     def select_backward(
@@ -153,6 +164,11 @@ class Views(Family):
     ) -> Any:
         """Return the gradient of `select`: zeros but for the slice."""
         axis = wrap_dim(dim, len(input_sizes))
+        if not -input_sizes[axis] <= index < input_sizes[axis]:
+            raise IndexError(
+                f"select(): index {index} out of range for tensor of size {list(input_sizes)} at "
+                f"dimension {axis}"
+            )
         index %= input_sizes[axis]
         key = (_ALL,) * axis + (slice(index, index + 1),)
         return self._embedding_of(input_sizes, key, grad_output[(_ALL,) * axis + (None, ...)])
@@ -169,6 +185,8 @@ class Views(Family):
     ) -> Any:
         """Return the gradient of `slice_`: zeros but for the part."""
         axis = wrap_dim(dim, len(input_sizes))
+        if step <= 0:
+            raise RuntimeError(f"slice step must be positive, but is {step}")
         return self._embedding_of(
             input_sizes, (_ALL,) * axis + (slice(start, end, step),), grad_output
         )
@@ -181,11 +199,17 @@ class Views(Family):
         xp = self.xp
         sizes = tuple(input_sizes)
         first, second = wrap_dim(dim1, len(sizes)), wrap_dim(dim2, len(sizes))
+        if first == second:
+            raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
         flat = self.capabilities.diagonal(
             xp.arange(math.prod(sizes)).reshape(sizes), offset, first, second
         )
         zeros = xp.zeros(math.prod(sizes), dtype=grad_output.dtype)
-        return self.capabilities.index_put(zeros, (flat,), grad_output, False).reshape(sizes)
+        try:
+            made = self.capabilities.index_put(zeros, (flat,), grad_output, False)
+        except ValueError as error:
+            raise _no_gradient_error(grad_output, flat.shape) from error
+        return made.reshape(sizes)
 
     @operator("unbind.int")
     def unbind(self, x: Any, dim: int = 0) -> list[Any]:
@@ -241,6 +265,14 @@ class Views(Family):
             pieces.append(x[(*before, slice(start, start + length))])
             start += length
         return pieces
+
+
+def _no_gradient_error(grad: Any, shape: Sequence[int]) -> RuntimeError:
+    """Return the error for a gradient that is not one of a part of this shape."""
+    shapes = [tuple(shape), tuple(grad.shape)]
+    return broadcast_error(shapes) or shape_of_output_error(
+        shapes[0], broadcast_shape(shapes) or shapes[1]
+    )
 
 
 def resolve_shape(size: Sequence[int], numel: int) -> tuple[int, ...]:

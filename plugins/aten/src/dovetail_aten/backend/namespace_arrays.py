@@ -14,6 +14,8 @@ from typing import Any, Final
 
 from dovetail_kernel import backend, bfloat16, finfo, float16, float32, uint8
 
+from ..array_kernels.memory_layout import contiguous_strides
+from ..array_kernels.view_bounds import extent
 from .core_arrays import CoreArrays
 from .devices import ready_backend
 from .generator import default_generator
@@ -119,7 +121,6 @@ class NamespaceArrays(CoreArrays):
             tuple(size),
             tuple([step * itemsize for step in stride]),
             storage_offset * itemsize,
-            array,
         )
 
     def shown(
@@ -129,7 +130,6 @@ class NamespaceArrays(CoreArrays):
         shape: Sequence[int],
         strides: Sequence[int],
         offset: int,
-        like: Any = None,
     ) -> Any:
         """Return an array that shows a part of `memory`; strides and offset are in bytes."""
         as_strided = self.needed(
@@ -152,6 +152,19 @@ class NamespaceArrays(CoreArrays):
         while (base := getattr(memory, "base", None)) is not None:
             memory = base
         return bool(getattr(getattr(memory, "flags", None), "owndata", False))
+
+    def resized(self, array: Any, shape: Sequence[int]) -> Any | None:
+        """Return a view in C order of another shape that begins where `array` does; None if the
+        memory that it lies in has no room, or arrays cannot be written.
+        """
+        if not self.mutable_arrays:
+            return None
+        start, stop = self.memory_bounds(array)
+        itemsize, strides = array.dtype.itemsize, contiguous_strides(shape)
+        first = self.data_ptr(array) - start
+        if first % itemsize or first + extent(shape, strides) * itemsize > stop - start:
+            return None
+        return self.as_strided(array, shape, strides, first // itemsize)
 
     def reinterpret(self, array: Any, native_dtype: Any) -> Any:
         """Return a view with another dtype.

@@ -68,6 +68,13 @@ def index_put(
         and math.prod(logical_shape(values, in_dims[2])) == 1
     ):
         return _fill_masked(own, indices, dims, values, in_dims[2]), 0
+    at = _scalar_mask(indices, dims)
+    if at is not None:  # it picks from a new dimension, of one element
+        place = 1 + sum([index.array.ndim if _is_mask(index) else 1 for index in indices[:at]])
+        wide = [*indices[:at], F.reshape(indices[at], (1,)), *indices[at + 1 :]]
+        own = F.unsqueeze(own, place)
+        made, _ = index_put(info, (0, dims, in_dims[2]), own, wide, values, accumulate)
+        return F.squeeze_dim(made, place), 0
     places, dims = _without_masks(indices, dims)
     _check_count(places, own, 0)
     ndim = _index_ndim(places, dims)
@@ -94,9 +101,21 @@ def index_put(
     return F.index_put(own, lined_up, given, accumulate), 0
 
 
+def _is_mask(index: Any) -> bool:
+    return index is not None and index.dtype in (bool_, uint8)
+
+
+def _scalar_mask(indices: Sequence[Any], dims: Sequence[Any]) -> int | None:
+    """Return which index is the first mask without dimensions that all samples share."""
+    for at, (index, dim) in enumerate(zip(indices, dims, strict=True)):
+        if dim is None and _is_mask(index) and not index.array.ndim:
+            return at
+    return None
+
+
 def _is_batched_mask(indices: Sequence[Any], dims: Sequence[Any]) -> bool:
     given = [(index, dim) for index, dim in zip(indices, dims, strict=True) if index is not None]
-    return len(given) == 1 and given[0][0].dtype in (bool_, uint8) and given[0][1] is not None
+    return len(given) == 1 and _is_mask(given[0][0]) and given[0][1] is not None
 
 
 def _fill_masked(
@@ -128,7 +147,7 @@ def _without_masks(indices: Sequence[Any], dims: list[Any]) -> tuple[list[Any], 
     places: list[Any] = []
     kept: list[Any] = []
     for index, dim in zip(indices, dims, strict=True):
-        if index is not None and index.dtype in (bool_, uint8):
+        if _is_mask(index):
             if dim is not None:
                 raise RuntimeError(DYNAMIC_MASK)
             found = F.unbind(F.nonzero(index), 1)
@@ -305,6 +324,25 @@ def masked_select(info: Any, in_dims: Any, self: Any, mask: Any) -> tuple[Any, A
     everywhere = F.expand(padded(self, 0, len(shape)), (info.batch_size, *shape))
     chosen = F.select(F.nonzero(F.reshape(F.expand(mask, shape), (math.prod(shape),))), 1, 0)
     return F.index_select(flat(everywhere), 1, chosen), 0
+
+
+def embedding(
+    info: Any,
+    in_dims: Any,
+    weight: Any,
+    indices: Any,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> tuple[Any, Any]:
+    """Stay one call, since its derivative leaves out the padding and counts what is picked."""
+    rest: Any = padding_idx, scale_grad_by_freq, sparse
+    if in_dims[0] is None:
+        return F.embedding(weight, indices, *rest), 0
+    tables = F.unbind(weight, 0)
+    rows = [indices] * len(tables) if in_dims[1] is None else F.unbind(indices, 0)
+    picked = [F.embedding(*pair, *rest) for pair in zip(tables, rows, strict=True)]
+    return F.stack(picked, 0), 0
 
 
 def embedding_dense_backward(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.calls.templates.python_function import python_schema
+from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_dispatcher.schema.numbers import is_number
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.operator import Operator
@@ -100,7 +101,20 @@ class Overloads:
             if isinstance(out, tuple | list):
                 return overload.out(*args, **bound, **_outs(overload, out))
             return overload.out(*args, **bound, out=out)
-        refuse(self._name.partition("::")[2], overloads, args, kwargs)
+        return self._overridden(overloads, args, kwargs)
+
+    def _overridden(
+        self, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Let an overriding argument decide a call that no overload fits; raise TypeError if there
+        is none.
+        """
+        name = self._name.partition("::")[2]
+        _, overloaded = overriding(args, kwargs)
+        if not overloaded:
+            refuse(name, overloads, args, kwargs)
+        first: Any = overloads[0].function
+        return call_overrides(first.__globals__[name], overloaded, args, kwargs)
 
     def _read(self) -> list[Overload]:
         """Return the overloads as their schemas say."""

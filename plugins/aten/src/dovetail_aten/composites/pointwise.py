@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel import result_dtype, scalar_category
+from dovetail_kernel import float64, int64, result_dtype, scalar_category
 
 
 def square(self: Any) -> Any:
@@ -31,12 +31,6 @@ def _bool() -> Any:
     import dovetail_kernel
 
     return dovetail_kernel.bool
-
-
-def _int64() -> Any:
-    import dovetail_kernel
-
-    return dovetail_kernel.int64
 
 
 def conj(self: Any) -> Any:
@@ -121,11 +115,19 @@ def isclose(
         close = F.logical_or(close, F.logical_and(F.ne(self, self), F.ne(other, other)))
     if rtol == 0 and atol == 0:
         return close
-    if not self.dtype.is_signed:
-        self, other = F.to(self, dtype=_int64()), F.to(other, dtype=_int64())
-    error = F.abs(F.sub(self, other))
+    error = F.abs(F.sub(self, other)) if is_float else _distance(self, other)
+    other = other if is_float else F.to(other, dtype=float64)
     within = F.logical_and(isfinite(error), F.le(error, F.add(F.abs(F.mul(other, rtol)), atol)))
     return F.logical_or(close, within)
+
+
+def _distance(self: Any, other: Any) -> Any:
+    """Return ``|self - other|`` of integers, which no integer dtype may hold, in float64."""
+    self, other = F.to(self, dtype=int64), F.to(other, dtype=int64)
+    found = F.sub(F.maximum(self, other), F.minimum(self, other))
+    # Beyond int64 it has wrapped around once.
+    distance = F.to(found, dtype=float64)
+    return F.where(F.lt(found, 0), F.add(distance, 2.0**64), distance)
 
 
 def allclose(

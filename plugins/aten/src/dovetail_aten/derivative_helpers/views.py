@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..array_kernels.view_bounds import extent
+
 TENSORS_ONLY = frozenset({"as_strided_backward", "copy_to_device", "to_copy_backward"})
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
 
@@ -106,23 +108,17 @@ def as_strided_backward(
     """Return the gradient of as_strided: the sum for every place of the input's memory, divided
     among the elements at that place.
     """
+    if 0 in sizes or 0 in size:
+        return k.new_zeros(grad, sizes)
     begin = 0 if storage_offset is None else storage_offset - offset
     low = min(0, begin)
-    length = max(_extent(sizes, strides), begin + _extent(size, stride)) - low
-    if length <= 0 or 0 in sizes:
-        return k.new_zeros(grad, sizes)
+    length = max(extent(sizes, strides), begin + extent(size, stride)) - low
     places = k.arange(length, device=grad.device)
     taken = k.reshape(k.as_strided(places, size, stride, begin - low), (-1,))
     flat = k.index_add(k.new_zeros(grad, (length,)), 0, taken, k.reshape(grad, (-1,)))
     own = k.reshape(k.as_strided(places, sizes, strides, -low), (-1,))
     shared = k.index_add(k.new_zeros(grad, (length,)), 0, own, k.new_ones(grad, own.shape))
     return k.reshape(k.div(k.index_select(flat, 0, own), k.index_select(shared, 0, own)), sizes)
-
-
-def _extent(sizes: Sequence[int], strides: Sequence[int]) -> int:
-    if 0 in sizes:
-        return 0
-    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
 
 
 def to_copy_backward(k: Any, grad: Any, dtype: Any, device: Any) -> Any:

@@ -11,11 +11,11 @@ from typing import Any
 from dovetail_dispatcher import Operator
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import contiguous_format, int64, preserve_format, uint8
 from dovetail_kernel import dtype as DType
+from dovetail_kernel import int64, preserve_format, uint8
 
 from ..array_kernels.dims import wrap_dim
-from ..array_kernels.memory_layout import order_of, strides_in_order
+from ..array_kernels.memory_layout import required_order, strides_in_order
 from .meta_array import MetaArray
 from .reductions import reduced
 from .table import Rule, broadcast_result, dense_like, float_of, like
@@ -112,11 +112,8 @@ def _new_like(
 ) -> MetaArray:
     if memory_format in (None, preserve_format):
         return dense_like(self, dtype)
-    order = order_of(memory_format, self.ndim)
-    assert order is not None or memory_format is contiguous_format
-    return MetaArray(
-        self.shape, dtype or self.dtype, strides_in_order(self.shape, order or range(self.ndim))
-    )
+    order = required_order(memory_format, self.ndim)
+    return MetaArray(self.shape, dtype or self.dtype, strides_in_order(self.shape, order))
 
 
 def _reader(op: Operator, *besides: str) -> Callable[[Any, Any], dict[str, Any]]:

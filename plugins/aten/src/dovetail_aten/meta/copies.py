@@ -9,7 +9,7 @@ from dovetail_kernel import TensorBase, bump_version, preserve_format, promote_t
 
 from ..array_kernels.broadcasting import broadcast_shapes
 from ..array_kernels.dims import wrap_dim, wrap_dims
-from ..array_kernels.memory_layout import order_of, strides_in_order
+from ..array_kernels.memory_layout import required_order, strides_in_order
 from .meta_array import MetaArray
 from .table import dense_like, like
 from .views import inferred_shape
@@ -28,12 +28,7 @@ def to_copy(
 def _copied(self: MetaArray, dtype: Any, memory_format: Any) -> MetaArray:
     if memory_format in (None, preserve_format):
         return dense_like(self, dtype)
-    order = order_of(memory_format, self.ndim)
-    if order is None:
-        raise RuntimeError(
-            f"required rank 4 or 5 tensor to use {memory_format}, but this one has {self.ndim} "
-            "dimensions"
-        )
+    order = required_order(memory_format, self.ndim)
     return MetaArray(self.shape, dtype, strides_in_order(self.shape, order))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel import int64
 
-from ..array_kernels.memory_layout import order_of, strides_in_order
+from ..array_kernels.memory_layout import required_order, strides_in_order
 from ..array_kernels.ranges import check_bounds, range_length
 from ..array_kernels.view_bounds import check_strides
 from .meta_array import MetaArray
@@ -17,13 +17,7 @@ from .table import like
 def empty(
     size: Sequence[int], *, dtype: Any = None, memory_format: Any = None, **_options: Any
 ) -> MetaArray:
-    order = order_of(memory_format, len(size))
-    if order is None:
-        raise RuntimeError(
-            f"required rank {'4' if 'channels' in memory_format.name else '5'} tensor to use "
-            f"{memory_format}"
-        )
-    return MetaArray(size, dtype, strides_in_order(size, order))
+    return MetaArray(size, dtype, strides_in_order(size, required_order(memory_format, len(size))))
 
 
 def empty_strided(

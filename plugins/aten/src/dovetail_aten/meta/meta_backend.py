@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 from dovetail_kernel import ArrayBackend, BackendSpec, backend, dtype, hookimpl
 from dovetail_kernel.types.dtype import BY_NAME, DTYPES
 
+from ..array_kernels.memory_layout import contiguous_strides
+from ..array_kernels.view_bounds import extent
 from .meta_array import MetaArray
 
 __all__ = ["MetaArrays"]
@@ -58,6 +60,16 @@ class MetaArrays(ArrayBackend):
         """Return a C-contiguous array."""
         return MetaArray(shape, native_dtype)
 
+    def resized(self, array: MetaArray, shape: tuple[int, ...]) -> MetaArray | None:
+        """Return a view in C order of another shape that begins where `array` does; None if the
+        memory has no room.
+        """
+        memory, strides = array.memory, contiguous_strides(shape)
+        room = extent(memory.shape, memory.element_strides) * memory.itemsize
+        if (array.offset + extent(shape, strides)) * array.itemsize > room:
+            return None
+        return array.shown(shape, strides)
+
     def data_ptr(self, array: MetaArray) -> int:
         """Return the distance from the start of the memory in bytes: there are no addresses."""
         return array.offset * array.dtype.itemsize
@@ -69,7 +81,6 @@ class MetaArrays(ArrayBackend):
         shape: Sequence[int],
         strides: Sequence[int],
         offset: int,
-        like: Any = None,
     ) -> MetaArray:
         """Return an array that shows a part of `memory`; strides and offset are in bytes."""
         itemsize = native_dtype.itemsize

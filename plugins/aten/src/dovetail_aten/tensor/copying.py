@@ -28,7 +28,14 @@ from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
 from .untyped_storage import UntypedStorage
 
-__all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor", "storable"]
+__all__ = [
+    "deepcopy_tensor",
+    "rebuild_storage",
+    "rebuild_tensor",
+    "rebuild_wrapper",
+    "reduce_tensor",
+    "storable",
+]
 
 _DTYPES: type = dtype  # where an argument has that name
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
@@ -49,6 +56,8 @@ def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
                 UserWarning,
                 stacklevel=3,
             )
+    if tensor.array.__class__ is DatalessArray:
+        return rebuild_wrapper, _geometry(tensor), vars(tensor) or None
     return (
         rebuild_tensor,
         (type(tensor), *_place(tensor), tensor.requires_grad),
@@ -77,16 +86,43 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
         )
     from copy import deepcopy
 
-    place = _place(tensor)
-    storage = place[0]
-    copied = memo.get(id(storage))
-    if copied is None:
-        copied = memo[id(storage)] = _copy_of(storage)
-    made = rebuild_tensor(type(tensor), copied, *place[1:], tensor.requires_grad)
+    if tensor.array.__class__ is DatalessArray:
+        made = rebuild_wrapper(*_geometry(tensor))
+    else:
+        place = _place(tensor)
+        storage = place[0]
+        copied = memo.get(id(storage))
+        if copied is None:
+            copied = memo[id(storage)] = _copy_of(storage)
+        made = rebuild_tensor(type(tensor), copied, *place[1:], tensor.requires_grad)
     memo[id(tensor)] = made
     if tensor.grad is not None:
         made.grad = deepcopy(tensor.grad, memo)
     made.__dict__.update(deepcopy(tensor.__dict__, memo))
+    return made
+
+
+def _geometry(tensor: TensorBase) -> tuple[Any, ...]:
+    """Return what `rebuild_wrapper` takes for a tensor without data."""
+    shape, strides, offset = tuple(tensor.array.shape), tensor.stride(), tensor.array.offset
+    return type(tensor), tensor.dtype, shape, strides, offset, tensor.device, tensor.requires_grad
+
+
+def rebuild_wrapper(
+    cls: type[TensorBase],
+    dtype: dtype,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    offset: int,
+    device: Device,
+    requires_grad: bool,
+) -> TensorBase:
+    """Return a new leaf of the wrapper subclass `cls`; what it wraps comes with its attributes."""
+    backend = backend_for(device)
+    array = DatalessArray(size, backend.arrays.native_dtypes[dtype], stride, offset, device.index)
+    made = wrap(array, backend, cls)
+    if requires_grad:
+        made.requires_grad = True
     return made
 
 
@@ -207,6 +243,9 @@ def rebuild_tensor(
     _expect(isinstance(storage, Storage), storage, "storage")
     _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
     _expect(isinstance(requires_grad, bool), requires_grad, "requires_grad")
+    _expect(_are_ints(size), size, "size")
+    _expect(_are_ints(stride), stride, "stride")
+    _expect(isinstance(offset, int), offset, "storage offset")
     with _outside():
         whole: Any = wrap(storage.array, storage._backend)
         if whole.dtype is not dtype:
@@ -218,6 +257,10 @@ def rebuild_tensor(
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+def _are_ints(value: Any) -> bool:
+    return isinstance(value, tuple) and all([isinstance(each, int) for each in value])
 
 
 def _expect(is_valid: bool, value: object, what: str) -> None:

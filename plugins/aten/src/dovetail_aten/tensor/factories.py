@@ -213,6 +213,7 @@ def linspace(
     """Return `steps` numbers at equal distances from `start` to `end`, both included. Other
     parameters as `zeros`.
     """
+    steps = index(steps)
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
     first, last = number_of(start), number_of(end)
@@ -239,10 +240,12 @@ def eye(
     rows, columns = index(n), index(n if m is None else m)
     if rows < 0 or columns < 0:
         raise RuntimeError(f"n must be greater or equal to 0, got {min(rows, columns)}")
+    if out is not None:
+        dtype, device = out.dtype if dtype is None else dtype, device or out.device
     made: Any = _eye((max(rows, columns),), dtype, layout, device, pin_memory, False, None)
     if rows != columns:
         made = made[:rows, :columns].clone(memory_format=None)
-    return finished(made, requires_grad, out)
+    return finished(made, requires_grad, out, "eye")
 
 
 @_scalar_tensor.called_by

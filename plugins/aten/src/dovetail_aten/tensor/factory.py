@@ -5,16 +5,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from dovetail_dispatcher.calls.array_writes import resize_out
 from dovetail_dispatcher.interception.overrides import call_overrides
 from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import (
     Layout,
-    bump_version,
     dispatch_state,
     get_default_dtype,
-    replace_array,
     state,
     strided,
 )
@@ -80,6 +80,8 @@ class Factory:
         if dtype is not None and dtype.__class__ is not DType:
             dtype = as_dtype(dtype, self._name)
         if out is not None or pin_memory or layout is not None:
+            if out is not None:
+                check_out(self._name, out)
             dtype, device = _checked_options(self._name, dtype, layout, device, pin_memory, out)
         now, place = state(), as_device(device)
         if now & ~NO_GRAD or place.index is not None or not self._is_selected():
@@ -102,7 +104,7 @@ class Factory:
                 *(self._tail if tail is None else tail),
             )
         if out is not None:
-            made = _written(made, out)
+            made = _written(self._name, made, out)
         if requires_grad:
             made.requires_grad = True
         result: Tensor = made
@@ -134,10 +136,11 @@ def like_options(options: dict[str, Any]) -> dict[str, Any]:
     return {"dtype": dtype, "device": None if device is None else as_device(device)}
 
 
-def finished(made: Any, requires_grad: bool, out: Tensor | None) -> Tensor:
+def finished(made: Any, requires_grad: bool, out: Tensor | None, function: str = "") -> Tensor:
     """Write a new tensor into `out` if there is one, and have it require grad if that is wanted."""
     if out is not None:
-        made = _written(made, out)
+        check_out(function, out)
+        made = _written(function, made, out)
     if requires_grad:
         made.requires_grad = True
     result: Tensor = made
@@ -145,8 +148,18 @@ def finished(made: Any, requires_grad: bool, out: Tensor | None) -> Tensor:
 
 
 def number_of(value: Any) -> Any:
-    """Return a number given as such, as a NumPy scalar or as a tensor with one element."""
-    return value.item() if hasattr(value, "item") else value
+    """Return a number given as such, as a NumPy scalar or as a tensor with one element.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if hasattr(value, "item"):
+        value = value.item()
+    if not isinstance(value, int | float | complex):
+        raise TypeError(f"argument must be Number, not {type(value).__name__}. Give a number.")
+    return value
 
 
 def _checked_options(
@@ -175,10 +188,38 @@ def _checked_options(
     return out.dtype, out.device if device is None else device
 
 
-def _written(made: Tensor, out: Tensor) -> Tensor:
-    if made.array.shape == out.array.shape:
-        aten.copy_(out, made)
-    else:
-        replace_array(out, made.array)
-        bump_version(out)
+def check_out(function: str, out: Tensor) -> None:
+    """Refuse to write into a tensor that requires grad.
+
+    Raises
+    ------
+    RuntimeError
+        In grad mode.
+    """
+    if not state() & NO_GRAD and out.requires_grad:
+        raise RuntimeError(
+            f"{function}(): functions with out=... arguments don't support automatic "
+            "differentiation, but one of the arguments requires grad. Use no_grad(), or "
+            "out.detach()."
+        )
+
+
+_KEEP_SHAPE: Final = frozenset({"arange", "linspace"})
+"""Factories that fill an ``out=`` of as many elements as it is, whatever its shape."""
+
+
+def _written(function: str, made: Any, out: Tensor) -> Tensor:
+    shape = tuple(made.array.shape)
+    if function in _KEEP_SHAPE and made.numel() == out.numel():
+        made = made.reshape(tuple(out.array.shape))
+    elif shape != tuple(out.array.shape):
+        if function == "arange" and out.numel():
+            warn_user(
+                f"The number of elements in the out tensor of shape {list(out.shape)} is "
+                f"{out.numel()} which does not match the computed number of elements "
+                f"{made.numel()}. Note that this may occur as a result of rounding error. The out "
+                f"tensor will be resized to a tensor of shape ({made.numel()},)."
+            )
+        resize_out(out, shape)
+    aten.copy_(out, made)
     return out

@@ -31,7 +31,7 @@ from .nested_sequences import check_numbers, common_dtype, flatten, shape_of_dat
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
-__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "tensor"]
+__all__ = ["as_tensor", "from_dlpack", "from_numpy", "tensor"]
 
 _WIDEST = (bool_, int64, float64, complex128)
 """The dtypes that hold all Python numbers of a category."""
@@ -118,57 +118,6 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         made = made.to(device=device, dtype=wanted)
     else:
         made = _from_anything(data, wanted, device)
-    result: Tensor = made
-    return result
-
-
-def asarray(
-    obj: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    copy: bool | None = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return `obj` as a tensor.
-
-    Parameters
-    ----------
-    obj
-        As for `tensor`; or what `from_dlpack` takes.
-    dtype, device
-        As for `tensor`.
-    copy
-        True: always copy; False: never; None: only if needed.
-    requires_grad
-        Whether gradients are computed for the result; False detaches it.
-
-    Raises
-    ------
-    ValueError
-        If `copy` is False and a copy is needed.
-    """
-    if hasattr(obj, "__dlpack__") and not isinstance(obj, TensorBase) and not is_host_array(obj):
-        obj = from_dlpack(obj)
-    made: Any = as_tensor(obj, dtype, device)
-    shared = isinstance(obj, TensorBase) and made is obj
-    if not shared and is_host_array(obj):
-        shared = (
-            ready_backend("cpu").arrays.may_overlap(obj, made.array)
-            if made.is_cpu and obj.size
-            else True
-        )
-    if copy is False and not shared:
-        raise ValueError(
-            "can't alias tensor with copy=False: the data, dtype or device need a copy. Give "
-            "copy=None."
-        )
-    if copy and shared:
-        made = made.clone()
-    if made.requires_grad and not requires_grad:
-        made = made.detach()
-    elif requires_grad:
-        made.requires_grad = True
     result: Tensor = made
     return result
 

@@ -389,3 +389,7 @@ def _out_of_bounds(shape: tuple[int, ...], dim: int, position: int) -> IndexErro
     return IndexError(
         f"index {position} is out of bounds for dimension {dim} with size {shape[dim]}"
     )
+
+
+for _method, _name in ((getitem, "__getitem__"), (setitem, "__setitem__")):
+    _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dovetail_dispatcher import overridable
+
 from .._generated import functions as aten
 from .factory import finished, like_options, number_of
 from .random_factories import randint
@@ -24,6 +26,7 @@ __all__ = [
 ]
 
 
+@overridable
 def zeros_like(
     input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
 ) -> Tensor:
@@ -39,6 +42,7 @@ def zeros_like(
     )
 
 
+@overridable
 def ones_like(
     input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
 ) -> Tensor:
@@ -50,6 +54,7 @@ def ones_like(
     )
 
 
+@overridable
 def empty_like(
     input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
 ) -> Tensor:
@@ -61,6 +66,7 @@ def empty_like(
     )
 
 
+@overridable
 def full_like(
     input: Tensor,
     fill_value: Any,
@@ -76,6 +82,7 @@ def full_like(
     return finished(made, requires_grad, None)
 
 
+@overridable
 def rand_like(
     input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
 ) -> Tensor:
@@ -87,6 +94,7 @@ def rand_like(
     )
 
 
+@overridable
 def randn_like(
     input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
 ) -> Tensor:
@@ -98,6 +106,7 @@ def randn_like(
     )
 
 
+@overridable
 def randint_like(
     input: Tensor, *bounds: int, requires_grad: bool = False, **options: Any
 ) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import Layout, dtype, float64, int64
@@ -52,8 +53,10 @@ def rand(
     shape = shape_of("rand", sizes, size)
     if generator is None:
         return _rand((shape,), dtype, layout, device, pin_memory, requires_grad, out)
+    if out is not None:
+        dtype, device = out.dtype if dtype is None else dtype, device or out.device
     made = empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return finished(aten.uniform_(made, generator=generator), requires_grad, out)
+    return finished(aten.uniform_(made, generator=generator), requires_grad, out, "rand")
 
 
 @_randn.called_by
@@ -72,8 +75,10 @@ def randn(
     shape = shape_of("randn", sizes, size)
     if generator is None:
         return _randn((shape,), dtype, layout, device, pin_memory, requires_grad, out)
+    if out is not None:
+        dtype, device = out.dtype if dtype is None else dtype, device or out.device
     made = empty(shape, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-    return finished(aten.normal_(made, generator=generator), requires_grad, out)
+    return finished(aten.normal_(made, generator=generator), requires_grad, out, "randn")
 
 
 @_randint.called_by
@@ -120,7 +125,7 @@ def randint(
         return _randint((low, high, shape), dtype, layout, device, pin_memory, requires_grad, out)
     uniform: Any = rand(shape, generator=generator, dtype=float64, device=device)
     made = (uniform * (high - low) + low).floor().to(dtype or int64)
-    return finished(made, requires_grad, out)
+    return finished(made, requires_grad, out, "randint")
 
 
 @_randperm.called_by
@@ -138,10 +143,11 @@ def randperm(
     """Return the integers below `n` in random order. Other parameters as `rand`; the default dtype
     is int64.
     """
+    n = index(n)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     if generator is None:
         return _randperm((n,), dtype, layout, device, pin_memory, requires_grad, out)
     keys: Any = rand(n, generator=generator, dtype=float64, device=device)
     made = keys.argsort().to(dtype or int64)
-    return finished(made, requires_grad, out)
+    return finished(made, requires_grad, out, "randperm")

@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..engine.backward import grad
+from ..engine.backward import grad, grad_or_zeros
 from ..graph.engine_ops import filled_like, operator
 from ..transforms.jacobians import basis
 from ..transforms.mapping import vmap
@@ -53,11 +53,7 @@ def batched_blocks(
     if used:
 
         def pull(*seeds: TensorBase) -> Any:
-            return grad(
-                used, leaves, seeds, retain_graph=True, create_graph=create_graph,
-                allow_unused=True,
-                materialize_grads=True,
-            )  # fmt: skip
+            return grad_or_zeros(used, leaves, seeds, True, create_graph)
 
         rows = vmap(pull)(*basis(used))
     blocks = []

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from dovetail_dispatcher import overridable
 from dovetail_kernel.devices.backends import backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.keys.state import state
@@ -168,6 +169,7 @@ def backward_of_one(
     execute((root[0],), (root[1],), bool(retain_graph), False)
 
 
+@overridable
 def grad(
     outputs: Output | Sequence[Output],
     inputs: Output | Sequence[Output],
@@ -199,7 +201,7 @@ def grad(
         The first dimension of `grad_outputs` runs over several gradients; the results are stacked
         likewise.
     materialize_grads
-        Return zeros instead of None.
+        Return zeros instead of None; with `create_graph` they require grad.
 
     Returns
     -------
@@ -231,7 +233,7 @@ def grad(
         for each in wanted_inputs
     ]
     if is_grads_batched:
-        return _grad_batched(
+        batched = _grad_batched(
             grad,
             as_tuple(outputs),
             inputs,
@@ -240,17 +242,11 @@ def grad(
             create_graph,
             allow_unused,
         )
-    roots, grads = roots_of(as_tuple(outputs), grad_outputs)
-    found = list(
-        execute(
-            roots,
-            grads,
-            create_graph if retain_graph is None else retain_graph,
-            create_graph,
-            wanted,
-            True,
-        )
-    )
+        found = list(batched)
+    else:
+        roots, grads = roots_of(as_tuple(outputs), grad_outputs)
+        keeps = create_graph if retain_graph is None else retain_graph
+        found = list(execute(roots, grads, keeps, create_graph, wanted, True))
     for index, (each, gradient) in enumerate(zip(wanted_inputs, found, strict=True)):
         if gradient is not None:
             continue
@@ -260,9 +256,37 @@ def grad(
                 "graph. Set "
                 "allow_unused=True if this is the desired behavior."
             )
-        if materialize_grads and isinstance(each, TensorBase):
-            found[index] = engine_ops.filled_like(each, 0)
+        if materialize_grads:
+            found[index] = _zeros_for(each, create_graph)
     return tuple(found)
+
+
+def grad_or_zeros(
+    outputs: Sequence[TensorBase],
+    inputs: Sequence[TensorBase],
+    grad_outputs: Sequence[TensorBase] | None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> list[TensorBase]:
+    """Return what `grad` does, with zeros that require no grad for an input that was not used."""
+    found = grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused=True)
+    return [
+        engine_ops.filled_like(each, 0) if gradient is None else gradient
+        for each, gradient in zip(inputs, found, strict=True)
+    ]
+
+
+def _zeros_for(given: Output, requires_grad: bool) -> TensorBase:
+    """Return the gradient of an input that was not used: a leaf, if the backward is recorded."""
+    if not isinstance(given, TensorBase):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge, and nothing "
+            "leads there. Give the tensor."
+        )
+    zeros = engine_ops.filled_like(given, 0)
+    if requires_grad:
+        zeros._signature |= GRAD
+    return zeros
 
 
 _grad_batched: Callable[..., tuple[TensorBase | None, ...]]

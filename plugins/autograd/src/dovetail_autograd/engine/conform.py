@@ -108,6 +108,20 @@ def conform_tensor(
     return grad
 
 
+def conform_all(node: Node, grads: Sequence[TensorBase | None]) -> tuple[TensorBase | None, ...]:
+    """Return what `node` returned, every gradient as it is needed where it goes."""
+    conformed: list[TensorBase | None] = []
+    for index, (edge, grad) in enumerate(zip(node.next_edges, grads, strict=True)):
+        if edge is not None and grad is not None:
+            target: Any = edge[0]
+            metadata = target.input_metadata
+            described: Any = metadata[edge[1]] if isinstance(metadata, list) else metadata
+            shape, native = described
+            grad = conform_tensor(node, index, grad, shape, native, target._array_backend)
+        conformed.append(grad)
+    return tuple(conformed)
+
+
 def _dtype_of(native: Any, backend: Backend | None, grad: TensorBase) -> dtype | None:
     """Return the dtype that `native` stands for where the gradient belongs; None if that is another
     kind of array.

@@ -17,6 +17,7 @@ from ..graph.autograd_meta import meta_of
 from ..graph.flatten import flatten
 from ..graph.hooks import NodeHooks, run_node_hooks, run_tensor_hooks
 from . import anomaly
+from .conform import conform_all
 
 if TYPE_CHECKING:
     from ..graph.node import Node
@@ -50,7 +51,7 @@ def evaluate(
     finally:
         task.node = outer
     if hooks is not None and hooks.after:
-        returned = run_node_hooks(hooks.after, tuple(returned), given)
+        returned = run_node_hooks(hooks.after, conform_all(node, returned), given)
     if not task.keep_graph:
         node._release_saved()
     return returned

@@ -197,7 +197,7 @@ class AccumulateGrad(Node):
             recording = is_grad_enabled()
             if present is None:
                 if recording and grad._signature & GRAD:
-                    meta.grad = engine_ops.clone(grad)
+                    meta.grad = engine_ops.copy_in_layout(grad, variable)
                 elif grad._signature & NOT_PLAIN:
                     meta.grad = engine_ops.clone(engine_ops.detach(grad))
                 else:

@@ -112,6 +112,13 @@ def clone(tensor: TensorBase) -> TensorBase:
     return wrap(tensor.array.copy(), tensor._backend)
 
 
+def copy_in_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
+    """Return a copy of `tensor`, recorded as one, whose memory is laid out like that of `model`."""
+    new: TensorBase = operator("empty_like", "default")(detach(model))
+    copied: TensorBase = operator("copy_", "default")(new, tensor)
+    return copied
+
+
 def twin(tensor: TensorBase, cls: type[TensorBase] | None = None) -> TensorBase:
     """Return a new leaf of class `cls`, by default a plain one, with the data of `tensor` and a
     version of its own.
@@ -170,7 +177,7 @@ def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
 
 def filled_like(tensor: TensorBase, value: int) -> TensorBase:
     """Return a new tensor full of `value`, of the shape and dtype of `tensor` and where it is."""
-    if tensor._signature & WRAPPED_BIT:
+    if tensor._signature & (WRAPPED_BIT | PYTHON_DISPATCH):
         result: TensorBase = operator("full_like", "default")(tensor, value)
         return result
     return filled(tuple(tensor.array.shape), tensor.array.dtype, tensor._backend, value)

@@ -184,7 +184,9 @@ class FunctionNode(Node):
             if value is output:
                 twin = engine_ops.twin(value, type(value))
                 twin._counter = share_version(value)
-                return twin, current_version(value), value.output_nr
+                is_constant = any([value is each for each in self.non_differentiable or ()])
+                output_nr = None if is_constant else value.output_nr
+                return twin, current_version(value), output_nr
         counter = value._counter
         if counter is None and value._signature & NORMAL:
             return value, 0, None

@@ -154,8 +154,8 @@ class Node:
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
         backend = self._array_backend
         metadata = self.input_metadata
+        described: Sequence[Metadata | None]
         described = metadata if isinstance(metadata, list) else [metadata]
-        described = [each or NO_METADATA for each in described]
         return tuple(
             [
                 InputMetadata(
@@ -165,7 +165,7 @@ class Node:
                     else dtype_of_signature(backend.arrays.dtype_bits[native]),
                     None if backend is None else backend.name,
                 )
-                for shape, native in described
+                for shape, native in [each or NO_METADATA for each in described]
             ]
         )
 

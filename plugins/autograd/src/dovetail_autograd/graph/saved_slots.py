@@ -106,7 +106,7 @@ def placed(tensor: TensorBase, edge: EdgeTuple | None) -> TensorBase:
     node = edge[0]
     if isinstance(node, AccumulateGrad):
         meta = twin._meta = AutogradMeta()
-        meta.accumulator, meta.original = node, edge[-1]
+        meta.accumulator, meta.original = node, node.variable
     else:
         twin._grad_fn, twin.output_nr = node.presented(), edge[1]
     return twin

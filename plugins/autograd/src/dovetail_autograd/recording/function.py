@@ -10,16 +10,13 @@ from typing import Any, ClassVar, NoReturn
 
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.tensor.version import bump_version, share_version
-from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, VIEW, WRAPPED_BIT
 
-from ..graph import engine_ops as calls
 from ..graph.autograd_meta import gradient_edge, leaf_edge
-from ..graph.function_node import DIFFERENTIABLE, FunctionNode, no_backward
-from ..graph.node import NO_METADATA, next_sequence_nr
-from ..graph.recording_extras import needs_extras
-from ..graph.views import CreationMeta, check_inplace, rebase_history, set_view, view_info
+from ..graph.function_node import FunctionNode, no_backward
+from ..graph.node import next_sequence_nr
 from .error_nodes import DelayedError
+from .function_outputs import alias_of, wrap_outputs
 
 GRAD_OR_WRAPPED = GRAD | WRAPPED_BIT
 
@@ -36,8 +33,25 @@ class FunctionMeta(type):
         cls._node_class = type(
             name + "Backward", (FunctionNode,), {"_function": cls, "__module__": cls.__module__}
         )
-        cls._has_setup_context = any("setup_context" in each.__dict__ for each in cls.__mro__[:-2])
-        cls._has_vjp = any("vjp" in each.__dict__ for each in cls.__mro__[:-2])
+        cls._note_methods()
+
+    def _note_methods(cls) -> None:
+        """Note which methods the class has, and those made of it: `apply` asks at every call."""
+        bases = cls.__mro__[:-2]
+        cls._has_setup_context = any(["setup_context" in each.__dict__ for each in bases])
+        cls._has_vjp = any(["vjp" in each.__dict__ for each in bases])
+        derived: Any = cls.__subclasses__()
+        for each in derived:
+            each._note_methods()
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in ("setup_context", "vjp"):
+            cls._note_methods()
+
+    def __delattr__(cls, name: str) -> None:
+        super().__delattr__(name)
+        cls._note_methods()
 
 
 class Function(metaclass=FunctionMeta):
@@ -185,153 +199,6 @@ def _holds_wrapped(values: Any) -> bool:
     return False
 
 
-def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recording: bool) -> Any:
-    """Return what `forward` returned, with `node` as its maker if the call is recorded."""
-    if (
-        isinstance(output, TensorBase)
-        and node.dirty_tensors is None
-        and node.non_differentiable is None
-        and not output._signature & (GRAD | VIEW)
-    ):
-        for value in inputs:
-            if value is output:
-                return _Outputs(node, inputs, recording).wrap(output)
-        # one new tensor: the common case
-        if recording and output._signature & DIFFERENTIABLE:
-            node.input_metadata = (output.array.shape, output.array.dtype)
-            node._made = (output._signature,)
-            output._grad_fn = node
-            output._signature |= GRAD
-            if output._storage is not None:
-                _mark_view_of_input(output, inputs)
-            if node.to_save or needs_extras():
-                node._keep_saved(output)
-        elif recording:
-            node.input_metadata = (output.array.shape, output.array.dtype)
-            node._keep_saved()
-        return output
-    return _Outputs(node, inputs, recording).wrap(output)
-
-
-def _mark_view_of_input(output: TensorBase, inputs: Sequence[Any]) -> None:
-    """Make `output` a view of the input whose memory it shares, if there is one: it must not be
-    written in place.
-    """
-    for value in inputs:
-        if isinstance(value, TensorBase) and value._storage is output._storage:
-            info = view_info(value)
-            set_view(
-                output, info.base if info is not None else value, CreationMeta.IN_CUSTOM_FUNCTION
-            )
-            return
-
-
-class _Outputs:
-    """The uncommon ways in which outputs come: several, inputs as they are, written in place, not
-    differentiable.
-    """
-
-    def __init__(self, node: FunctionNode, inputs: Sequence[Any], recording: bool) -> None:
-        self.node = node
-        self.inputs = [value for value in inputs if isinstance(value, TensorBase)]
-        self.recording = recording
-
-    def wrap(self, output: Any) -> Any:
-        node = self.node
-        several = isinstance(output, (tuple, list))
-        values = list(output) if several else [output]
-        dirty = node.dirty_tensors or ()
-        for tensor in dirty:
-            if not any([tensor is value for value in values]):
-                raise RuntimeError(
-                    "Some elements marked as dirty during the forward method were not returned as "
-                    "output. The inputs "
-                    "that are modified inplace must all be outputs of the Function."
-                )
-            bump_version(tensor)
-            self.check_dirty(tensor)
-        # What is no tensor has a place among the gradients too, where backward gets None.
-        metadata = [
-            (tuple(value.array.shape), value.array.dtype)
-            if isinstance(value, TensorBase)
-            else NO_METADATA
-            for value in values
-        ]
-        node.input_metadata = metadata[0] if len(metadata) == 1 else metadata
-        made = [
-            self.wrap_tensor(value, output_nr, any([value is tensor for tensor in dirty]))
-            if isinstance(value, TensorBase)
-            else value
-            for output_nr, value in enumerate(values)
-        ]
-        if self.recording:
-            node._describe_outputs(made)
-            node._keep_saved(*[value for value in made if isinstance(value, TensorBase)])
-        if not several:
-            return made[0]
-        return tuple(made)
-
-    def check_dirty(self, tensor: TensorBase) -> None:
-        if not self.recording:
-            return
-        if tensor._signature & VIEW:
-            check_inplace(tensor, True)
-        edge = gradient_edge(tensor)
-        if edge is not None and edge[0]._is_leaf_node:
-            raise RuntimeError(
-                "a leaf Variable that requires grad has been used in an in-place operation. Do it "
-                "on a clone."
-            )
-
-    def wrap_tensor(self, value: TensorBase, output_nr: int, is_dirty: bool) -> TensorBase:
-        node = self.node
-        is_input = any([value is given for given in self.inputs])
-        is_listed = any([value is each for each in node.non_differentiable or ()])
-        skips = is_listed or not value._signature & DIFFERENTIABLE
-        if is_dirty:
-            if self.recording and not skips:
-                rebase_history(value, node, output_nr)
-            return value
-        if is_input:
-            source = value
-            value = _alias(source)
-            info = view_info(source)
-            if is_listed:
-                return value
-            if source._signature & NORMAL and (self.recording or gradient_edge(source) is None):
-                if not skips:
-                    self.attach(value, output_nr)
-                set_view(
-                    value,
-                    info.base if info is not None else source,
-                    CreationMeta.IN_CUSTOM_FUNCTION,
-                )
-            return value
-        if skips or not self.recording:
-            return calls.detach(value) if value._signature & GRAD and self.recording else value
-        if value._signature & GRAD and value._grad_fn is not None and not value._signature & VIEW:
-            value = calls.detach(value)
-        self.attach(value, output_nr)
-        if value._storage is not None:
-            _mark_view_of_input(value, self.inputs)
-        return value
-
-    def attach(self, value: TensorBase, output_nr: int) -> None:
-        if self.recording:
-            value._grad_fn = self.node
-            value.output_nr = output_nr
-            value._signature |= GRAD
-
-
-def _alias(tensor: TensorBase) -> TensorBase:
-    """Return a new tensor with the memory and version of `tensor`."""
-    twin = calls.twin(tensor, type(tensor))
-    twin._signature = tensor._signature & ~(GRAD | VIEW)
-    twin._storage = tensor.untyped_storage()
-    twin._counter = share_version(tensor)
-    return twin
-
-
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     """Return `backward` as a function whose result is a constant: differentiating it again is an
     error.
@@ -368,7 +235,7 @@ def _guard(outputs: list[Any], grads: Sequence[Any]) -> list[Any]:
     output_nr = 0
     for output in outputs:
         if isinstance(output, TensorBase):
-            output = _alias(output)
+            output = alias_of(output)
             output._grad_fn = node
             output.output_nr = output_nr
             output._signature |= GRAD

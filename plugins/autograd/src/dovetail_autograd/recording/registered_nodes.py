@@ -211,7 +211,7 @@ def node_class(formula: PythonFormula, schema: FunctionSchema) -> type[Generated
     # Numbers of the arguments that backward returns something for, be it None.
     required = [
         number
-        for number, a in enumerate(schema.arguments, 1)
+        for number, a in enumerate(arguments, 1)
         if is_tensor_like(a) or not a.has_default_value()
     ]
     takes_list = tuple([is_tensor_list(a) for a in arguments])

@@ -16,7 +16,7 @@ from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
-from ..engine.backward import grad as gradients
+from ..engine.backward import grad_or_zeros
 from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.recording_extras import put_back, refuse_hooks
@@ -131,21 +131,9 @@ def differentiate(
     # differentiates them.
     inside = any([is_tracked_inside(each) for each in (*chosen, *inputs)])
     create_graph = tracked or inside or any([is_tracked(seed) for seed in given or ()])
-    found = gradients(
-        chosen,
-        inputs,
-        given,
-        retain_graph=retain_graph or create_graph,
-        create_graph=create_graph,
-        allow_unused=True,
-        materialize_grads=True,
-    )
+    found = grad_or_zeros(chosen, inputs, given, retain_graph or create_graph, create_graph)
     keeps = tracked or any([seed.requires_grad for seed in given or ()])
-    return (
-        [each for each in found if each is not None]
-        if keeps
-        else [released(each) for each in found]
-    )
+    return found if keeps else [released(each) for each in found]
 
 
 def released(value: Any) -> Any:

@@ -13,7 +13,7 @@ from dovetail_kernel.keys.state import AUTOGRAD_KEYS, dispatch_state, set_state,
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
-from ..engine.backward import grad
+from ..engine.backward import grad_or_zeros
 from ..engine.conform import conform_tensor
 from ..graph.engine_ops import filled_like
 from ..graph.flatten import flatten
@@ -151,16 +151,7 @@ def _transpose(
     wanted = [seed for seed in seeds if seed is not None]
     if not outputs or not wanted:
         return [None if seed is None else filled_like(seed, 0) for seed in seeds]
-    found = iter(
-        grad(
-            outputs,
-            wanted,
-            weights,
-            create_graph=create_graph,
-            allow_unused=True,
-            materialize_grads=True,
-        )
-    )
+    found = iter(grad_or_zeros(outputs, wanted, weights, create_graph=create_graph))
     return [None if seed is None else next(found) for seed in seeds]
 
 

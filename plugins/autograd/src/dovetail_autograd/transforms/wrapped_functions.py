@@ -16,7 +16,8 @@ from ..graph.engine_ops import filled_like
 from ..graph.function_node import DIFFERENTIABLE, FunctionNode, new_node
 from ..graph.node import next_sequence_nr
 from ..recording.error_nodes import DelayedError
-from ..recording.function import Function, wrap_outputs
+from ..recording.function import Function
+from ..recording.function_outputs import wrap_outputs
 from .arrays import is_wrapped
 from .pytree import flatten
 

@@ -26,7 +26,7 @@ __all__ = [
 empty_memory_format_op, empty_memory_format_routes = operator("aten::empty", "memory_format")
 def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
@@ -60,7 +60,7 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_mem
 zeros_op, zeros_routes = operator("aten::zeros", "")
 def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
@@ -77,7 +77,7 @@ def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
 ones_op, ones_routes = operator("aten::ones", "")
 def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
@@ -252,7 +252,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_me
 new_zeros_op, new_zeros_routes = operator("aten::new_zeros", "")
 def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
@@ -269,7 +269,7 @@ def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
 new_ones_op, new_ones_routes = operator("aten::new_ones", "")
 def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
@@ -301,7 +301,7 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
 new_empty_op, new_empty_routes = operator("aten::new_empty", "")
 def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:

@@ -51,7 +51,7 @@ def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
 rand_op, rand_routes = operator("aten::rand", "")
 def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
@@ -68,7 +68,7 @@ def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
 randn_op, randn_routes = operator("aten::randn", "")
 def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:

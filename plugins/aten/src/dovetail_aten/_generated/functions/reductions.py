@@ -763,7 +763,7 @@ def count_nonzero_default(input, dim=None):
 count_nonzero_dim_IntList_op, count_nonzero_dim_IntList_routes = operator("aten::count_nonzero", "dim_IntList")
 def count_nonzero_dim_IntList(input, *dims_, dim=None):
     if dim is None:
-        dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_
+        dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
     if dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim):
@@ -798,7 +798,7 @@ def count_nonzero(*args, **kwargs):
 sum_to_size_op, sum_to_size_routes = operator("aten::sum_to_size", "")
 def sum_to_size(input, *sizes_, size=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size):

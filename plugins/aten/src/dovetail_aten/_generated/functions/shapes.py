@@ -151,7 +151,7 @@ def flip_out(input, *dimss_, dims=None, out): return complete(flip_out, "aten::f
 flip_op, flip_routes = operator("aten::flip", "")
 def flip(input, *dimss_, dims=None, out=None):
     if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
+        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     if out is not None:
         return flip_out(input, dims, out=out)
     if dims.__class__ is list:
@@ -195,7 +195,7 @@ def roll(input, shifts, dims=(), *, out=None):
 repeat_op, repeat_routes = operator("aten::repeat", "")
 def repeat(input, *repeatss_, repeats=None):
     if repeats is None:
-        repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_
+        repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_ or None
     if repeats.__class__ is list:
         repeats = tuple(repeats)
     if not are_ints(repeats):
@@ -212,7 +212,7 @@ def repeat(input, *repeatss_, repeats=None):
 tile_op, tile_routes = operator("aten::tile", "")
 def tile(input, *dimss_, dims=None):
     if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
+        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     if dims.__class__ is list:
         dims = tuple(dims)
     if not are_ints(dims):

@@ -76,7 +76,7 @@ def imag(input):
 view_op, view_routes = operator("aten::view", "")
 def view_default(input, *sizes_, size=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size):
@@ -118,7 +118,7 @@ def view(*args, **kwargs):
 reshape_op, reshape_routes = operator("aten::reshape", "")
 def reshape(input, *shapes_, shape=None):
     if shape is None:
-        shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_
+        shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_ or None
     if shape.__class__ is list:
         shape = tuple(shape)
     if not are_ints(shape):
@@ -135,7 +135,7 @@ def reshape(input, *shapes_, shape=None):
 permute_op, permute_routes = operator("aten::permute", "")
 def permute(input, *dimss_, dims=None):
     if dims is None:
-        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_
+        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     if dims.__class__ is list:
         dims = tuple(dims)
     if not are_ints(dims):
@@ -257,7 +257,7 @@ def slice(input, dim=0, start=None, end=None, step=1):
 expand_op, expand_routes = operator("aten::expand", "")
 def expand(input, *sizes_, size=None, implicit=False):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size) or implicit.__class__ is not bool:
@@ -309,7 +309,7 @@ def squeeze_dim(input, dim):
 squeeze_dims_op, squeeze_dims_routes = operator("aten::squeeze", "dims")
 def squeeze_dims(input, *dims_, dim=None):
     if dim is None:
-        dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_
+        dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
     if dim.__class__ is list:
         dim = tuple(dim)
     if not are_ints(dim):
@@ -687,7 +687,7 @@ def swapdims(input, dim0, dim1):
 broadcast_to_op, broadcast_to_routes = operator("aten::broadcast_to", "")
 def broadcast_to(input, *sizes_, size=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size):
@@ -704,7 +704,7 @@ def broadcast_to(input, *sizes_, size=None):
 _unsafe_view_op, _unsafe_view_routes = operator("aten::_unsafe_view", "")
 def _unsafe_view(input, *sizes_, size=None):
     if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if size.__class__ is list:
         size = tuple(size)
     if not are_ints(size):

@@ -164,9 +164,7 @@ def _not_implemented(formula: InputFormula) -> str:
 
 def _read_by_several(derivative: Derivative, saved: Mapping[str, SavedValue]) -> list[str]:
     """Return the saved tensors that more than one formula reads."""
-    readers = Counter(
-        [name for formula in derivative.formulas for name in formula.rewritten.saved]
-    )
+    readers = Counter([name for formula in derivative.formulas for name in formula.rewritten.saved])
     return [name for name, count in readers.items() if count > 1 and saved[name].kind != "value"]
 
 

@@ -1,0 +1,166 @@
+"""`Function`: its outputs of every kind, what is marked and saved, and the order of checks and
+hooks, as in PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from same_programs import Programs, assert_same, tried
+
+PROGRAMS = Programs()
+
+
+def leaf(lib: Any) -> Any:
+    return lib.tensor([1.0, 2.0], requires_grad=True)
+
+
+def function(
+    lib: Any, forward: Callable[..., Any], backward: Callable[..., Any], **more: Callable[..., Any]
+) -> Any:
+    methods = {"forward": forward, "backward": backward, **more}
+    members = {name: staticmethod(method) for name, method in methods.items()}
+    return type("Made", (lib.autograd.Function,), members)
+
+
+def plain(values: Any) -> Any:
+    return [None if each is None else each.tolist() for each in values]
+
+
+def described(lib: Any, outputs: Any) -> Any:
+    return [
+        (each.requires_grad, each.is_leaf, each.output_nr, each._is_view(), each._version)
+        if isinstance(each, lib.Tensor)
+        else each
+        for each in outputs
+    ]
+
+
+@PROGRAMS("outputs that are no tensors have a place among the gradients")
+def mixed(lib: Any) -> Any:
+    seen: list[Any] = []
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        seen.append(plain(grads))
+        return grads[1]
+
+    made = function(lib, lambda ctx, x: (5, x * 2, None, x * 3, "text"), backward)
+    x = leaf(lib)
+    outputs = made.apply(x)
+    node = outputs[1].grad_fn
+    node.register_hook(lambda after, before: seen.append((plain(after), plain(before))))
+    node.register_prehook(lambda before: seen.append(plain(before)))
+    outputs[1].sum().backward()
+    return seen, described(lib, outputs), len(node._input_metadata), x.grad.tolist()
+
+
+@PROGRAMS("outputs that are no tensors, without zeros")
+def mixed_undefined(lib: Any) -> Any:
+    seen: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        return x * 2, 5, x * 3, lib.tensor([1, 2])
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        seen.append(plain(grads))
+        return grads[2]
+
+    outputs = function(lib, forward, backward).apply(leaf(lib))
+    outputs[2].sum().backward()
+    return seen, described(lib, outputs)
+
+
+@PROGRAMS("an edge to an output that is no tensor")
+def edge_to_none(lib: Any) -> Any:
+    made = function(lib, lambda ctx, x: (5, x * 2), lambda ctx, *grads: grads[1])
+    _, y = made.apply(leaf(lib))
+    edges = [lib.autograd.graph.GradientEdge(y.grad_fn, index) for index in range(2)]
+    return plain(lib.autograd.grad(y.sum(), edges, allow_unused=True))
+
+
+@PROGRAMS("methods that are given to a class later")
+def given_later(lib: Any) -> Any:
+    made = type("Made", (lib.autograd.Function,), {})
+    made.forward = staticmethod(lambda x: x * 2)
+    made.setup_context = staticmethod(lambda ctx, inputs, output: setattr(ctx, "factor", 3))
+    made.backward = staticmethod(lambda ctx, grad: grad * ctx.factor)
+    x = leaf(lib)
+    type("Derived", (made,), {}).apply(x).sum().backward()
+    return x.grad.tolist()
+
+
+def writing(lib: Any, *more: Any, constant: bool = False) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        if constant:
+            ctx.mark_non_differentiable(x)
+        return (x, *more) if more else x
+
+    return function(lib, forward, lambda ctx, grad, *others: grad * 2)
+
+
+@PROGRAMS("a view that is written beside another output")
+def written_view(lib: Any) -> Any:
+    x = leaf(lib) * 1
+    return tried(lambda: writing(lib, 5).apply(x[:1])), tried(lambda: writing(lib).apply(x[:1]))
+
+
+@PROGRAMS("a leaf that is written in no_grad mode")
+def written_leaf(lib: Any) -> Any:
+    x = leaf(lib)
+    with lib.no_grad():
+        y = writing(lib).apply(x)
+    return y is x, described(lib, [x, y]), x.tolist(), y.tolist()
+
+
+@PROGRAMS("a leaf that is written and constant")
+def written_constant(lib: Any) -> Any:
+    x = leaf(lib)
+    y = writing(lib, constant=True).apply(x)
+    return y is x, described(lib, [x, y]), tried(lambda: writing(lib).apply(x))
+
+
+@PROGRAMS("a saved output that is constant")
+def saved_constant(lib: Any) -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        y, z = x * 2, x * 3
+        ctx.mark_non_differentiable(y)
+        ctx.save_for_backward(x, y, z)
+        return y, z
+
+    def backward(ctx: Any, *grads: Any) -> Any:
+        seen.append(described(lib, ctx.saved_tensors))
+        return grads[1]
+
+    seen: list[Any] = []
+    function(lib, forward, backward).apply(leaf(lib))[1].sum().backward()
+    return [[each[:2] for each in values] for values in seen]
+
+
+@PROGRAMS("gradients are checked before the hooks of the node")
+def checked_first(lib: Any) -> Any:
+    seen: list[Any] = []
+    y = function(lib, lambda ctx, x: x * 2, lambda ctx, grad: grad.sum().reshape(1, 1, 1)).apply(
+        leaf(lib)
+    )
+    y.grad_fn.register_hook(lambda after, before: seen.append("hook"))
+    return tried(y.sum().backward), seen
+
+
+@PROGRAMS("hooks of a node see gradients of the dtype of the input")
+def cast_first(lib: Any) -> Any:
+    seen: list[Any] = []
+    x = leaf(lib)
+    y = function(lib, lambda ctx, x: x * 2, lambda ctx, grad: grad.double()).apply(x)
+    y.grad_fn.register_hook(lambda after, before: seen.append(str(after[0].dtype)[-7:]))
+    y.sum().backward()
+    return seen, x.grad.tolist()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_function_does_the_same(name: str) -> None:
+    assert_same(PROGRAMS[name])

@@ -1,0 +1,209 @@
+"""What is given as ``out=`` gets the result as in PyTorch, whatever it is: a view, of another
+shape or dtype, a leaf; and its memory, where it is a part of a larger one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from torch_samples import as_torch, name_of, results_of
+
+import dovetail
+from dovetail.testing import OpInfo, op_infos
+from dovetail.testing.samples import dtypes_of, samples_of
+from dovetail.testing.variant_checks import variants
+from dovetail_kernel import Device
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+CPU = Device("cpu")
+SAMPLES = 1
+pytestmark = [
+    pytest.mark.cpu_only(reason="PyTorch is on the cpu"),
+    pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
+]
+
+
+def parts(lib: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    """Return a part of a larger tensor in that shape, and the tensor."""
+    if not shape:
+        base = lib.zeros(3, dtype=dtype)
+        return base[1], base
+    base = lib.zeros((*shape[:-1], shape[-1] + 2), dtype=dtype)
+    return base.narrow(-1, 1, shape[-1]), base
+
+
+def reversed_dims(lib: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    base = lib.zeros(tuple(reversed(shape)), dtype=dtype)
+    return base.permute(list(reversed(range(len(shape))))), base
+
+
+def as_many_elements(lib: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    base = lib.zeros((int(np.prod(shape)), 2), dtype=dtype)
+    return base[:, 1], base
+
+
+def more_elements(lib: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    base = lib.zeros(int(np.prod(shape)) + 9, dtype=dtype)
+    return base[2:-2], base
+
+
+def fewer_elements(lib: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    base = lib.zeros((max(int(np.prod(shape)) - 1, 1), 1, 1), dtype=dtype)
+    return base, base
+
+
+def nothing(lib: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    base = lib.zeros(0, dtype=dtype)
+    return base, base
+
+
+KINDS: dict[str, Callable[..., tuple[Any, Any]]] = {
+    "part": parts,
+    "transposed": reversed_dims,
+    "as many elements": as_many_elements,
+    "more elements": more_elements,
+    "fewer elements": fewer_elements,
+    "nothing": nothing,
+}
+DIFFERENT = {
+    "nonzero": "PyTorch fills an empty tensor column by column",
+}
+
+
+def places(x: Any) -> Any:
+    """Return where the elements lie that there are."""
+    steps = [step for size, step in zip(x.shape, x.stride(), strict=True) if size > 1]
+    return (tuple(x.shape), steps, x.storage_offset()) if x.numel() else tuple(x.shape)
+
+
+def written(lib: Any, operator: Any, args: Any, kwargs: Any, names: Any, targets: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            operator(
+                *args, **kwargs, **dict(zip(names, [view for view, _ in targets], strict=True))
+            )
+        except (RuntimeError, IndexError, TypeError, ValueError) as error:
+            return type(error)
+    return [(places(view), view.tolist(), base.tolist()) for view, base in targets]
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, type) or isinstance(theirs, type):
+        return ours is theirs
+    return all(
+        mine[0] == other[0]
+        and all(
+            np.allclose(np.array(a), np.array(b), 1e-6, 1e-6, equal_nan=True)
+            for a, b in zip(mine[1:], other[1:], strict=True)
+        )
+        for mine, other in zip(ours, theirs, strict=True)
+    )
+
+
+INFOS = [info for info in op_infos("aten") if variants(info, out=True) and not info.is_random]
+
+
+@pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name.partition("::")[2])
+def test_whatever_is_given_as_out_gets_the_result_as_in_pytorch(info: OpInfo) -> None:
+    if info.operator.base_name in DIFFERENT:
+        pytest.skip(DIFFERENT[info.operator.base_name])
+    known = dtypes_of(info, "out", CPU)
+    dtype = dovetail.float64 if dovetail.float64 in known else known[0]
+    for variant in variants(info, out=True):
+        packet = getattr(torch.ops.aten, variant.handle._opname)
+        operator = getattr(packet, variant.handle._overloadname, None)
+        if operator is None:
+            continue
+        names = [a.name for a in variant.schema.arguments if a.is_out]
+        for sample in list(samples_of(info, "out", CPU, dtype))[:SAMPLES]:
+            plain = sample.transform(lambda x: x.detach())
+            with np.errstate(all="ignore"):
+                expected = results_of(dovetail, info.op(*plain.arguments, **plain.kwargs))
+            args, kwargs = as_torch(torch, plain)
+            for kind, make in KINDS.items():
+                made = {
+                    lib: [
+                        make(lib, tuple(each.shape), getattr(lib, name_of(each.dtype)))
+                        for each in expected
+                    ]
+                    for lib in (torch, dovetail)
+                }
+                theirs = written(torch, operator, args, kwargs, names, made[torch])
+                ours = written(
+                    dovetail, variant.handle, plain.arguments, plain.kwargs, names, made[dovetail]
+                )
+                assert same(ours, theirs), f"{variant.name} into {kind}: {ours}, not {theirs}"
+
+
+FACTORIES: dict[str, Callable[[Any, Any], Any]] = {
+    "linspace": lambda lib, out: lib.linspace(0, 3, 4, out=out),
+    "linspace of other length": lambda lib, out: lib.linspace(0, 3, 5, out=out),
+    "arange": lambda lib, out: lib.arange(4, out=out),
+    "arange of other length": lambda lib, out: lib.arange(5, out=out),
+    "zeros": lambda lib, out: lib.zeros(4, out=out),
+    "ones": lambda lib, out: lib.ones(4, out=out),
+    "full": lambda lib, out: lib.full((4,), 7, out=out),
+    "eye": lambda lib, out: lib.eye(2, out=out),
+    "eye, not square": lambda lib, out: lib.eye(2, 3, out=out),
+    "a dtype that is another": lambda lib, out: lib.zeros(4, out=out, dtype=lib.float64),
+}
+TARGETS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "part": (lambda lib: lib.zeros(2, 4), lambda base: base.narrow(1, 1, 2)),
+    "of another length": (lambda lib: lib.zeros(3), lambda base: base),
+    "nothing": (lambda lib: lib.zeros(0), lambda base: base),
+    "integers": (lambda lib: lib.zeros(4, dtype=lib.int64), lambda base: base),
+    "every other": (lambda lib: lib.zeros(4, 2), lambda base: base[:, 0]),
+    "a leaf": (lambda lib: lib.zeros(4, requires_grad=True), lambda base: base),
+    "larger": (lambda lib: lib.zeros(9), lambda base: base),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("factory", FACTORIES)
+def test_a_factory_writes_into_out_as_in_pytorch(factory: str, target: str) -> None:
+    found = []
+    for lib in (torch, dovetail):
+        make, view = TARGETS[target]
+        base = make(lib)
+        out = view(base)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                made = FACTORIES[factory](lib, out)
+                assert made is out
+                error = None
+            except RuntimeError as raised:
+                error = type(raised)
+        found.append((error, places(out), out.tolist(), base.tolist(), name_of(out.dtype)))
+        assert all(each.category is UserWarning for each in caught)
+    assert found[1] == found[0]
+
+
+def test_a_view_that_is_written_through_is_the_view_that_was_given():
+    base = dovetail.zeros(2, 3)
+    part = base.narrow(1, 1, 2)
+    assert dovetail.linspace(0, 3, 4, out=part) is part
+    assert base.tolist() == [[0.0, 0.0, 1.0], [0.0, 2.0, 3.0]]
+
+
+def test_a_view_that_has_no_room_for_the_result_is_refused_and_not_changed():
+    base = dovetail.zeros(2, 3)
+    row = base[1]
+    with (
+        pytest.warns(UserWarning, match="was resized"),
+        pytest.raises(RuntimeError, match=r"storage that is not resizable: out= of shape \[3\]"),
+    ):
+        dovetail.add(dovetail.ones(4), 1, out=row)
+    assert base.tolist() == [[0.0] * 3] * 2
+    assert row.shape == (3,)
+
+
+def test_a_result_of_another_device_is_not_written():
+    with pytest.raises(RuntimeError, match="Expected out tensor to be on device meta"):
+        dovetail.abs(dovetail.zeros(3, device="meta"), out=dovetail.zeros(3))

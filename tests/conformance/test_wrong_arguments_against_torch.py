@@ -1,0 +1,83 @@
+"""Arguments that are missing or of the wrong type raise what they raise in PyTorch: a TypeError."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import dovetail
+from dovetail.testing import OpInfo, op_infos
+from dovetail.testing.samples import dtypes_of, samples_of
+from dovetail_kernel import Device
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+CALLS = {
+    "result_type of dtypes": lambda lib, x: lib.result_type(lib.float32, lib.float64),
+    "result_type of text": lambda lib, x: lib.result_type(x, "a"),
+    "promote_types of tensors": lambda lib, x: lib.promote_types(x, x),
+    "flip": lambda lib, x: lib.flip(x),
+    "x.flip": lambda lib, x: x.flip(),
+    "flip None": lambda lib, x: lib.flip(x, None),
+    "permute": lambda lib, x: lib.permute(x),
+    "x.permute": lambda lib, x: x.permute(),
+    "x.reshape": lambda lib, x: x.reshape(),
+    "x.view": lambda lib, x: x.view(),
+    "x.expand": lambda lib, x: x.expand(),
+    "x.repeat": lambda lib, x: x.repeat(),
+    "x.tile": lambda lib, x: x.tile(),
+    "cat of a tensor": lambda lib, x: lib.cat(x),
+    "cat of a number": lambda lib, x: lib.cat([x, 1]),
+    "topk by a fraction": lambda lib, x: lib.topk(x, 1.5),
+    "cumsum None": lambda lib, x: lib.cumsum(x, None),
+    "full of nothing": lambda lib, x: lib.full((2,), None),
+    "full of text": lambda lib, x: lib.full((2,), "a"),
+    "linspace by a fraction": lambda lib, x: lib.linspace(0, 1, 2.5),
+    "randperm of a fraction": lambda lib, x: lib.randperm(2.5),
+    "x + text": lambda lib, x: x + "a",
+    "x + list": lambda lib, x: x.__add__([1]),
+    "x < text": lambda lib, x: x < "a",
+    "x // text": lambda lib, x: x // "a",
+    "shapes of fractions": lambda lib, x: lib.broadcast_shapes(1.5),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_raises_as_in_pytorch(call: str) -> None:
+    with pytest.raises(Exception) as theirs:
+        CALLS[call](torch, torch.arange(4.0))
+    with pytest.raises(theirs.type):
+        CALLS[call](dovetail, dovetail.arange(4.0))
+
+
+def public(info: OpInfo) -> Any:
+    return getattr(dovetail, info.operator.base_name, None)
+
+
+PUBLIC = [
+    info
+    for info in op_infos("aten")
+    if public(info) is not None and hasattr(torch, info.operator.base_name)
+]
+
+
+class Nothing:
+    """A value of no type that operators know."""
+
+
+@pytest.mark.parametrize("info", PUBLIC, ids=lambda info: info.name.partition("::")[2])
+def test_each_argument_of_an_operator_that_is_missing_or_nothing_known_is_a_type_error(
+    info: OpInfo,
+) -> None:
+    dtypes = dtypes_of(info, "out", Device("cpu"))
+    sample = next(iter(samples_of(info, "out", Device("cpu"), dtypes[0])), None)
+    if sample is None:
+        pytest.skip("there is no sample")
+    function, given = public(info), list(sample.arguments)
+    for place in range(len(given)):
+        wrong = [*given[:place], Nothing(), *given[place + 1 :]]
+        with pytest.raises((TypeError, ValueError)):
+            function(*wrong, **sample.kwargs)
+    with pytest.raises((TypeError, ValueError)):
+        function()
