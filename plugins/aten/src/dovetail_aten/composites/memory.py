@@ -38,7 +38,7 @@ def resize(self: Any, size: Sequence[int], *, memory_format: Any = None) -> Any:
     if sizes == tuple(self.array.shape) and memory_format is None:
         return self
     strides = _strides(sizes, memory_format)
-    _show(self, share_storage(self), sizes, strides, self.storage_offset())
+    _show(self, share_storage(self), sizes, strides, _offset_of(self))
     bump_version(self)
     return self
 
@@ -92,10 +92,18 @@ def set_to_tensor(self: Any, source: Any) -> Any:
 def set_to_part_of_tensor(
     self: Any, source: Any, storage_offset: int, size: Sequence[int], stride: Sequence[int] = ()
 ) -> Any:
-    """Let `self` show a part of the storage of `source`."""
+    """Let `self` show a part of the storage of `source`, which is contiguous; the offset is from
+    its first element, and counts elements of `self`, whatever dtype `source` has.
+    """
     _check(self, "set_")
-    _check_source(self, source)
-    return _set(self, share_storage(source), size, stride, storage_offset)
+    _check_device(self, source.device)
+    if not is_contiguous(source):
+        raise RuntimeError(
+            "passed in tensor to be used as storage must be contiguous. Give its "
+            "untyped_storage(), and the offset from the start of that."
+        )
+    offset = _offset_of(source) + storage_offset
+    return _set(self, share_storage(source), size, stride, offset)
 
 
 def _set(
@@ -143,6 +151,26 @@ def _show(
     )
     replace_array(self, array)
     self._storage = storage
+
+
+def _offset_of(tensor: TensorBase) -> int:
+    """Return where `tensor` begins in its storage, in elements.
+
+    Raises
+    ------
+    RuntimeError
+        For a view without elements: array libraries do not tell at which place it was taken.
+    """
+    array = tensor.array
+    if 0 in array.shape and not tensor.is_meta and share_storage(tensor).nbytes():
+        base = getattr(array, "base", None)
+        if base is not None and 0 not in base.shape:
+            raise RuntimeError(
+                f"a view of shape {list(array.shape)}, which has no elements, has no place in its "
+                "storage that more of them could begin at. Resize what it is a view of, or use "
+                "set_() with that tensor's storage and an offset."
+            )
+    return tensor.storage_offset()
 
 
 def _check(self: TensorBase, name: str) -> None:

@@ -104,8 +104,15 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
 
 def _geometry(tensor: TensorBase) -> tuple[Any, ...]:
     """Return what `rebuild_wrapper` takes for a tensor without data."""
+    _refuse_lost(tensor)
     shape, strides, offset = tuple(tensor.array.shape), tensor.stride(), tensor.array.offset
     return type(tensor), tensor.dtype, shape, strides, offset, tensor.device, tensor.requires_grad
+
+
+def _refuse_lost(tensor: TensorBase) -> None:
+    """Refuse a tensor whose storage has become too small for it; there is none behind a wrapper."""
+    if tensor.array.base is not None:
+        tensor.array.refuse()
 
 
 def rebuild_wrapper(
@@ -146,8 +153,7 @@ def storable(tensor: _Tensor) -> _Tensor:
     it is a view of.
     """
     if tensor.array.__class__ is DatalessArray:
-        if tensor.array.base is not None:
-            tensor.array.refuse()  # the storage has become too small for it
+        _refuse_lost(tensor)
         return tensor
     storage, itemsize = share_storage(tensor), tensor.dtype.itemsize
     steps = getattr(tensor.array, "strides", None) or ()

@@ -185,18 +185,8 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
         return self
 
     def copy_(self, source: Any, non_blocking: bool | None = None) -> TypedStorage:
-        """Write the elements of another storage, converted to this dtype; bytes of an untyped
-        one. Raises RuntimeError if the sizes differ.
-        """
-        if isinstance(source, TypedStorage):
-            if source._size() != self._size():
-                raise RuntimeError(
-                    f"size does not match, self was {self.nbytes()} bytes but src was "
-                    f"{source.nbytes()} bytes. Use resize_() first."
-                )
-            self._line().copy_(source._line())
-        else:
-            self._untyped_storage.copy_(source)
+        """Write the bytes of another storage of the same size, as they are."""
+        self._untyped_storage.copy_(source)
         return self
 
     def clone(self) -> TypedStorage:
@@ -284,21 +274,11 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
         return self._moved(self._untyped_storage.cuda(device))
 
     def _moved(self, storage: UntypedStorage) -> TypedStorage:
-        if storage is self._untyped_storage:
-            return self
         return TypedStorage(wrap_storage=storage, dtype=self.dtype, _internal=True)
 
     def pickle_storage_type(self) -> str:
         """Return the name of the storage class of the dtype: ``'FloatStorage'``."""
         return f"{_NAMES[self.dtype]}Storage"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TypedStorage):
-            return NotImplemented
-        return self._untyped_storage is other._untyped_storage and self.dtype is other.dtype
-
-    def __hash__(self) -> int:
-        return hash((id(self._untyped_storage), self.dtype))
 
     def __repr__(self) -> str:
         where = (

@@ -43,10 +43,8 @@ class UntypedStorage(StorageConversions, Storage):
 
     Raises
     ------
-    TypeError
-        If the argument is neither.
     RuntimeError
-        For a negative number, or more bytes than there are.
+        If the argument is neither, for a negative number, and for more bytes than there are.
     """
 
     __slots__ = ()
@@ -61,7 +59,7 @@ class UntypedStorage(StorageConversions, Storage):
         try:
             nbytes = as_index(size)
         except TypeError:
-            raise TypeError(
+            raise RuntimeError(
                 f"UntypedStorage(): argument 'size' must be int or a sequence of ints, not "
                 f"{type(size).__name__}. Give a number of bytes, or their values."
             ) from None
@@ -347,7 +345,7 @@ def _byte(value: Any) -> int:
     try:
         return as_index(value) % 256
     except TypeError:
-        raise TypeError(
+        raise RuntimeError(
             f"a storage holds bytes, but got {type(value).__name__}: {value!r:.40}. Give integers, "
             "or make a TypedStorage."
         ) from None
