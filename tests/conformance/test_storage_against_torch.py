@@ -533,6 +533,14 @@ def steps_of(x: Any) -> list[int]:
     return [offset, *[stride for size, stride in pairs if size > 1 and x.numel()]]
 
 
+def overlaps(x: Any) -> bool:
+    """Say whether elements share a place: what adding gives there depends on the order."""
+    places = [0]
+    for size, stride in zip(x.shape, x.stride(), strict=True):
+        places = [place + step * stride for place in places for step in range(size)]
+    return len(set(places)) < len(places)
+
+
 def zeroed(lib: Any, storage: Any, start: int) -> None:
     """Set the bytes that are new in a storage, which nobody set, to 0."""
     line = lib.zeros(0, dtype=lib.uint8).set_(storage)
@@ -565,6 +573,7 @@ def run(lib: Any, steps: list[tuple[Any, ...]]) -> list[Any]:
         elif kind == "resize_":
             x.resize_(sizes)
         elif kind == "set_":
+            sizes = sizes or [1]  # PyTorch lets no storage grow for a number
             if r < 0.3:
                 x.set_(y)
             elif r < 0.6:
@@ -576,7 +585,7 @@ def run(lib: Any, steps: list[tuple[Any, ...]]) -> list[Any]:
         elif kind == "storage":
             storage = x.untyped_storage()
             storage.resize_(storage.nbytes() + b % 9)
-        elif r < 0.5:
+        elif r < 0.5 or overlaps(x):
             x.fill_(b % 100)
         else:
             x.add_(1)
