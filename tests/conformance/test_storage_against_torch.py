@@ -573,7 +573,8 @@ def run(lib: Any, steps: list[tuple[Any, ...]]) -> list[Any]:
         elif kind == "resize_":
             x.resize_(sizes)
         elif kind == "set_":
-            sizes = sizes or [1]  # PyTorch lets no storage grow for a number
+            if list(x.shape) == sizes:
+                return None  # PyTorch lets no storage grow for a tensor that has the size already
             if r < 0.3:
                 x.set_(y)
             elif r < 0.6:

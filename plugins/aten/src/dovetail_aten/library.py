@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration.batching_rules import on_first_vmap
+from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.definitions import define_many
 from dovetail_dispatcher.table.formula_module import FormulaOfModule
 from dovetail_dispatcher.table.kernel_registration import add_kernel
@@ -103,7 +104,14 @@ def _set_formulas() -> None:
         for name in names
     ]
     set_derivative_formulas(formulas, [])
-    set_fusions(FUSIONS, [])
+    known = {name for names in derivatives.OPERATORS.values() for name in names}
+    # A selective build has those of its operators, or none at all without derivatives.
+    fusions = [
+        fusion
+        for fusion in FUSIONS
+        if fusion.operator not in registry.left_out and {fusion.inner, fusion.outer} <= known
+    ]
+    set_fusions(fusions, [])
 
 
 define_many(OPERATORS, LOCATION)

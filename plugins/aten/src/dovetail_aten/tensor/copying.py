@@ -21,6 +21,7 @@ from dovetail_kernel import (
     uint8,
     wrap,
 )
+from dovetail_kernel.keys.guard import STATE, restoring
 from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.types.signature import NO_GRAD
 
@@ -146,6 +147,7 @@ def _place(tensor: TensorBase) -> Place:
     return storage, tensor.dtype, tuple(tensor.array.shape), tensor.stride(), start
 
 
+@restoring(STATE)
 def storable(tensor: _Tensor) -> _Tensor:
     """Return `tensor`, or a copy of one that no strides and offset of a storage describe.
 
@@ -176,8 +178,8 @@ def storable(tensor: _Tensor) -> _Tensor:
 def _outside() -> Iterator[None]:
     """Call operators unseen: by modes, by autograd, and by inference mode."""
     before = state()
-    set_state(NO_GRAD)
     try:
+        set_state(NO_GRAD)
         yield
     finally:
         set_state(before)
@@ -191,11 +193,13 @@ def _flat(storage: Storage) -> Any:
     return aten.as_strided(whole, (storage.nbytes() // whole.dtype.itemsize,), (1,), 0)
 
 
+@restoring(STATE)
 def _copy_of(storage: Storage) -> Storage:
     with _outside():
         return share_storage(aten.clone(_flat(storage)))
 
 
+@restoring(STATE)
 def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
     with _outside():
         flat = _flat(storage)
@@ -203,6 +207,7 @@ def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
         return rebuild_storage, (storage.device, flat.dtype, host)
 
 
+@restoring(STATE)
 def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
     """Return a new storage on `device` with the elements of a host array; `host` is their number
     where there are none, on the meta device.
@@ -228,6 +233,7 @@ def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
         return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
 
 
+@restoring(STATE)
 def rebuild_tensor(
     cls: type[TensorBase],
     storage: Storage,
