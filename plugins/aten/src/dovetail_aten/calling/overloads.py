@@ -207,6 +207,8 @@ def fits(value: Any, kind: str) -> bool:
             return isinstance(value, dtype)
         case "Device":
             return isinstance(value, str) or type(value).__name__ == "Device"
+        case "Storage":
+            return type(value).__name__ in ("UntypedStorage", "TypedStorage")
         case "int[]" | "SymInt[]":
             return isinstance(value, tuple | list)
     if kind.endswith("[]"):
