@@ -19,11 +19,12 @@ from typing import Final
 
 from dovetail_kernel import DispatchKey, on_default_dtype_change
 from dovetail_kernel.errors import did_you_mean
+from dovetail_kernel.forks import held_over_fork
 
 from .kernels import Kernel
 from .operator import Operator
 
-lock: Final = RLock()
+lock: Final = held_over_fork(RLock())
 operators: Final[dict[str, dict[str, Operator]]] = {}
 """Operators by qualified name, then by overload, in order of definition."""
 fallbacks: Final[dict[DispatchKey, Kernel]] = {}
@@ -85,6 +86,12 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
 def is_defined(name: str) -> bool:
     """Return whether there is a definition of any overload of `name`."""
     return any(op.is_defined for op in list(operators.get(name, {}).values()))
+
+
+def defines_in(namespace: str) -> bool:
+    """Return whether there is a definition in `namespace`."""
+    prefix = f"{namespace}::"
+    return any(is_defined(name) for name in list(operators) if name.startswith(prefix))
 
 
 def all_operators() -> list[Operator]:

@@ -28,6 +28,9 @@ __all__ = ["load"]
 
 LOCATION = f"{__file__}:1"
 
+ABOVE_GRADIENTS = (("aten::resize_", "dovetail_aten.composites.memory", "resize_of_variable"),)
+"""Operators with a kernel of their own at Autograd: no formula says what they do there."""
+
 _NOT_IMPORTED: Any = None
 _loaded = False
 
@@ -44,6 +47,8 @@ def load() -> None:
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
         add_kernel(base, overload, Composite(module, name, DispatchKey[key]), [])
+    for base, module, name in ABOVE_GRADIENTS:
+        add_kernel(base, "", Composite(module, name, DispatchKey.Autograd), [])
     backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
     on_first_vmap(_load_batching_rules)

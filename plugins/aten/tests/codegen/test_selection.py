@@ -1,5 +1,5 @@
-"""The closure of a list of operators: overloads and variants of each, and what composites and
-derivatives call.
+"""The closure of a list of operators: overloads and variants of each, and what its composite and
+its derivative call.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def library(tmp_path: Path) -> codegen.Library:
 def test_a_listed_operator_brings_its_variants_and_what_it_calls(
     library: codegen.Library, listed: str, included: list[str]
 ) -> None:
+    # Without what the engine of autograd calls in the base library, of which there is nothing here.
     build = codegen.read_build(library, Selection("ops.yaml", (listed,)))
     assert [function.name for function in build.included] == included
 
