@@ -125,7 +125,9 @@ def _read(tensor: Any, call: Call) -> Any:
 
 def _with_tensors(value: Any, leaves: list[Any]) -> Any:
     if isinstance(value, Leaf):
-        tensor = dovetail_aten.from_numpy(value.array.copy())
+        # Of the dtype object that NumPy itself has: kernels may ask which it is, and a pickled array
+        # has another one.
+        tensor = dovetail_aten.from_numpy(np.array(value.array, dtype=value.array.dtype.type))
         if value.requires_grad:
             tensor.requires_grad_()
             leaves.append(tensor)
