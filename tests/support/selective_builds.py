@@ -125,9 +125,10 @@ def _read(tensor: Any, call: Call) -> Any:
 
 def _with_tensors(value: Any, leaves: list[Any]) -> Any:
     if isinstance(value, Leaf):
-        # Of the dtype object that NumPy itself has: kernels may ask which it is, and a pickled array
-        # has another one.
-        tensor = dovetail_aten.from_numpy(np.array(value.array, dtype=value.array.dtype.type))
+        # Of NumPy's own dtype object, which kernels may ask for: a pickled array has another.
+        array = np.empty(value.array.shape, value.array.dtype.type)
+        array[...] = value.array
+        tensor = dovetail_aten.from_numpy(array)
         if value.requires_grad:
             tensor.requires_grad_()
             leaves.append(tensor)
