@@ -25,7 +25,7 @@ from dovetail_kernel.types.signature import OVERRIDES
 from ..table import registry
 from ..table.computed_table import compute
 from ..table.operator import Operator
-from .composition import Composition, call_keys, compose
+from .composition import Composition, call_keys, compose_whole
 from .plan import RoutePlan
 from .printer import build
 
@@ -124,7 +124,7 @@ def _composed(
 ) -> Callable[..., Any]:
     """Return the route of a call, or of a redispatch to `keys`; recorded, if the task is traced."""
     if keys is None:
-        plan = partial(compose, Composition(op, call_keys(key, now), key, now))
+        plan = partial(compose_whole, Composition(op, call_keys(key, now), key, now))
     else:
         plan = partial(_redispatch_plan, Composition(op, keys, key & ~OVERRIDES, now))
     if now.traced and _trace_layer is not None:
@@ -142,7 +142,7 @@ def _redispatch_plan(composition: Composition) -> RoutePlan:
             f"{op.qualified_name} was redispatched to {keys}, whose highest key {chosen.name} "
             "falls through. Take that key out of the set."
         )
-    return compose(composition, chosen)
+    return compose_whole(composition, chosen)
 
 
 __all__ = ["MAX_ROUTES", "compose_call", "redispatch_route", "route_of", "set_trace_layer"]

@@ -22,7 +22,7 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.tensor.version import WritableCounter, apart
 from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
 
 from .._generated import functions as aten
@@ -73,9 +73,11 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         made: Any
         if self._signature & PYTHON_DISPATCH or (state() & ~NO_GRAD and dispatch_modes.modes):
             made = self.detach()
-            made._counter = None
+            made._counter = apart(self._counter)
             return made
         made = wrap(self.array, self._backend)
+        if made._counter is not None:
+            made._counter = apart(self._counter)
         made._signature = made._signature & ~(NORMAL | INFERENCE) | self._signature & (
             NORMAL | INFERENCE
         )

@@ -8,6 +8,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, ClassVar, Final, Protocol
 
+from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import is_known_to
+
 
 class ActiveLevel(Protocol):
     """Describes a transform in force as the engine sees it.
@@ -16,9 +19,13 @@ class ActiveLevel(Protocol):
     ----------
     transforms_function
         Whether it transforms a function, which has the graph of its inside to itself.
+    number
+        Of a transform that differentiates a function, higher than of those entered before; 0 of all
+        others.
     """
 
     transforms_function: ClassVar[bool]
+    number: int
 
 
 _levels: ContextVar[tuple[Any, ...]] = ContextVar("dovetail_transform_levels", default=())
@@ -34,3 +41,22 @@ def is_in_transform() -> bool:
     inside.
     """
     return any([level.transforms_function for level in _levels.get()])
+
+
+def refuse_captured(operator: str, *written: TensorBase) -> None:
+    """Refuse that `operator` writes a tensor that a transform in force does not know.
+
+    Raises
+    ------
+    RuntimeError
+        Naming the operator.
+    """
+    for number in [level.number for level in _levels.get() if level.number]:
+        for tensor in written:
+            if not is_known_to(number, tensor._counter):
+                raise RuntimeError(
+                    "During a grad (vjp, jvp, grad, etc) transform, the function provided "
+                    f"attempted to call in-place operation ({operator}) that would mutate a "
+                    "captured Tensor. This is not supported; please rewrite the function being "
+                    "transformed to explicitly accept the mutated Tensor(s) as inputs."
+                )

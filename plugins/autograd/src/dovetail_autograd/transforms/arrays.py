@@ -11,6 +11,7 @@ from dovetail_kernel import ArrayBackend, dtype
 from dovetail_kernel.keys.state import dispatch_state
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
 from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import inside_counter
 from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
 
@@ -84,6 +85,10 @@ class WrappedArray:
     def copy(self) -> WrappedArray:
         """Return a wrapper of copies."""
         raise NotImplementedError
+
+    def without_tangent(self) -> WrappedArray:
+        """Return what is left in place of the wrapper when its tensor is detached in place."""
+        return self
 
     def host(self) -> Any:
         """Return the elements as a NumPy array."""
@@ -222,9 +227,13 @@ def wrapped(array: WrappedArray) -> TensorBase:
     signature = WRAPPED_BIT | array.physical._signature & DTYPE_MASK
     if not array.shape:
         signature |= ZERO_DIM
-    if not dispatch_state().inference:
+    now = dispatch_state()
+    if not now.inference:
         signature |= NORMAL
-    return new_tensor(array, signature, tensor_class())
+    tensor = new_tensor(array, signature, tensor_class())
+    if now.transformed:
+        tensor._counter = inside_counter()
+    return tensor
 
 
 __all__ = ["BatchedArray", "SharedArray", "WrappedArray", "WrappedArrays", "is_wrapped", "wrapped"]

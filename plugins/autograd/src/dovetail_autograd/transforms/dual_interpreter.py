@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel.keys.state import inside_transform, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.tensor.version import next_transform
+from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
 from ..graph.autograd_meta import gradient_edge
 from ..graph.engine_ops import cast, operator
 from .arrays import is_wrapped, wrapped
+from .captured_writes import as_input
 from .duals import DualArray, cut, leads_elsewhere, same_layout
 from .forward_plans import plan_of
 from .inplace_duals import write_dual
@@ -37,7 +40,20 @@ from .wrapped_functions import apply_keeping, jvp_of_function
 class JvpLevel(Level):
     """One forward-mode differentiation in force. What is left of it afterwards are the primals."""
 
-    __slots__ = ()
+    __slots__ = ("_state_before",)
+
+    def __enter__(self) -> Any:
+        super().__enter__()
+        self._state_before = before = state()
+        if self.transforms_function:
+            self.number = next_transform()
+            set_state(inside_transform(before) | before & NO_GRAD)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.transforms_function:
+            set_state(self._state_before)
+        super().__exit__(*exception)
 
     def results(self, tensors: Sequence[TensorBase]) -> list[TensorBase]:
         """Return physical results without a graph that leads to nothing but leaves of the
@@ -161,7 +177,10 @@ def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase
         )
     if tangent.dtype is not primal.dtype:
         tangent = cast(tangent, primal.dtype)
-    return wrapped(level.dual(operator("alias", "default")(primal), tangent))
+    alias = operator("alias", "default")(primal)
+    if level.number:
+        as_input(alias, level.number)
+    return wrapped(level.dual(alias, tangent))
 
 
 def attached_dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase:

@@ -11,7 +11,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
 from ..graph.autograd_meta import gradient_edge
-from ..graph.engine_ops import operator, with_strides
+from ..graph.engine_ops import filled_like, operator, with_strides
 from .arrays import WrappedArray
 
 if TYPE_CHECKING:
@@ -41,6 +41,10 @@ class DualArray(WrappedArray):
         """Return a wrapper of copies."""
         clone = operator("clone", "default")
         return DualArray(clone(self.physical), clone(self.tangent), self.level)
+
+    def without_tangent(self) -> DualArray:
+        """Return a wrapper of the same primal whose tangent is zero."""
+        return DualArray(self.physical, filled_like(self.tangent, 0), self.level)
 
     def host(self) -> Any:
         """Return the elements of the primal as a NumPy array."""

@@ -30,12 +30,15 @@ class Level:
         is interpreted first.
     is_alive
         False once the transform was left.
+    number
+        Of a transform that differentiates a function, higher than of those entered before; 0 of all
+        others.
     leaves
         What gradients inside of this level were taken with respect to. Calls inside of it may have
         recorded a graph that leads there, which is no concern of the outside.
     """
 
-    __slots__ = ("_before", "_outside", "depth", "is_alive", "leaves")
+    __slots__ = ("_before", "_outside", "depth", "is_alive", "leaves", "number")
 
     transforms_function: ClassVar[bool] = True
     """Whether the level belongs to a transform of a function, which has the graph of its inside to
@@ -46,6 +49,7 @@ class Level:
         install()
         self.depth = 0
         self.is_alive = False
+        self.number = 0
         self.leaves: list[TensorBase] = []
 
     def __enter__(self) -> Any:
