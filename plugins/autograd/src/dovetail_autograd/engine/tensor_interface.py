@@ -16,7 +16,7 @@ from ..graph.accumulate import watch_leaves
 from ..graph.autograd_meta import UNSET, gradient_edge, meta_of, requires_grad, retain_on_node
 from ..graph.hooks import Hooks, NodeHooks, RemovableHandle
 from ..graph.node import Node
-from .active_levels import is_in_transform, refuse_captured
+from .active_levels import is_in_transform, refuse_captured, text_inside
 from .backward import backward_of_one
 
 _SCALAR_TYPES = {
@@ -53,6 +53,10 @@ class TensorInterface(AutogradInterface):
                 "call requires_grad_() "
                 "outside of a function being transformed instead."
             )
+
+    def text_inside(self, tensor: TensorBase) -> str | None:
+        """Return ``repr(tensor)`` inside of a transform that knows `tensor`; None if none does."""
+        return text_inside(tensor)
 
     def set_requires_grad(self, tensor: TensorBase, value: bool) -> None:
         """Make the leaf `tensor` require grad, or not.

@@ -15,6 +15,7 @@ from dovetail_kernel.tensor.version import inside_counter
 from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
 
+from ..engine.active_levels import framed
 from ..graph.engine_ops import operator
 
 if TYPE_CHECKING:
@@ -99,8 +100,14 @@ class WrappedArray:
         return self.host()
 
     def __repr__(self) -> str:
-        value = "\n".join([f"    {line}" for line in repr(self.physical).splitlines()])
-        return f"{self.kind}(lvl={self.level.depth}, value=\n{value}\n)"
+        return framed(f"{self.kind}(lvl={self.level.depth}", self.inner_text())
+
+    def inner_text(self) -> str:
+        """Return the text of the tensor inside."""
+        if self.level.is_alive:
+            text: str = self.level.run_outside(repr, self.physical)
+            return text
+        return repr(self.physical)
 
 
 class BatchedArray(WrappedArray):
@@ -125,8 +132,7 @@ class BatchedArray(WrappedArray):
         return strides
 
     def __repr__(self) -> str:
-        value = "\n".join([f"    {line}" for line in repr(self.physical).splitlines()])
-        return f"{self.kind}(lvl={self.level.depth}, bdim=0, value=\n{value}\n)"
+        return framed(f"{self.kind}(lvl={self.level.depth}, bdim=0", self.inner_text())
 
     def copy(self) -> BatchedArray:
         """Return a wrapper of a copy."""
@@ -148,6 +154,25 @@ class BatchedArray(WrappedArray):
         )
 
 
+class MovedArray(BatchedArray):
+    """A batch that was given in dimension `given`, and is shown as it was given."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, physical: TensorBase, level: Level, given: int) -> None:
+        super().__init__(physical, level)
+        self.given = given
+
+    def __repr__(self) -> str:
+        return framed(f"{self.kind}(lvl={self.level.depth}, bdim={self.given}", self.inner_text())
+
+    def inner_text(self) -> str:
+        """Return the text of the tensor as it was given."""
+        as_given = operator("movedim", "int")
+        text: str = self.level.run_outside(lambda: repr(as_given(self.physical, 0, self.given)))
+        return text
+
+
 class SharedArray(WrappedArray):
     """A tensor that all samples share, at the level of their vmap.
 
@@ -159,6 +184,9 @@ class SharedArray(WrappedArray):
     __slots__ = ()
     kind = "BatchedTensor"
     dim: ClassVar[int | None] = None
+
+    def __repr__(self) -> str:
+        return self.inner_text()
 
     def copy(self) -> SharedArray:
         """Return a wrapper of a copy."""
@@ -236,4 +264,12 @@ def wrapped(array: WrappedArray) -> TensorBase:
     return tensor
 
 
-__all__ = ["BatchedArray", "SharedArray", "WrappedArray", "WrappedArrays", "is_wrapped", "wrapped"]
+__all__ = [
+    "BatchedArray",
+    "MovedArray",
+    "SharedArray",
+    "WrappedArray",
+    "WrappedArrays",
+    "is_wrapped",
+    "wrapped",
+]

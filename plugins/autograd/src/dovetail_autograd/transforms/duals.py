@@ -10,6 +10,7 @@ from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
+from ..engine.active_levels import framed
 from ..graph.autograd_meta import gradient_edge
 from ..graph.engine_ops import filled_like, operator, with_strides
 from .arrays import WrappedArray
@@ -35,7 +36,9 @@ class DualArray(WrappedArray):
         self.tangent = tangent
 
     def __repr__(self) -> str:
-        return f"{repr(self.physical).removesuffix(')')}, tangent={self.tangent!r})"
+        if self.level.transforms_function:
+            return framed(f"GradTrackingTensor(lvl={self.level.depth}", self.inner_text())
+        return f"{self.inner_text().removesuffix(')')}, tangent={self.tangent!r})"
 
     def copy(self) -> DualArray:
         """Return a wrapper of copies."""
