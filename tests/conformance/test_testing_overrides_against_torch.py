@@ -41,6 +41,7 @@ SAME = {  # what Python's operators and other names of a function are called her
     "__rsub__": "rsub",
     "__eq__": "eq",
     "logsigmoid": "log_sigmoid",
+    "_grad": "grad",
     "ndimension": "dim",
     "nelement": "numel",
 }

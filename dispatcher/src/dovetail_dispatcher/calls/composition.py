@@ -18,18 +18,18 @@ from dovetail_kernel import (
     after_autograd_keyset,
     backend_key,
     backends_of_signature,
+    full_after,
 )
-from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH, PYTHON_KEYS
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL
 
-from ..interception.mode_stacks import PYTHON_KEYS
 from ..record import Record
 from ..table import registry
 from ..table.computed_table import compute, highest, without_fallthrough
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .array_plans import array_plan
-from .dispatch_errors import ambiguous_error, missing_kernel_error
+from .dispatch_errors import ambiguous_error, fallthrough_error, missing_kernel_error
 from .plan import RoutePlan
 from .steps.results import MarkInside
 from .templates.arguments import TENSOR, TENSOR_LIST, spelling
@@ -61,12 +61,15 @@ class Composition(Record):
         The call key: the or-ed signatures of the arguments and the state.
     state
         The dispatch state.
+    views_noted
+        Whether a layer above notes whose views the results are.
     """
 
     op: Operator
     keys: DispatchKeySet
     key: int
     state: DispatchState
+    views_noted: bool = False
 
     def below(self, keys: DispatchKeySet) -> Composition:
         """Return the same call restricted to the keys in `keys`."""
@@ -79,8 +82,15 @@ class Composition(Record):
 
     @property
     def views(self) -> bool:
-        """Whether the results are to know whose views they are: not those of inference tensors."""
-        return self.op.schema._is_view_op() and DispatchKey.ADInplaceOrView in self.keys
+        """Whether the results are to know whose views they are: not those of inference tensors,
+        and not below ADInplaceOrView.
+        """
+        return (
+            bool(self.key & NORMAL)
+            and not self.views_noted
+            and self.op.schema._is_view_op()
+            and DispatchKey.ADInplaceOrView in self.keys
+        )
 
 
 # -- layers ----------------------------------------------------------------------------------------
@@ -124,8 +134,8 @@ def set_autograd_layer(
     layer
         Takes the plan of a call below Autograd, and returns one that records.
     view_layer
-        Takes the plan of a call that autograd is excluded from, in inference mode, and returns one
-        that notes whose views the results are.
+        Takes the plan of a call that goes below autograd, and returns one that notes whose views
+        the results are.
     fusion_layer
         Returns the plan of a composite that is recorded as one call, or None.
     """
@@ -150,6 +160,8 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
         if entry.tag.startswith("ambiguous"):
             raise ambiguous_error(op)
         raise missing_kernel_error(op, chosen, fallbacks)
+    if kernel.is_fallthrough:
+        raise fallthrough_error(op, composition.keys, chosen)
     return compose_through(composition, chosen, kernel)
 
 
@@ -174,6 +186,8 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
             return wrapped_plan(op, kernel)
         case "count writes":
             return counting_plan(compose(composition.below(after_ADInplaceOrView_keyset)))
+        case "passed on":
+            return compose(composition.below(full_after(chosen)))
         case "formula" | "autograd fallback":
             return _through_autograd(composition, kernel)
     raise AssertionError(f"unknown kernel convention {kernel.convention}")
@@ -185,7 +199,7 @@ def _through_arrays(composition: Composition, chosen: DispatchKey, kernel: Kerne
     backend = chosen.backend or backends_of_signature(composition.key)[-1]
     assert isinstance(backend, Backend)
     plan = array_plan(composition.op, kernel, backend, composition.key, inference=inference)
-    if inference and composition.views and _view_layer is not None:
+    if composition.views and _view_layer is not None:
         return _view_layer(composition, plan)
     return plan
 
@@ -209,7 +223,8 @@ def _marked(composition: Composition, plan: RoutePlan) -> RoutePlan:
 
 
 def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
-    below = compose(composition.below(after_autograd_keyset))
+    noted = composition.replaced(views_noted=True)
+    below = compose(noted.below(after_autograd_keyset))
     if _autograd_layer is not None and (composition.records or composition.views):
         return _autograd_layer(composition, kernel, below)
     return below

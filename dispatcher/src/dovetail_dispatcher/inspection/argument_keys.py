@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKeySet, TensorBase
+from dovetail_kernel import DisableTorchFunction, DispatchKeySet, TensorBase
 
 from ..calls.composition import argument_keys
 from ..calls.templates.arguments import is_tensor_like
@@ -59,7 +59,8 @@ def describe_value(value: Any) -> str:
     """Return what `value` is in a few words: ``float32[2, 3] on cpu, requires grad``."""
     if not isinstance(value, TensorBase):
         return f"{value!r} ({type(value).__name__})"
-    shape, dtype, device, requires_grad = [read.__get__(value) for read in _READ]
+    with DisableTorchFunction():  # the class of `value` is not asked
+        shape, dtype, device, requires_grad = [read.__get__(value) for read in _READ]
     grad = ", requires grad" if requires_grad else ""
     return f"{str(dtype).rpartition('.')[2]}{list(shape)} on {device}{grad}"
 

@@ -14,17 +14,25 @@ from threading import Lock
 from types import CodeType, EllipsisType, FunctionType, NoneType
 from typing import Any, Final, TypeVar, cast
 
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype, tensor_class
+from dovetail_kernel import (
+    Device,
+    DisableTorchFunction,
+    Layout,
+    MemoryFormat,
+    TensorBase,
+    dtype,
+    tensor_class,
+)
+from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.keys.interception import on_overriding_class
 
 from .asking_code import asking_code, parameters_of
-from .interceptable_attributes import accesses, interceptable
+from .interceptable_attributes import accesses, interceptable, operator_modules
 from .overrides import call_overrides, overriding, unasked
 
 __all__ = [
     "hold_functions",
     "is_overridable",
-    "original_of",
     "overridable",
     "redispatch_function",
     "release_functions",
@@ -115,10 +123,10 @@ class _Overridable:
         }
 
 
-_lock: Final = Lock()
+_lock: Final = renewed_after_fork(Lock())
 _known: Final[dict[FunctionType, _Overridable]] = {}
 _covered: Final[set[type]] = set()
-_mode_holders = 0
+_mode_holders: Final[set[object]] = set()
 _has_classes = False
 
 
@@ -142,17 +150,13 @@ def is_overridable(function: Any) -> bool:
     return isinstance(function, FunctionType) and function in _known
 
 
-def original_of(function: Any) -> Callable[..., Any] | None:
-    """Return what runs when nothing overrides a function or an access of an attribute; None for
-    others.
-    """
+def _find(function: Any) -> _Overridable | None:
+    """Return what is known of a function, or of an access of an attribute."""
     accessed = getattr(function, "__self__", None)
     if isinstance(accessed, property):
         found = accesses(accessed).get(function.__name__)
-        known = None if found is None else _known.get(found)
-    else:
-        known = _known.get(function) if isinstance(function, FunctionType) else None
-    return None if known is None else known.original
+        return None if found is None else _known.get(found)
+    return _known.get(function) if isinstance(function, FunctionType) else None
 
 
 def redispatch_function(
@@ -178,9 +182,13 @@ def redispatch_function(
             print(func)
             return redispatch_function(func, types, args, kwargs)
     """
-    original = original_of(func)
-    if original is not None:
-        return original(*args, **(kwargs or {}))
+    known = _find(func)
+    is_operator = hasattr(func, "_operator") or getattr(func, "__module__", "") in operator_modules
+    if is_operator or (known is not None and known.is_method):
+        with DisableTorchFunction():  # what operators and methods do within is not for handlers
+            return func(*args, **(kwargs or {}))
+    if known is not None:
+        return known.original(*args, **(kwargs or {}))
     return unasked(func, args, kwargs or {})
 
 
@@ -210,21 +218,20 @@ def _set_codes(functions: Iterable[_Overridable]) -> None:
         each.set_code(asks_classes=_has_classes, asks_modes=bool(_mode_holders))
 
 
-def hold_functions() -> None:
-    """Have the functions ask modes until `release_functions` was called as often as this."""
-    global _mode_holders
+def hold_functions(holder: object) -> None:
+    """Have the functions ask modes until `release_functions` was called for every holder."""
     with _lock:
-        _mode_holders += 1
-        if _mode_holders == 1:
+        is_first = not _mode_holders
+        _mode_holders.add(holder)
+        if is_first:
             _cover(tensor_class())
             _set_codes(_known.values())
 
 
-def release_functions() -> None:
-    """Undo one `hold_functions`. A mode may be popped within its ``with``, and is released once."""
-    global _mode_holders
+def release_functions(holder: object) -> None:
+    """Undo `hold_functions`, also one that was interrupted; a second time does nothing."""
     with _lock:
-        _mode_holders = max(0, _mode_holders - 1)
+        _mode_holders.discard(holder)
         if not _mode_holders:
             _set_codes(_known.values())
 

@@ -4,14 +4,15 @@ at this moment.
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import Any
 
 from dovetail_kernel import TensorBase, dispatch_state
-from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.interception import NOT_PLAIN, without_python
 from dovetail_kernel.keys.state import StateGuard
 
 from .intercepted_functions import hold_functions, release_functions
-from .mode_stacks import dispatch_modes, function_modes, without_python
+from .mode_stacks import dispatch_modes, function_modes
 
 
 def _is_torch_function_enabled() -> bool:
@@ -44,15 +45,20 @@ def _push_on_torch_function_stack(mode: Any) -> None:
     """Make a function mode the innermost, until it is popped; ``with mode:`` takes care of that by
     itself.
     """
-    hold_functions()
+    hold_functions(_holder())
     function_modes.push(mode)
 
 
 def _pop_torch_function_stack() -> Any:
     """Take away the innermost function mode; raises RuntimeError if there is none."""
     mode = function_modes.pop()
-    release_functions()
+    release_functions(_holder())
     return mode
+
+
+def _holder() -> object:
+    """Return by what a mode that is pushed here, with so many beneath, holds functions."""
+    return get_ident(), len(function_modes.modes)
 
 
 def _len_torch_dispatch_stack() -> int:

@@ -4,28 +4,24 @@ below autograd.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from dovetail_kernel import (
     TensorBase,
     bump_version,
-    dispatch_state,
     set_state,
     share_version,
     state,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.keys.state import intern_state
-from dovetail_kernel.types.signature import NO_GRAD, NORMAL, SCALAR_BITS
+from dovetail_kernel.keys.state import StateGuard
+from dovetail_kernel.types.signature import NORMAL, SCALAR_BITS
 
 from ..table import registry
 from ..table.kernel_results import KernelResults
 from ..table.operator import Operator
-from .mode_stacks import PYTHON_KEYS, Mode, below_python, dispatch_modes
+from .mode_stacks import Mode, above_python, below_python, dispatch_modes
 from .overrides import multiple_dispatch_failed
 
 __all__ = [
@@ -34,9 +30,6 @@ __all__ = [
     "enable_reentrant_dispatch",
     "python_fallback",
 ]
-
-_state_above: Final[ContextVar[int | None]] = ContextVar("dovetail_state_above", default=None)
-"""The state of the call that the innermost running ``__torch_dispatch__`` handles."""
 
 
 class TorchDispatchMode(Mode):
@@ -73,26 +66,15 @@ class TorchDispatchMode(Mode):
         )
 
 
-@contextmanager
-def enable_reentrant_dispatch() -> Iterator[None]:
-    """Have calls within a ``__torch_dispatch__`` go through autograd again, and all else above the
-    key Python, as the call did that is being handled.
-
-    Modes that are taken away meanwhile stay so. Elsewhere it changes nothing.
+class enable_reentrant_dispatch(StateGuard):
+    """Guard: within a ``__torch_dispatch__``, calls go through autograd again, and through all else
+    above the key Python. Modes that are taken away meanwhile stay so.
     """
-    before = state()
-    above = _state_above.get()
-    if above is not None:
-        now, wanted = dispatch_state(before), dispatch_state(above)
-        included = (wanted.included - PYTHON_KEYS) | (now.included & PYTHON_KEYS)
-        excluded = (wanted.excluded - PYTHON_KEYS) | (now.excluded & PYTHON_KEYS)
-        set_state(
-            intern_state(replace(wanted, included=included, excluded=excluded)) | above & NO_GRAD
-        )
-    try:
-        yield
-    finally:
-        set_state(before)
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(above_python)
 
 
 def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
@@ -110,17 +92,20 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
     types = tuple([type(value) for value in overloaded])
     asked = []
     before = state()
-    above = _state_above.set(before)
-    set_state(below_python(before))
+    below = below_python(before)
+    modes = dispatch_modes.modes
     try:
-        if dispatch_modes.modes:
-            mode, taken = dispatch_modes.take()
+        set_state(below)
+        if modes:
+            mode = modes[-1]
             try:
+                dispatch_modes.replace(modes[:-1])
                 rule = op.torch_dispatch_rules.get(type(mode))
                 handler = mode.__torch_dispatch__ if rule is None else _bound(rule, mode)
                 result = handler(func, types, tuple(given), kwargs)
             finally:
-                dispatch_modes.give_back(taken)
+                dispatch_modes.put(modes)
+                set_state(below)
             if result is not NotImplemented:
                 return _finished(op, _checked(op, result, mode, rule), given, kwargs)
             asked.append(f"  - mode object {mode!r}")
@@ -136,7 +121,6 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
             asked.append(f"  - tensor subclass {cls!r}")
     finally:
         set_state(before)
-        _state_above.reset(above)
     raise multiple_dispatch_failed(f"dovetail.ops.{func}", "__torch_dispatch__", asked)
 
 
@@ -241,7 +225,11 @@ def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[st
             continue
         value = _argument(op, source.name, args, kwargs)
         if info.is_write:
-            results[position] = value
+            # Anything but a tensor is left for the check of what a kernel returns.
+            if results[position] is None or isinstance(
+                results[position], TensorBase | list | tuple
+            ):
+                results[position] = value
         elif (
             isinstance(value, TensorBase)
             and value._signature & PYTHON_DISPATCH

@@ -17,7 +17,7 @@ def numpy_number(value: Any) -> int | float | complex | None:
     """Return the number in a NumPy scalar, or in an array of no dimensions; None for tensors and
     anything else.
     """
-    if getattr(value, "shape", None) != () or isinstance(value, TensorBase):
+    if isinstance(value, TensorBase) or getattr(value, "shape", None) != ():
         return None
     item = getattr(value, "item", None)
     number = None if item is None else item()

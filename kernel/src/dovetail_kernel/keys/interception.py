@@ -5,16 +5,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from dataclasses import replace
+from typing import Any, Final
 
 from ..types.bits import allocate_bit
 from ..types.signature import OVERRIDES
-from .state import DisableTorchFunctionSubclass
+from .dispatch_key import DispatchKey
+from .dispatch_keyset import DispatchKeySet
+from .state import StateGuard, Transition, set_state, state, torch_function_off
 
 PYTHON_DISPATCH: Final = allocate_bit()
 """Signature bit of a tensor whose class has `__torch_dispatch__`: it carries the key Python, and
 may have no data.
 """
+
+PYTHON_KEYS: Final = DispatchKeySet.of(DispatchKey.Python, DispatchKey.PythonTLSSnapshot)
+
+without_python: Final = Transition(
+    lambda s: replace(s, included=s.included - PYTHON_KEYS, excluded=s.excluded | PYTHON_KEYS)
+)
+"""Go by the key Python, whether there are modes or arguments with `__torch_dispatch__`."""
 
 NOT_PLAIN: Final = OVERRIDES | PYTHON_DISPATCH
 """Bits that a tensor has only if operating on its array is not all there is to an operator on it.
@@ -32,8 +42,12 @@ def disabled_torch_function_impl(
 
     Results are plain tensors then, as they are for `Parameter`.
     """
-    with DisableTorchFunctionSubclass():
+    before = state()
+    try:
+        set_state(torch_function_off(before))
         return func(*args, **(kwargs or {}))
+    finally:
+        set_state(before)
 
 
 def disabled_torch_dispatch_impl(
@@ -41,17 +55,26 @@ def disabled_torch_dispatch_impl(
     types: Sequence[type],
     args: Sequence[Any] = (),
     kwargs: Mapping[str, Any] | None = None,
-) -> NoReturn:
-    """Stand for "this class has no ``__torch_dispatch__``"; never called."""
-    raise RuntimeError(
-        f"__torch_dispatch__ of a class that has none was called for {func}. Define it in your "
-        "subclass of Tensor."
-    )
+) -> Any:
+    """Call `func` as if neither modes nor arguments had a ``__torch_dispatch__``. As that of a
+    class it says that the class has none; a subclass reaches it by ``super()``.
+    """
+    with StateGuard(without_python):
+        return func(*args, **(kwargs or {}))
 
 
-def class_bits(cls: type) -> int:
-    """Return the signature bits that every instance of the Tensor subclass `cls` has."""
+def class_bits(cls: Any) -> int:
+    """Return the signature bits that every instance of the Tensor subclass `cls` has.
+
+    A class that brings a ``__torch_dispatch__`` and has the ``__torch_function__`` of plain tensors
+    has none from here on: it decides itself of which class results are.
+    """
     global _used
+    own = cls.__dict__.get("__torch_dispatch__", disabled_torch_dispatch_impl)
+    if own is not disabled_torch_dispatch_impl:
+        defining = next(base for base in cls.__mro__ if "__torch_function__" in base.__dict__)
+        if defining.__dict__.get("_is_plain", False):
+            cls.__torch_function__ = disabled_torch_function_impl
     bits = 0
     if (
         getattr(cls, "__torch_function__", disabled_torch_function_impl)

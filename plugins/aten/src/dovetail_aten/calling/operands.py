@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_dispatcher import has_torch_function_unary
 from dovetail_dispatcher.interception.overrides import has_override
 from dovetail_dispatcher.schema.numbers import is_number
 from dovetail_kernel import TensorBase, backend_of_array, wrap
@@ -21,8 +20,6 @@ def operate(function: Callable[..., Any], input: Any, other: Any) -> Any:
     Of NotImplemented, ``==`` would make False. So it compares with arrays itself.
     """
     if _is_operand(other, function):
-        return function(input, other)
-    if function.__name__ == "eq" and has_torch_function_unary(input):
         return function(input, other)
     if function.__name__ in _COMPARISONS:
         backend = backend_of_array(other)

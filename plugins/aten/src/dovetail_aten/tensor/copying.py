@@ -21,13 +21,22 @@ from dovetail_kernel import (
     uint8,
     wrap,
 )
+from dovetail_kernel.keys.guard import STATE, restoring
 from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
+from .untyped_storage import UntypedStorage
 
-__all__ = ["deepcopy_tensor", "rebuild_storage", "rebuild_tensor", "reduce_tensor", "storable"]
+__all__ = [
+    "deepcopy_tensor",
+    "rebuild_storage",
+    "rebuild_tensor",
+    "rebuild_wrapper",
+    "reduce_tensor",
+    "storable",
+]
 
 _DTYPES: type = dtype  # where an argument has that name
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
@@ -48,6 +57,8 @@ def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
                 UserWarning,
                 stacklevel=3,
             )
+    if tensor.array.__class__ is DatalessArray:
+        return rebuild_wrapper, _geometry(tensor), vars(tensor) or None
     return (
         rebuild_tensor,
         (type(tensor), *_place(tensor), tensor.requires_grad),
@@ -76,16 +87,50 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
         )
     from copy import deepcopy
 
-    place = _place(tensor)
-    storage = place[0]
-    copied = memo.get(id(storage))
-    if copied is None:
-        copied = memo[id(storage)] = _copy_of(storage)
-    made = rebuild_tensor(type(tensor), copied, *place[1:], tensor.requires_grad)
+    if tensor.array.__class__ is DatalessArray:
+        made = rebuild_wrapper(*_geometry(tensor))
+    else:
+        place = _place(tensor)
+        storage = place[0]
+        copied = memo.get(id(storage))
+        if copied is None:
+            copied = memo[id(storage)] = _copy_of(storage)
+        made = rebuild_tensor(type(tensor), copied, *place[1:], tensor.requires_grad)
     memo[id(tensor)] = made
     if tensor.grad is not None:
         made.grad = deepcopy(tensor.grad, memo)
     made.__dict__.update(deepcopy(tensor.__dict__, memo))
+    return made
+
+
+def _geometry(tensor: TensorBase) -> tuple[Any, ...]:
+    """Return what `rebuild_wrapper` takes for a tensor without data."""
+    _refuse_lost(tensor)
+    shape, strides, offset = tuple(tensor.array.shape), tensor.stride(), tensor.array.offset
+    return type(tensor), tensor.dtype, shape, strides, offset, tensor.device, tensor.requires_grad
+
+
+def _refuse_lost(tensor: TensorBase) -> None:
+    """Refuse a tensor whose storage has become too small for it; there is none behind a wrapper."""
+    if tensor.array.base is not None:
+        tensor.array.refuse()
+
+
+def rebuild_wrapper(
+    cls: type[TensorBase],
+    dtype: dtype,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    offset: int,
+    device: Device,
+    requires_grad: bool,
+) -> TensorBase:
+    """Return a new leaf of the wrapper subclass `cls`; what it wraps comes with its attributes."""
+    backend = backend_for(device)
+    array = DatalessArray(size, backend.arrays.native_dtypes[dtype], stride, offset, device.index)
+    made = wrap(array, backend, cls)
+    if requires_grad:
+        made.requires_grad = True
     return made
 
 
@@ -102,6 +147,7 @@ def _place(tensor: TensorBase) -> Place:
     return storage, tensor.dtype, tuple(tensor.array.shape), tensor.stride(), start
 
 
+@restoring(STATE)
 def storable(tensor: _Tensor) -> _Tensor:
     """Return `tensor`, or a copy of one that no strides and offset of a storage describe.
 
@@ -109,6 +155,7 @@ def storable(tensor: _Tensor) -> _Tensor:
     it is a view of.
     """
     if tensor.array.__class__ is DatalessArray:
+        _refuse_lost(tensor)
         return tensor
     storage, itemsize = share_storage(tensor), tensor.dtype.itemsize
     steps = getattr(tensor.array, "strides", None) or ()
@@ -131,8 +178,8 @@ def storable(tensor: _Tensor) -> _Tensor:
 def _outside() -> Iterator[None]:
     """Call operators unseen: by modes, by autograd, and by inference mode."""
     before = state()
-    set_state(NO_GRAD)
     try:
+        set_state(NO_GRAD)
         yield
     finally:
         set_state(before)
@@ -146,11 +193,13 @@ def _flat(storage: Storage) -> Any:
     return aten.as_strided(whole, (storage.nbytes() // whole.dtype.itemsize,), (1,), 0)
 
 
+@restoring(STATE)
 def _copy_of(storage: Storage) -> Storage:
     with _outside():
         return share_storage(aten.clone(_flat(storage)))
 
 
+@restoring(STATE)
 def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
     with _outside():
         flat = _flat(storage)
@@ -158,6 +207,7 @@ def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
         return rebuild_storage, (storage.device, flat.dtype, host)
 
 
+@restoring(STATE)
 def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
     """Return a new storage on `device` with the elements of a host array; `host` is their number
     where there are none, on the meta device.
@@ -183,6 +233,7 @@ def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
         return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
 
 
+@restoring(STATE)
 def rebuild_tensor(
     cls: type[TensorBase],
     storage: Storage,
@@ -204,6 +255,9 @@ def rebuild_tensor(
     _expect(isinstance(storage, Storage), storage, "storage")
     _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
     _expect(isinstance(requires_grad, bool), requires_grad, "requires_grad")
+    _expect(_are_ints(size), size, "size")
+    _expect(_are_ints(stride), stride, "stride")
+    _expect(isinstance(offset, int), offset, "storage offset")
     with _outside():
         whole: Any = wrap(storage.array, storage._backend)
         if whole.dtype is not dtype:
@@ -217,6 +271,10 @@ def rebuild_tensor(
     return made
 
 
+def _are_ints(value: Any) -> bool:
+    return isinstance(value, tuple) and all([isinstance(each, int) for each in value])
+
+
 def _expect(is_valid: bool, value: object, what: str) -> None:
     """Refuse a value that no pickle of ours has."""
     if not is_valid:
@@ -226,4 +284,4 @@ def _expect(is_valid: bool, value: object, what: str) -> None:
         )
 
 
-copyreg.pickle(Storage, _reduce_storage)
+copyreg.pickle(UntypedStorage, _reduce_storage)

@@ -7,7 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail_kernel.keys.guard import Guard
+from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel.tensor import autograd_interface
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
@@ -18,20 +21,16 @@ from ..transforms.duals import cut
 from .strict_checks import check_depends, check_grads
 
 
-class GradMode:
+class GradMode(Guard):
     """Grad mode on for the block if `on`, else as it is."""
 
     def __init__(self, on: bool) -> None:
         self._on = on
-        self._before = 0
 
-    def __enter__(self) -> None:
-        self._before = state()
+    def change(self) -> None:
+        """Turn grad mode on, if it is to be."""
         if self._on:
-            set_state(self._before & ~NO_GRAD)
-
-    def __exit__(self, *exception: object) -> None:
-        set_state(self._before)
+            set_state(state() & ~NO_GRAD)
 
 
 def tensors_of(value: Any, name: str, function: str) -> tuple[bool, tuple[TensorBase, ...]]:
@@ -69,8 +68,8 @@ def fresh_inputs(given: Sequence[TensorBase], create_graph: bool) -> tuple[Tenso
         if create_graph and tensor.requires_grad:
             made.append(operator("alias", "default")(tensor))
         else:
-            leaf = cut(tensor)
-            leaf._signature |= GRAD
+            leaf = _without_graph(tensor)
+            autograd_interface.interface.set_requires_grad(leaf, True)
             made.append(leaf)
     return tuple(made)
 
@@ -166,7 +165,15 @@ def scalar_gradient(
 
 def detached(tensor: TensorBase, create_graph: bool) -> TensorBase:
     """Return `tensor` outside its graph, unless with `create_graph`."""
-    return tensor if create_graph or not tensor._signature & GRAD else cut(tensor)
+    return tensor if create_graph or not tensor._signature & GRAD else _without_graph(tensor)
+
+
+def _without_graph(tensor: TensorBase) -> TensorBase:
+    """Return a leaf with the data of `tensor`, of its class if that overrides anything."""
+    if not tensor._signature & NOT_PLAIN:
+        return cut(tensor)
+    made: TensorBase = operator("detach", "default")(tensor)
+    return made
 
 
 def result(tensors: Sequence[TensorBase], is_tuple: bool, create_graph: bool) -> Any:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from dovetail_dispatcher import overridable
 from dovetail_kernel.devices.backends import backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.keys.state import state
@@ -168,6 +169,7 @@ def backward_of_one(
     execute((root[0],), (root[1],), bool(retain_graph), False)
 
 
+@overridable
 def grad(
     outputs: Output | Sequence[Output],
     inputs: Output | Sequence[Output],

@@ -180,7 +180,7 @@ def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
 
 def filled_like(tensor: TensorBase, value: int) -> TensorBase:
     """Return a new tensor full of `value`, of the shape and dtype of `tensor` and where it is."""
-    if tensor._signature & WRAPPED_BIT:
+    if tensor._signature & (WRAPPED_BIT | PYTHON_DISPATCH):
         result: TensorBase = operator("full_like", "default")(tensor, value)
         return result
     return filled(tuple(tensor.array.shape), tensor.array.dtype, tensor._backend, value)

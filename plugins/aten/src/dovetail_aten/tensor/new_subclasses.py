@@ -1,0 +1,215 @@
+"""Makes instances of subclasses of Tensor: around the data of a tensor, or without data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel import (
+    DatalessArray,
+    TensorBase,
+    contiguous_format,
+    get_default_dtype,
+    preserve_format,
+    share_storage,
+    share_version,
+    strided,
+    wrap,
+)
+from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+
+from ..backend.devices import as_device, backend_for
+from .dtype_arguments import as_dtype
+
+__all__ = ["check_subclass", "make_subclass", "make_wrapper_subclass"]
+
+
+def make_subclass(
+    cls: type[Any],
+    data: TensorBase,
+    require_grad: bool = False,
+    *,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    device_for_backend_keys: Any = None,
+) -> Any:
+    """Return a new leaf of class `cls` that shares the data of a tensor.
+
+    Parameters
+    ----------
+    cls
+        A subclass of Tensor.
+    data
+        Any tensor; its storage and version are shared, its graph is not.
+    require_grad
+        Whether gradients are computed for the leaf.
+    dispatch_sizes_strides_policy, dispatch_device, dispatch_layout
+        Must say that shape, strides, device and layout are those of `data`: None, False, False.
+        Define properties in the class instead.
+    device_for_backend_keys
+        Must be None: the tensor has the keys of the backend that has its data.
+
+    Raises
+    ------
+    TypeError
+        If `cls` is no subclass of Tensor, or `data` no tensor.
+    NotImplementedError
+        For what must be as it is.
+    """
+    check_subclass(cls)
+    if not isinstance(data, TensorBase):
+        raise TypeError(
+            "_make_subclass(): argument 'data' (position 2) must be Tensor, not "
+            f"{type(data).__name__}"
+        )
+    policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+    _check_policies("_make_subclass", *policies)
+    if device_for_backend_keys is not None:
+        raise NotImplementedError(
+            "_make_subclass(): the keys of a tensor are those of the backend that has its data. "
+            "Leave device_for_backend_keys out, or move the data."
+        )
+    made = wrap(data.array, data._backend, cls)
+    made._storage = share_storage(data)
+    made._counter = share_version(data)
+    if require_grad:
+        made.requires_grad = True
+    return made
+
+
+def make_wrapper_subclass(
+    cls: type[Any],
+    size: Sequence[int],
+    strides: Sequence[int] | None = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    _extra_dispatch_keys: Any = None,
+    storage_size: int | None = None,
+) -> Any:
+    """Return a new leaf of class `cls` that has a geometry and no data: its class knows where the
+    data is.
+
+    Every operator on it goes to the ``__torch_dispatch__`` of `cls`, below autograd.
+
+    Parameters
+    ----------
+    cls
+        A subclass of Tensor with ``__torch_dispatch__``.
+    size
+        The shape.
+    strides, storage_offset
+        In elements. Default: C-contiguous, 0; an offset needs strides.
+    memory_format
+        Only `contiguous_format` or `preserve_format`; give the strides of others.
+    dtype
+        Default: the default dtype.
+    layout
+        Only `strided`.
+    device
+        What the tensor says of where it is. Default: the default device.
+    pin_memory
+        Must not be True.
+    requires_grad
+        Whether gradients are computed for it.
+    dispatch_sizes_strides_policy, dispatch_device, dispatch_layout
+        Must say that shape, strides, device and layout are those given: None, False, False. Define
+        properties in the class instead.
+    _extra_dispatch_keys, storage_size
+        Must be None.
+
+    Raises
+    ------
+    TypeError
+        If `cls` is no subclass of Tensor or has no ``__torch_dispatch__``, or `size` is no sequence
+        of ints.
+    RuntimeError
+        For sizes, strides and an offset that describe no tensor.
+    NotImplementedError
+        For what must be as it is.
+    """
+    check_subclass(cls)
+    if not cls._class_bits & PYTHON_DISPATCH:
+        raise TypeError(
+            f"{cls.__name__} must define __torch_dispatch__: a wrapper subclass has no data that a "
+            "kernel could use. Define it as a classmethod (cls, func, types, args, kwargs)."
+        )
+    if not isinstance(size, tuple | list) or not all(isinstance(n, int) for n in size):
+        raise TypeError(
+            "_make_wrapper_subclass(): argument 'size' (position 2) must be tuple of ints, not "
+            f"{type(size).__name__}"
+        )
+    if pin_memory or layout not in (None, strided):
+        raise RuntimeError(
+            "_make_wrapper_subclass(): memory is not pinned here, and the layout is strided."
+        )
+    if memory_format not in (None, contiguous_format, preserve_format):
+        raise NotImplementedError(
+            f"_make_wrapper_subclass(): memory_format {memory_format} says no strides. Give them: "
+            "strides=..."
+        )
+    policies = (dispatch_sizes_strides_policy, dispatch_device, dispatch_layout)
+    _check_policies("_make_wrapper_subclass", *policies)
+    if _extra_dispatch_keys is not None or storage_size is not None:
+        raise NotImplementedError(
+            "_make_wrapper_subclass(): a tensor without data has no keys but those of its device "
+            "and no storage of a size. Leave _extra_dispatch_keys and storage_size out."
+        )
+    _check_geometry(size, strides, storage_offset)
+    place = as_device(device)
+    backend = backend_for(place)
+    wanted = as_dtype(dtype, "_make_wrapper_subclass") or get_default_dtype()
+    native = backend.arrays.native_dtypes[wanted]
+    array = DatalessArray(size, native, strides, storage_offset or 0, place.index)
+    made = wrap(array, backend, cls)
+    if requires_grad:
+        made.requires_grad = True
+    return made
+
+
+def check_subclass(cls: Any) -> None:
+    """Raise TypeError unless `cls` is a subclass of Tensor."""
+    if not issubclass(cls, TensorBase):
+        raise TypeError(
+            f"cls must be a type derived from Tensor, but got {cls.__name__}. Creating a Tensor "
+            "subclass from a class that does not inherit from Tensor is not possible."
+        )
+
+
+def _check_policies(function: str, sizes_strides: str | None, device: bool, layout: bool) -> None:
+    if sizes_strides not in (None, "sizes", "strides"):
+        raise ValueError(
+            f"Unknown sizes_strides_policy: {sizes_strides}; expected 'strides' or 'sizes'"
+        )
+    if sizes_strides is not None or device or layout:
+        raise NotImplementedError(
+            f"{function}(): shape, strides, device and layout are no operators here, so that "
+            "__torch_dispatch__ cannot be asked for them. Define properties in the class."
+        )
+
+
+def _check_geometry(size: Sequence[int], strides: Sequence[int] | None, offset: int | None) -> None:
+    if any([n < 0 for n in size]):
+        raise RuntimeError(f"sizes must not be negative, but got {list(size)}. Give the shape.")
+    if strides is None:
+        if offset is not None:
+            raise RuntimeError("setting storage offset without stride not supported. Give strides.")
+        return
+    if len(strides) != len(size):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
+            f"({len(strides)})"
+        )
+    if any([step < 0 for step in strides]) or (offset or 0) < 0:
+        raise RuntimeError(
+            f"strides and storage_offset must not be negative, but got {list(strides)} and "
+            f"{offset}."
+        )
