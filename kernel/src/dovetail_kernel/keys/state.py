@@ -59,6 +59,9 @@ class DispatchState:
         The `__torch_function__` of Tensor subclasses is heeded.
     traced
         Every call is recorded by the trace of this task.
+    transformed
+        Inside a function that is being differentiated by a transform: new memory is marked as made
+        there, and no other may be written.
     """
 
     included: DispatchKeySet = DEFAULT_INCLUDED
@@ -67,6 +70,7 @@ class DispatchState:
     function_modes: bool = False
     torch_function: bool = True
     traced: bool = False
+    transformed: bool = False
 
 
 _DEFAULT: Final = DispatchState()
@@ -217,6 +221,9 @@ tracing_on: Final = Transition(lambda s: replace(s, traced=True))
 
 tracing_off: Final = Transition(lambda s: replace(s, traced=False))
 """Record no calls."""
+
+inside_transform: Final = Transition(lambda s: replace(s, transformed=True), no_grad=False)
+"""Mark new memory and guard what there was before, with grad mode on."""
 
 
 torch_function_off: Final = Transition(lambda s: replace(s, torch_function=False))

@@ -22,8 +22,8 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.tensor.version import WritableCounter
-from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
+from dovetail_kernel.tensor.version import WritableCounter, apart
+from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
 
 from .._generated import functions as aten
 from ..array_kernels.memory_layout import is_contiguous
@@ -42,6 +42,9 @@ __all__ = ["Tensor"]
 operator_modules.update(
     {value.__module__ for value in vars(aten).values() if isinstance(value, FunctionType)}
 )
+
+_DETACHES = PYTHON_DISPATCH | WRAPPED_BIT
+"""Tensors whose ``data`` only an operator can get at."""
 
 
 class Tensor(TensorSubclasses, metaclass=TensorMeta):
@@ -72,11 +75,13 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             On assigning a tensor without gradients to one that requires them.
         """
         made: Any
-        if self._signature & PYTHON_DISPATCH or (state() & ~NO_GRAD and dispatch_modes.modes):
+        if self._signature & _DETACHES or (state() & ~NO_GRAD and dispatch_modes.modes):
             made = self.detach()
-            made._counter = None
+            made._counter = apart(made._counter)
             return made
         made = wrap(self.array, self._backend)
+        if made._counter is not None:
+            made._counter = apart(self._counter)
         made._signature = made._signature & ~(NORMAL | INFERENCE) | self._signature & (
             NORMAL | INFERENCE
         )

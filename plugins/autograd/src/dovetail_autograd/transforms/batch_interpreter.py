@@ -23,7 +23,7 @@ from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from ..engine.active_levels import LEVELS
 from ..graph.engine_ops import operator
-from .arrays import BatchedArray, SharedArray, wrapped
+from .arrays import BatchedArray, MovedArray, SharedArray, wrapped
 from .batching_errors import check_outputs, loop_refusal, unbatched_write_error
 from .function_rules import call_batched
 from .levels import Level
@@ -133,7 +133,8 @@ class VmapLevel(Level):
         if dim is None:
             return wrapped(SharedArray(tensor, self))
         if dim:
-            tensor = operator("movedim", "int")(tensor, dim, 0)
+            moved = operator("movedim", "int")(tensor, dim, 0)
+            return wrapped(MovedArray(moved, self, dim % tensor.dim()))
         return wrapped(BatchedArray(tensor, self))
 
     def enclose(self, tensor: TensorBase) -> TensorBase | None:

@@ -33,6 +33,9 @@ class Level(Guard):
         is interpreted first.
     is_alive
         False once the transform was left.
+    number
+        Of a transform that differentiates a function, higher than of those entered before; 0 of all
+        others.
     leaves
         What gradients inside of this level were taken with respect to. Calls inside of it may have
         recorded a graph that leads there, which is no concern of the outside.
@@ -49,6 +52,7 @@ class Level(Guard):
         install()
         self.depth = 0
         self.is_alive = False
+        self.number = 0
         self.leaves: list[TensorBase] = []
 
     def change(self) -> Any:
