@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 READMES = [
     "README.md",
     "docs/architecture.md",
+    "docs/differences.md",
     "examples/dovetail-activations/README.md",
     "plugins/aten/README.md",
 ]

@@ -40,6 +40,10 @@ def like(x: Tensor, n: int = 2) -> Tensor:
     return wrap(x.array, x._backend)
 
 
+def like_one(x: Tensor) -> Tensor:
+    return like(x)
+
+
 def double(x: Tensor, n: int = 2) -> Tensor:
     return new(x.array * n)
 
@@ -361,9 +365,58 @@ def test_an_operator_that_returns_nothing_needs_no_fake(
 def test_an_in_place_operator_returns_its_argument_in_its_fake(
     make: Callable[..., CustomOpDef], tensor: Tensors
 ) -> None:
-    op = make(lambda x: x, mutates_args=("x",), schema="(Tensor(a!) x) -> Tensor(a!)")
+    schema = "(Tensor(a!) x) -> Tensor(a!)"
+    op = make(lambda x: x, mutates_args=("x",), schema=schema, tags=Tag.inplace)
     x = tensor(device="meta")
     assert op(x) is x
+
+
+def test_an_operator_without_the_tag_may_not_return_what_it_writes(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    op = make(lambda x: x, mutates_args=("x",), schema="(Tensor(a!) x) -> Tensor(a!)")
+    with pytest.raises(RuntimeError, match="must not also be an input to this custom operator"):
+        op(tensor())
+    with pytest.raises(RuntimeError, match="There was no fake impl registered"):
+        op(tensor(device="meta"))
+
+
+def test_a_kernel_that_is_registered_anew_stays_beneath_those_that_cover_it(
+    make: Callable[..., CustomOpDef], library: Libraries, tensor: Tensors
+) -> None:
+    op = make(like_one, schema="(Tensor x) -> Tensor", device_types="cpu")
+    marked = tensor([7.0])
+    library("cust", "FRAGMENT").impl("f", lambda x: marked, "CPU")
+    op.register_kernel("cpu", like_one)
+    assert op(tensor()) is marked
+
+
+def test_a_derivative_that_is_registered_anew_stays_beneath_the_kernel_at_autograd_that_covers_it(
+    make: Callable[..., CustomOpDef], library: Libraries, tensor: Tensors
+) -> None:
+    op = make(like_one, schema="(Tensor x) -> Tensor")
+    marked = tensor([7.0])
+    covering = library("cust", "FRAGMENT")
+    covering.impl("f", lambda x: marked, "Autograd")
+    op.register_autograd(lambda ctx, grad: grad)
+    assert op(tensor()) is marked
+    covering._destroy()
+    assert op(tensor()) is not marked
+
+
+def test_the_version_of_an_undefined_tensor_is_not_counted(
+    make: Callable[..., CustomOpDef],
+) -> None:
+    op = make(lambda x: None, mutates_args=("x",), schema="(Tensor(a!) x) -> ()")
+    assert op(None) is None
+
+
+def test_a_composite_of_another_library_refuses_the_fake_of_a_custom_operator(
+    make: Callable[..., CustomOpDef], library: Libraries
+) -> None:
+    library("cust", "FRAGMENT").impl("f", lambda x: x, "CompositeImplicitAutograd")
+    with pytest.raises(RuntimeError, match="should not register a meta kernel directly"):
+        make(like_one, schema="(Tensor x) -> Tensor")
 
 
 # -- derivatives -----------------------------------------------------------------------------------

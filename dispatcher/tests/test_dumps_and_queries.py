@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dovetail_dispatcher import _C as C
-from dovetail_dispatcher import Library, dispatch_table, ops
+from dovetail_dispatcher import Library, dispatch_table, fallthrough_kernel, ops
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey, DispatchKeySet, TensorBase, set_state, state
 
@@ -166,8 +166,18 @@ def test_backend_fallbacks_are_known(library: Libraries) -> None:
 
 
 def test_a_fallthrough_is_known(lib: Library) -> None:
-    assert C._dispatch_kernel_for_dispatch_key_is_fallthrough("dd::f", "ADInplaceOrView")
+    lib.impl("f", fallthrough_kernel, "AutogradOther")
+    assert C._dispatch_kernel_for_dispatch_key_is_fallthrough("dd::f", "AutogradOther")
     assert not C._dispatch_kernel_for_dispatch_key_is_fallthrough("dd::f", "CPU")
+
+
+def test_whether_a_kernel_falls_through_is_asked_of_keys_with_a_kernel_of_their_own(
+    lib: Library,
+) -> None:
+    with pytest.raises(RuntimeError, match="no kernel for ADInplaceOrView on dd::f"):
+        C._dispatch_kernel_for_dispatch_key_is_fallthrough("dd::f", "ADInplaceOrView")
+    with pytest.raises(RuntimeError, match="no kernel for AutogradCPU on dd::f"):
+        C._dispatch_kernel_for_dispatch_key_is_fallthrough("dd::f", "AutogradCPU")
 
 
 def test_a_handle_has_the_schema_the_place_and_the_call(lib: Library, tensor: Tensors) -> None:

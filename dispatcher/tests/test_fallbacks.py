@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 
-from dovetail_dispatcher import Library, fallthrough_kernel, ops
+from dovetail_dispatcher import Library, explain, fallthrough_kernel, ops
 from dovetail_dispatcher._C import _dispatch_dump
 from dovetail_dispatcher.table import registry
-from dovetail_kernel import DispatchKey, TensorBase, backend
+from dovetail_kernel import (
+    AutoDispatchBelowAutograd,
+    DispatchKey,
+    IncludeDispatchKeyGuard,
+    TensorBase,
+    backend,
+)
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -109,3 +115,39 @@ def test_a_second_fallback_at_a_key_is_refused_and_both_are_named(library: Libra
 def test_the_wildcard_library_has_no_operators(library: Libraries) -> None:
     with pytest.raises(RuntimeError, match="library of the wildcard namespace _ has no operators"):
         library("_", "IMPL").impl("f", same, "CPU")
+
+
+# -- a fallthrough as the kernel of a call ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("", "CompositeImplicitAutograd", "CompositeExplicitAutograd"),
+        "CompositeExplicitAutogradNonFunctional",
+    ],
+)
+def test_a_call_all_of_whose_keys_fall_through_raises(
+    key: str, library: Libraries, tensor: Tensors
+) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> str")
+    lib.impl("f", fallthrough_kernel, key)
+    expected = pytest.raises(RuntimeError, match=r"fallthrough_kernel was executed.*register a ker")
+    for x in (tensor(), tensor(device="meta")):
+        with expected:
+            ops.ll.f(x)
+        with AutoDispatchBelowAutograd(), expected:
+            ops.ll.f(x)
+
+
+@pytest.mark.parametrize("key", ["Conjugate", "Negative", "ZeroTensor", "PythonTLSSnapshot"])
+def test_a_key_that_no_tensor_has_passes_the_call_on_to_the_keys_below(
+    key: str, library: Libraries, tensor: Tensors
+) -> None:
+    lib = library("ll", "DEF")
+    lib.define("f(Tensor x) -> str")
+    lib.impl("f", lambda keys, x: str(keys), "CPU", with_keyset=True)
+    with IncludeDispatchKeyGuard(DispatchKey[key]):
+        assert ops.ll.f(tensor()) == "DispatchKeySet(CPU)"
+        assert key in explain(ops.ll.f, tensor()).keys

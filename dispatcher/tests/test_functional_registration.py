@@ -13,16 +13,21 @@ from dovetail_dispatcher import (
     CustomOpDef,
     Library,
     Tag,
+    TorchDispatchMode,
+    check_pending,
     define,
     impl,
     ops,
     register_autograd,
     register_fake,
     register_kernel,
+    register_torch_dispatch,
+    register_vmap,
 )
 from dovetail_dispatcher._C import (
     _dispatch_dump,
     _dispatch_get_all_op_names,
+    _dispatch_has_kernel,
 )
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
@@ -190,3 +195,62 @@ def test_a_derivative_goes_with_the_library_that_registered_it(
     assert isinstance(operator.formula, PythonFormula)
     other._destroy()
     assert operator.formula is None
+
+
+# -- before the definition -------------------------------------------------------------------------
+
+
+def test_kernels_fakes_and_rules_may_come_before_the_definition(
+    lib: Library, tensor: Tensors
+) -> None:
+    class Logged(TorchDispatchMode):
+        pass
+
+    register_torch_dispatch("func::f", Logged, lambda *call: 3, lib=lib)
+    assert not _dispatch_has_kernel("func::f")
+    register_kernel("func::f", "cpu", lambda x: 1, lib=lib)
+    register_fake("func::f", lambda x: 2, lib=lib)
+    assert len(check_pending()) == 2
+    lib.define("f(Tensor x) -> int")
+    assert [ops.func.f(tensor()), ops.func.f(tensor(device="meta"))] == [1, 2]
+    with Logged():
+        assert ops.func.f(tensor()) == 3
+    lib._destroy()
+    assert registry.find("func::f") is None
+
+
+@pytest.mark.parametrize("register", [register_autograd, register_vmap])
+def test_what_depends_on_the_schema_needs_the_definition(register: Any, lib: Library) -> None:
+    lib.impl("f", double, "CPU")
+    with pytest.raises(AttributeError, match="operator func::f does not exist"):
+        register("func::f", lambda *args: None, lib=lib)
+
+
+# -- derivatives among the kernels at Autograd -----------------------------------------------------
+
+
+def test_of_kernels_and_derivatives_at_Autograd_the_newest_wins(
+    library: Libraries, tensor: Tensors
+) -> None:
+    lib, over, last = library("func"), library("func"), library("func")
+    lib.define("f(Tensor x) -> str")
+    lib.impl("f", lambda x: "below", "CPU")
+    register_autograd("func::f", lambda ctx, grad: None, lib=lib)
+    assert ops.func.f(tensor()) == "below"
+    over.impl("f", lambda x: "above", "Autograd")
+    assert ops.func.f(tensor()) == "above"
+    register_autograd("func::f", lambda ctx, grad: None, lib=last)
+    assert ops.func.f(tensor()) == "below"
+    last._destroy()
+    assert ops.func.f(tensor()) == "above"
+    over._destroy()
+    assert ops.func.f(tensor()) == "below"
+    assert _dispatch_dump("func::f").count("Autograd[alias]") == 1
+
+
+def test_a_derivative_goes_with_the_definition(library: Libraries) -> None:
+    lib, other = library("func"), library("func")
+    lib.define("f(Tensor x) -> Tensor")
+    register_autograd("func::f", lambda ctx, grad: grad, lib=other)
+    lib._destroy()
+    assert registry.find("func::f") is None

@@ -16,6 +16,7 @@ from .devices.backends import (
 )
 from .devices.device import Device, get_default_device, set_default_device
 from .errors import PluginError, PluginNotFoundError, name_of_distribution
+from .forks import renewed_after_fork
 from .keys.dispatch_key import (
     DispatchKey,
     backend_key,
@@ -31,6 +32,7 @@ from .keys.dispatch_keyset import (
     full_keyset,
     runtime_keys,
 )
+from .keys.guard import Guard, restoring
 from .keys.interception import disabled_torch_dispatch_impl, disabled_torch_function_impl
 from .keys.state import (
     AutoDispatchBelowADInplaceOrView,
@@ -50,7 +52,8 @@ from .keys.state import (
     state,
 )
 from .plugins.hookspecs import BackendSpec, hookimpl, hookspec
-from .plugins.manager import PluginManager, PluginRecord, plugin_manager
+from .plugins.manager import PluginManager, plugin_manager
+from .plugins.plugin_records import PluginRecord
 from .tensor.autograd_interface import AutogradInterface, set_autograd_interface
 from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
@@ -128,6 +131,7 @@ __all__ = [
     "DispatchState",
     "ExcludeDispatchKeyGuard",
     "ForceDispatchKeyGuard",
+    "Guard",
     "IncludeDispatchKeyGuard",
     "Layout",
     "MemoryFormat",
@@ -190,7 +194,9 @@ __all__ = [
     "plugin_manager",
     "preserve_format",
     "promote_types",
+    "renewed_after_fork",
     "replace_array",
+    "restoring",
     "result_dtype",
     "runtime_keys",
     "scalar_category",

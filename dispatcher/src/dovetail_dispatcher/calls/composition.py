@@ -18,6 +18,7 @@ from dovetail_kernel import (
     after_autograd_keyset,
     backend_key,
     backends_of_signature,
+    full_after,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH, PYTHON_KEYS
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL
@@ -28,7 +29,7 @@ from ..table.computed_table import compute, highest, without_fallthrough
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .array_plans import array_plan
-from .dispatch_errors import ambiguous_error, missing_kernel_error
+from .dispatch_errors import ambiguous_error, fallthrough_error, missing_kernel_error
 from .plan import RoutePlan
 from .tensor_plans import (
     boxed_plan,
@@ -127,6 +128,8 @@ def compose(composition: Composition, chosen: DispatchKey | None = None) -> Rout
         if entry.tag.startswith("ambiguous"):
             raise ambiguous_error(op)
         raise missing_kernel_error(op, chosen, fallbacks)
+    if kernel.is_fallthrough:
+        raise fallthrough_error(op, composition.keys, chosen)
     return compose_through(composition, chosen, kernel)
 
 
@@ -150,6 +153,8 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
             return wrapped_plan(op, kernel)
         case "count writes":
             return counting_plan(compose(composition.below(after_ADInplaceOrView_keyset)))
+        case "passed on":
+            return compose(composition.below(full_after(chosen)))
         case "formula" | "autograd fallback":
             return _through_autograd(composition, kernel)
     raise AssertionError(f"unknown kernel convention {kernel.convention}")

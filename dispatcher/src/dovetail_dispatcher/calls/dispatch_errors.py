@@ -4,7 +4,7 @@ do.
 
 from __future__ import annotations
 
-from dovetail_kernel import DispatchKey
+from dovetail_kernel import DispatchKey, DispatchKeySet
 
 from ..table.computed_table import backends_of_autograd_other, compute
 from ..table.kernels import Kernel
@@ -46,6 +46,21 @@ def missing_kernel_error(
         f"Register one: Library.impl({op.base_name!r}, fn, {key.name!r}), move the arguments to "
         "another device, or "
         "install a plugin that has it (see `dovetail plugins`)."
+    )
+
+
+def fallthrough_error(op: Operator, keys: DispatchKeySet, key: DispatchKey) -> RuntimeError:
+    """Return the error of a call of `op` that goes to a key that falls through."""
+    advice = (
+        "Every key of the call falls through, and so does the kernel that is there for no key: "
+        "register a kernel for one of them."
+        if key is DispatchKey.Undefined
+        else "Take that key out of the set."
+    )
+    return RuntimeError(
+        "fallthrough_kernel was executed but it should have been short-circuited: "
+        f"{op.qualified_name} was called with {keys}, whose highest key {key.name} falls through. "
+        f"{advice}"
     )
 
 

@@ -9,26 +9,24 @@ from dovetail_kernel import Backend, DispatchKey, backend_key, on_new_backend
 from ..interception.python_dispatch import python_fallback
 from ..table import registry
 from ..table.backend_fallbacks import BUILT_IN, add_built_in_fallbacks, extend_alias_fallbacks
-from ..table.kernels import BOXED, FALLTHROUGH, Kernel, fallthrough_kernel
+from ..table.kernels import BOXED, FALLTHROUGH, PASSED_ON, Kernel, fallthrough_kernel
 from .composition import AUTOGRAD_FALLBACK
 from .dispatch_errors import missing_kernel_error
 
 _FALLTHROUGH_KEYS = (
-    *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode", "PythonTLSSnapshot"),
+    *("BackendSelect", "ADInplaceOrView", "FuncTorchVmapMode", "VmapMode"),
     *("AutocastCPU", "AutocastMTIA", "AutocastMAIA", "AutocastXPU", "AutocastMPS", "AutocastCUDA"),
 )
 _REFUSED_KEYS = (
     *(
         "Meta",
         "Functionalize",
-        "Conjugate",
-        "Negative",
-        "ZeroTensor",
         "FuncTorchDynamicLayerBackMode",
     ),
     *("FuncTorchBatched", "FuncTorchGradWrapper", "Tracer", "FuncTorchDynamicLayerFrontMode"),
     *("Batched", "BatchedNestedTensor", "PreDispatch", "PythonDispatcher"),
 )
+_PASSED_ON_KEYS = ("Conjugate", "Negative", "ZeroTensor", "PythonTLSSnapshot")
 _WITHOUT_AUTOGRAD_FALLBACK = ("HIP", "VE", "IPU", "PrivateUse2", "PrivateUse3")
 
 
@@ -53,10 +51,12 @@ def install() -> None:
     """Register the built-in fallbacks, for the backends there are and for those to come."""
     falling = [key for key in DispatchKey if key.name in _FALLTHROUGH_KEYS]
     refused = [key for key in DispatchKey if key.name in _REFUSED_KEYS]
+    passed_on = [key for key in DispatchKey if key.name in _PASSED_ON_KEYS]
     add_built_in_fallbacks(
         [
             *[Kernel(fallthrough_kernel, key, FALLTHROUGH, BUILT_IN) for key in falling],
             *[_refuse(key) for key in refused],
+            *[Kernel(_pass_through, key, PASSED_ON, BUILT_IN) for key in passed_on],
             _PythonFallback(python_fallback, DispatchKey.Python, BOXED, BUILT_IN),
             _autograd_fallback(DispatchKey.AutogradOther),
         ]
@@ -75,4 +75,4 @@ def _autograd_fallback(key: DispatchKey) -> Kernel:
 
 
 def _pass_through(*_args: Any, **_kwargs: Any) -> None:
-    """Stand for the Autograd fallback, which is composed and never called."""
+    """Stand for a fallback that is composed and never called."""

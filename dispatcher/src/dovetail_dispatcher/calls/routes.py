@@ -26,6 +26,7 @@ from ..table import registry
 from ..table.computed_table import compute
 from ..table.operator import Operator
 from .composition import Composition, call_keys, compose
+from .dispatch_errors import fallthrough_error
 from .plan import RoutePlan
 from .printer import build
 
@@ -137,11 +138,7 @@ def _redispatch_plan(composition: Composition) -> RoutePlan:
     chosen = keys.highestPriorityTypeId()
     entry = compute(op, chosen, registry.fallbacks)
     if entry.kernel is not None and entry.kernel.is_fallthrough:
-        raise RuntimeError(
-            "fallthrough_kernel was executed but it should have been short-circuited: "
-            f"{op.qualified_name} was redispatched to {keys}, whose highest key {chosen.name} "
-            "falls through. Take that key out of the set."
-        )
+        raise fallthrough_error(op, keys, chosen)
     return compose(composition, chosen)
 
 

@@ -76,8 +76,6 @@ def custom_plan(op: Operator, kernel: Kernel, keys: DispatchKeySet) -> RoutePlan
         return plan
     if schema._is_view_op() or not any([is_tensor_like(each) for each in schema.returns]):
         return plan
-    if any([each.alias_info for each in schema.returns]):
-        return plan
     tensors = [a for a in schema.arguments if is_tensor_like(a)]
     is_one_tensor = [spelling(each) for each in schema.returns] == [TENSOR] and all(
         [spelling(a) in (TENSOR, OPTIONAL_TENSOR) for a in tensors]

@@ -11,6 +11,7 @@ from dovetail_kernel import (
     DispatchState,
     after_ADInplaceOrView_keyset,
     after_autograd_keyset,
+    full_after,
 )
 
 from ..calls.composition import (
@@ -210,6 +211,8 @@ def _below(
                 after_ADInplaceOrView_keyset,
                 "counts up the versions of the written arguments; goes on below",
             )
+        case "passed on":
+            return full_after(key), "nothing to do for these tensors; goes on below"
         case "array":
             return None, "gets the backend's arrays; the route unwraps and wraps"
         case "boxed":

@@ -150,10 +150,10 @@ def existing_operator(op: object) -> Operator:
     )
     found = registry.find_qualified(name)
     namespace = name.partition("::")[0]
-    if found is None and plugin_manager.provides(LIBRARIES, namespace):
+    if (found is None or not found.is_registered) and plugin_manager.provides(LIBRARIES, namespace):
         plugin_manager.load_library(namespace)
         found = registry.find_qualified(name)
-    if found is None:
+    if found is None or not found.is_registered:
         names = [each.qualified_name for each in registry.all_operators()]
         raise RuntimeError(
             f"operator {name} does not exist.{did_you_mean(name, names)} Define it, or load the "
@@ -167,7 +167,7 @@ def _dispatch_dump(name: str) -> str:
     unknown one.
     """
     op = registry.find_qualified(name)
-    return "" if op is None else dump_of(op)
+    return "" if op is None or not op.is_registered else dump_of(op)
 
 
 def dump_of(op: Operator) -> str:
@@ -184,7 +184,7 @@ def dump_of(op: Operator) -> str:
     stacks = {key: list(stack) for key, stack in op.kernels.items()}
     if formula := formula_kernel(op):
         stacks[DispatchKey.Autograd] = [*stacks.get(DispatchKey.Autograd, []), formula]
-    for key in sorted(stacks):
+    for key in sorted(stacks, key=_dump_order):
         alias = "[alias]" if key.is_alias else ""
         for position, kernel in enumerate(stacks[key]):
             inactive = " (inactive)" if position else ""
@@ -200,7 +200,7 @@ def _dispatch_dump_table(name: str) -> str:
     unknown one.
     """
     op = registry.find_qualified(name)
-    return "" if op is None else str(table_of(op))
+    return "" if op is None or not op.is_registered else str(table_of(op))
 
 
 def _dispatch_check_invariants(name: str) -> None:
@@ -244,6 +244,13 @@ def _dispatch_get_registrations_for_dispatch_key(dispatch_key: str = "") -> list
         return _dispatch_get_all_op_names()
     key = DispatchKey(dispatch_key)
     return [op.qualified_name for op in registry.all_operators() if op.newest(key) is not None]
+
+
+def _dump_order(key: DispatchKey) -> tuple[bool, bool, DispatchKey]:
+    """Return what dumps are sorted by, as in PyTorch: the keys of backends after all others, the
+    aliases last.
+    """
+    return key.is_alias, key.backend is not None, key
 
 
 def _registered(kernel: Kernel) -> str:

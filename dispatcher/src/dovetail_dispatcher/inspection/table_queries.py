@@ -11,6 +11,7 @@ from ..calls.composition import argument_keys
 from ..calls.overloads import OpOverload
 from ..table import registry
 from ..table.computed_table import backends_of_autograd_other, compute, formula_kernel
+from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .dumps import existing_operator
 
@@ -19,7 +20,8 @@ Key = DispatchKey | str
 
 def _dispatch_has_kernel(name: str) -> bool:
     """Return whether anything is registered for an operator: a kernel, or its definition."""
-    return registry.find_qualified(name) is not None
+    op = registry.find_qualified(name)
+    return op is not None and op.is_registered
 
 
 def _dispatch_has_kernel_for_dispatch_key(name: str, dispatch_key: Key) -> bool:
@@ -54,11 +56,21 @@ def _dispatch_has_computed_kernel_for_dispatch_key(name: str, dispatch_key: Key)
 
 
 def _dispatch_kernel_for_dispatch_key_is_fallthrough(name: str, dispatch_key: Key) -> bool:
-    """Return whether calls pass over this key; raises as
-    `_dispatch_has_computed_kernel_for_dispatch_key` does.
+    """Return whether the kernel that is registered at exactly this key is a fallthrough.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such operator or key, or no kernel is registered there.
     """
-    kernel = compute(existing_operator(name), runtime_key(dispatch_key), registry.fallbacks).kernel
-    return kernel is not None and kernel.is_fallthrough
+    op, key = existing_operator(name), _key(dispatch_key)
+    kernel = registered_kernel(op, key)
+    if kernel is None:
+        raise RuntimeError(
+            f"no kernel for {key.name} on {op.qualified_name}. Which keys calls pass over, those "
+            "without a kernel of their own included, is what `explain` says."
+        )
+    return kernel.is_fallthrough
 
 
 def _dispatch_has_backend_fallback(dispatch_key: Key) -> bool:
@@ -96,9 +108,12 @@ def _dispatch_autogradother_backends() -> DispatchKeySet:
 
 def has_kernel(op: Operator, key: DispatchKey) -> bool:
     """Return whether a kernel, or a formula that stands for one, is registered at exactly `key`."""
-    return op.newest(key) is not None or (
-        key is DispatchKey.Autograd and formula_kernel(op) is not None
-    )
+    return registered_kernel(op, key) is not None
+
+
+def registered_kernel(op: Operator, key: DispatchKey) -> Kernel | None:
+    """Return the kernel in force at exactly `key`, or that which a formula stands for."""
+    return op.newest(key) or (formula_kernel(op) if key is DispatchKey.Autograd else None)
 
 
 def _key(key: Key) -> DispatchKey:

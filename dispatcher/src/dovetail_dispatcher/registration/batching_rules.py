@@ -10,7 +10,9 @@ from threading import RLock
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey
+from dovetail_kernel.forks import renewed_after_fork
 
+from ..calls.templates.arguments import is_tensor_like
 from ..table.batching_rule import BatchingRule
 from ..table.operator import Operator
 from ..table.transactions import transaction
@@ -31,6 +33,8 @@ def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> Batc
     TypeError
         If the function cannot take ``info``, ``in_dims`` and the positional arguments of the
         operator.
+    NotImplementedError
+        If the operator has keyword-only tensors.
     RuntimeError
         If the operator decomposes into others before a rule would be asked.
     """
@@ -41,6 +45,11 @@ def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> Batc
             f"register_vmap: {op.qualified_name} has a CompositeImplicitAutograd kernel, so vmap "
             "calls the operators that it is made of. Register rules for those, or give it a "
             "CompositeExplicitAutograd kernel."
+        )
+    if any(a.kwarg_only and is_tensor_like(a) for a in op.schema.arguments):
+        raise NotImplementedError(
+            "register_vmap with kwarg-only Tensor args. In the original definition of the op, "
+            f"please make your tensors not kwarg-only. Got: {op.schema}"
         )
     required = [
         a for a in op.schema.arguments if not a.has_default_value()
@@ -62,7 +71,7 @@ def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> Batc
     return BatchingRule(function, where=where)
 
 
-_lock: Final = RLock()
+_lock: Final = renewed_after_fork(RLock())
 _loaders: Final[list[Callable[[], object]]] = []
 _wanted = False
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ContextDecorator
 from functools import partial
 from typing import Any, NoReturn, Self
 
@@ -16,6 +16,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import where
+from dovetail_kernel.keys.guard import Guard
 
 from ..calls.overloads import OpOverload
 from ..calls.templates.arguments import is_tensor_like
@@ -23,10 +24,11 @@ from ..schema import FunctionSchema, bind
 from ..table import registry
 from ..table.changes import Change
 from ..table.derivative_formula import PythonFormula
-from ..table.kernel_registration import add_kernel
+from ..table.kernel_registration import KernelChange, add_kernel
 from ..table.kernel_signatures import check_kernel
 from ..table.kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
 from ..table.rule_registration import (
+    RegisteredDerivative,
     set_batching_rule,
     set_derivative_formula,
     set_torch_dispatch_rule,
@@ -42,6 +44,7 @@ from .custom_op_checks import (
     check_torch_dispatch_class,
 )
 from .library import Library
+from .registration_checks import check_meta
 
 DeviceTypes = str | Sequence[str] | None
 
@@ -84,7 +87,7 @@ class CustomOpDef:
             self._opoverload = operator.handle
             setattr(type(self), "__call__", staticmethod(type(self._opoverload).__call__))  # noqa: B010
             self.register_kernel(device_types)(fn)
-            self._register("Meta", _trivial_fake(schema) or self._missing_fake, TENSOR)
+            self._register("Meta", _trivial_fake(schema, self._tags) or self._missing_fake, TENSOR)
             if Tag.out not in self._tags:  # the Autograd fallback refuses what has out= arguments
                 self._set_derivative_formula(partial(_missing_formula, self._opoverload), None)
             if schema.is_mutable:
@@ -146,25 +149,13 @@ class CustomOpDef:
 
         return register if fn is None else register(fn)
 
-    @contextmanager
-    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
-        """Use, or do not use, the kernel of `device_type` inside the block; without it the
+    def set_kernel_enabled(
+        self, device_type: str, enabled: bool = True
+    ) -> AbstractContextManager[None]:
+        """Return a context in which the kernel of `device_type` is used, or is not: without it the
         decorated function runs.
         """
-        before = device_type in self._disabled_kernel
-        if device_type not in self._backend_fns:
-            warn_user(
-                f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but "
-                f"no kernel was registered for this device type of {self._qualname}. Register one "
-                "with register_kernel."
-            )
-            yield
-            return
-        self._enable(device_type, enabled)
-        try:
-            yield
-        finally:
-            self._enable(device_type, not before)
+        return _Enabled(self, device_type, enabled)
 
     def _enable(self, device_type: str, enabled: bool) -> None:
         (self._disabled_kernel.discard if enabled else self._disabled_kernel.add)(device_type)
@@ -247,7 +238,15 @@ class CustomOpDef:
         formula = PythonFormula(
             f"{op.name}.{op.overload or 'default'}", backward, setup_context, where()
         )
-        self._replace("formula", partial(set_derivative_formula, op.name, op.overload, formula))
+        with registry.lock:
+            before = self._changes.get("formula")
+            if isinstance(before, RegisteredDerivative):
+                before.exchange(formula)
+            else:
+                owner = self._lib._changes
+                self._changes["formula"] = set_derivative_formula(
+                    op.name, op.overload, formula, owner
+                )
 
     def register_autocast(self, device_type: str, cast_inputs: dtype, /) -> None:
         """Register what autocast does with the operator; see
@@ -289,7 +288,14 @@ class CustomOpDef:
         def register(fn: Callable[..., Any]) -> Callable[..., Any]:
             op = self._operator
             rule = checked_rule(op, fn, where())
-            self._replace("vmap", partial(set_batching_rule, op.name, op.overload, rule))
+            with registry.lock:
+                owner = self._lib._changes
+                before = self._changes.get("vmap")
+                if before is not None:
+                    before.revert()
+                    if before in owner:
+                        owner.remove(before)
+                self._changes["vmap"] = set_batching_rule(op.name, op.overload, rule, owner)
             return fn
 
         if func is None:
@@ -302,7 +308,9 @@ class CustomOpDef:
     def _register(
         self, key: str, fn: Callable[..., Any], convention: str, *, with_keyset: bool = False
     ) -> None:
-        """Put a kernel in the place of the one that this operator had at `key`."""
+        """Put a kernel in the place of the one that this operator had at `key`, beneath those that
+        others have registered since.
+        """
         self._lib._check_alive()
         op = self._operator
         kernel = Kernel(
@@ -316,29 +324,55 @@ class CustomOpDef:
         )
         if convention != COUNT_WRITES:
             check_kernel(kernel, op.schema, op.qualified_name)
-        self._replace(key, partial(add_kernel, op.name, op.overload, kernel))
-
-    def _replace(self, what: str, register: Callable[[list[Change]], Change]) -> None:
-        """Register `what` anew, in the place of what was registered as it before."""
         with registry.lock:
-            owner = self._lib._changes
-            before = self._changes.get(what)
-            if before is not None:
-                before.revert()
-                if before in owner:
-                    owner.remove(before)
-            self._changes[what] = register(owner)
+            before = self._changes.get(key)
+            if not (isinstance(before, KernelChange) and before.exchange(kernel)):
+                if kernel.key is DispatchKey.Meta:
+                    check_meta(op, op.qualified_name)
+                owner = self._lib._changes
+                self._changes[key] = add_kernel(op.name, op.overload, kernel, owner)
 
 
-def _trivial_fake(schema: FunctionSchema) -> Callable[..., Any] | None:
+class _Enabled(Guard, ContextDecorator):
+    """A kernel of a custom operator in use, or not, for a block."""
+
+    def __init__(self, op: CustomOpDef, device_type: str, enabled: bool) -> None:
+        self._op = op
+        self._device_type = device_type
+        self._wanted = enabled
+
+    def save(self) -> bool | None:
+        """Return whether the kernel is in use; None if there is none."""
+        if self._device_type not in self._op._backend_fns:
+            return None
+        return self._device_type not in self._op._disabled_kernel
+
+    def change(self) -> None:
+        """Use it, or do not."""
+        if self.save() is not None:
+            self._op._enable(self._device_type, self._wanted)
+            return
+        warn_user(
+            f"Attempted to {'enable' if self._wanted else 'disable'} kernel for "
+            f"{self._device_type} but no kernel was registered for this device type of "
+            f"{self._op._qualname}. Register one with register_kernel."
+        )
+
+    def restore(self, saved: bool | None) -> None:
+        """Do as before."""
+        if saved is not None:
+            self._op._enable(self._device_type, saved)
+
+
+def _trivial_fake(schema: FunctionSchema, tags: Sequence[Tag]) -> Callable[..., Any] | None:
     """Return the fake that an operator needs no help for: nothing is returned, or the written
-    arguments are.
+    arguments are, as its tag says.
     """
     if schema.is_mutable and not schema.returns:
         return lambda *_args, **_kwargs: None
-    written = [i for i, a in enumerate(schema.arguments) if a.is_write]
-    if len(written) != len(schema.returns) or any(r.alias_info is None for r in schema.returns):
+    if Tag.inplace not in tags and Tag.out not in tags:
         return None
+    written = [i for i, a in enumerate(schema.arguments) if a.is_write]
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         values = bind(schema, args, kwargs)

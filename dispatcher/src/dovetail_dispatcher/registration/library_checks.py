@@ -111,7 +111,7 @@ def kernel_key(dispatch_key: str, name: str, own: DispatchKey | None, made_at: s
     RuntimeError
         For an unknown key, or another one than the library's.
     """
-    if dispatch_key in ("Undefined", "CatchAll"):
+    if dispatch_key == "Undefined":
         return DispatchKey.CompositeImplicitAutograd
     if not dispatch_key:
         return own or DispatchKey.CompositeImplicitAutograd

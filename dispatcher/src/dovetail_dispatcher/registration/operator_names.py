@@ -51,7 +51,29 @@ def key_name(type_or_key: str) -> str:
 
 
 def operator_of(op: OpName, function: str) -> Operator | CustomOpDef:
-    """Return what `op` names: a custom op, or another operator."""
+    """Return what `op` names: a custom op, or another operator.
+
+    Raises
+    ------
+    AttributeError
+        If there is no such operator.
+    """
+    target = name_of(op, function)
+    if isinstance(target, CustomOpDef):
+        return target
+    found = registry.find_qualified(target)
+    if found is None or not found.is_defined:
+        raise AttributeError(
+            f"operator {target} does not exist.{did_you_mean(target, registry.operators)} "
+            "Define it first, or load the library that does."
+        )
+    return found
+
+
+def name_of(op: OpName, function: str) -> str | CustomOpDef:
+    """Return the custom op that `op` names, or the qualified name of another operator, which may be
+    defined later.
+    """
     if isinstance(op, CustomOpDef):
         return op
     if not isinstance(op, str | OpOverload):
@@ -67,10 +89,4 @@ def operator_of(op: OpName, function: str) -> Operator | CustomOpDef:
     found = registry.find_qualified(qualified)
     if (found is None or not found.is_defined) and plugin_manager.provides(LIBRARIES, namespace):
         plugin_manager.load_library(namespace)
-        found = registry.find_qualified(qualified)
-    if found is None or not found.is_defined:
-        raise RuntimeError(
-            f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} "
-            "Define it first, or load the library that does."
-        )
-    return found
+    return qualified.removesuffix(".default")

@@ -8,9 +8,10 @@ from typing import Any
 from dovetail_kernel import DispatchKey, dtype
 from dovetail_kernel.errors import where
 
+from ..table import registry
+from ..table.changes import Change
 from ..table.derivative_formula import PythonFormula
 from ..table.kernels import FAKE
-from ..table.operator import Operator
 from ..table.rule_registration import (
     set_batching_rule,
     set_derivative_formula,
@@ -28,7 +29,8 @@ from .custom_op_checks import (
 from .custom_op_definition import CustomOpDef, DeviceTypes
 from .define_and_impl import impl
 from .library import Library
-from .operator_names import OpName, library_for, operator_of
+from .library_checks import kernel_key
+from .operator_names import OpName, library_for, name_of, operator_of
 
 
 def register_kernel(
@@ -47,9 +49,13 @@ def register_kernel(
     ValueError
         If `op` is no operator name, `OpOverload` or `CustomOpDef`.
     RuntimeError
-        For an unknown operator or device type.
+        For an unknown device type.
+
+    Notes
+    -----
+    The operator may be defined later; until then the kernel is listed by `check_pending`.
     """
-    target = operator_of(op, "register_kernel")
+    target = name_of(op, "register_kernel")
     if isinstance(target, CustomOpDef):
         return (
             target.register_kernel(device_types)
@@ -57,7 +63,7 @@ def register_kernel(
             else target.register_kernel(device_types, func)
         )
     types = ["default"] if device_types is None else device_types
-    return impl(target.qualified_name, types, func, lib=lib)
+    return impl(target, types, func, lib=lib)
 
 
 def register_fake(
@@ -74,7 +80,7 @@ def register_fake(
     Parameters
     ----------
     op
-        A defined operator: name, `OpOverload` or `CustomOpDef`.
+        The operator, which may be defined later: name, `OpOverload` or `CustomOpDef`.
     func
         Takes and returns meta tensors.
     lib
@@ -87,18 +93,16 @@ def register_fake(
     ValueError
         If `op` is of another type.
     RuntimeError
-        If the operator does not exist, has a CompositeImplicitAutograd kernel, or one that may not
-        be overridden.
+        If the operator has a CompositeImplicitAutograd kernel, or one that may not be overridden.
     """
-    target = operator_of(op, "register_fake")
+    target = name_of(op, "register_fake")
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-        operator = target._operator if isinstance(target, CustomOpDef) else target
         if not allow_override:
-            _check_no_fake(operator, target)
+            _check_no_fake(target)
         if isinstance(target, CustomOpDef):
             return target.register_fake(fn)
-        library_for(operator.namespace, lib)._impl(operator.qualified_name, fn, "Meta", FAKE)
+        library_for(target.partition("::")[0], lib)._impl(target, fn, "Meta", FAKE)
         return fn
 
     return register if func is None else register(func)
@@ -150,8 +154,10 @@ def register_autograd(
     ------
     ValueError
         If `op` is of another type.
+    AttributeError
+        If the operator does not exist.
     RuntimeError
-        If the operator does not exist, writes to its arguments, returns nothing, or returns views.
+        If it writes to its arguments, returns nothing, or returns views.
     NotImplementedError
         If it has keyword-only tensors.
     """
@@ -163,7 +169,7 @@ def register_autograd(
     check_formula(target.schema, target.qualified_name, backward, setup_context)
     name = f"{target.name}.{target.overload or 'default'}"
     formula = PythonFormula(name, backward, setup_context, where())
-    owner = [] if lib is None else lib._changes
+    owner = _owner(lib, "Autograd", target.name)
     set_derivative_formula(target.name, target.overload, formula, owner)
 
 
@@ -190,8 +196,12 @@ def register_vmap(
     ------
     ValueError
         If `op` is of another type.
+    AttributeError
+        If the operator does not exist.
+    NotImplementedError
+        If it has keyword-only tensors.
     RuntimeError
-        If the operator does not exist, or has a CompositeImplicitAutograd kernel, which decomposes.
+        If it has a CompositeImplicitAutograd kernel, which decomposes.
     TypeError
         If `func` cannot be called like that.
 
@@ -206,7 +216,7 @@ def register_vmap(
             target.register_vmap(fn)
             return fn
         rule = checked_rule(target, fn, where())
-        owner = [] if lib is None else lib._changes
+        owner = _owner(lib, "FuncTorchBatched", target.name)
         set_batching_rule(target.name, target.overload, rule, owner)
         return fn
 
@@ -243,17 +253,20 @@ def register_torch_dispatch(
     ValueError
         If `op` is of another type, or `torch_dispatch_class` has no ``__torch_dispatch__``.
     RuntimeError
-        If the operator does not exist, or the class has a rule for it.
+        If the class has a rule for the operator, which may be defined later.
     """
-    target = operator_of(op, "register_torch_dispatch")
+    target = name_of(op, "register_torch_dispatch")
     if isinstance(target, CustomOpDef):
         return target.register_torch_dispatch(torch_dispatch_class, func)
-    check_torch_dispatch_class(torch_dispatch_class, target.qualified_name)
+    check_torch_dispatch_class(torch_dispatch_class, target)
+    name, _, overload = target.partition(".")
 
     def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         check_callable(fn)
-        owner = library_for(target.namespace, lib)._changes
-        set_torch_dispatch_rule(target.name, target.overload, torch_dispatch_class, fn, owner)
+        owning = library_for(name.partition("::")[0], lib)
+        owning._check_alive()
+        owner = owning._changes
+        set_torch_dispatch_rule(name, overload, torch_dispatch_class, fn, owner)
         return fn
 
     return register if func is None else register(func)
@@ -279,8 +292,10 @@ def register_autocast(
     ------
     ValueError
         If the device type has no autocast, or `op` is of another type.
+    AttributeError
+        If the operator does not exist.
     RuntimeError
-        For an unknown operator or device type.
+        For an unknown device type.
     """
     target = operator_of(op, "register_autocast")
     if isinstance(target, CustomOpDef):
@@ -290,11 +305,32 @@ def register_autocast(
     library_for(target.namespace, lib).impl(target.qualified_name, kernel, key)
 
 
-def _check_no_fake(operator: Operator, target: Operator | CustomOpDef) -> None:
-    old = operator.newest(DispatchKey.Meta)
-    if old is not None and not (isinstance(target, CustomOpDef) and target._abstract_fn is None):
+def _owner(lib: Library | None, key: str, name: str) -> list[Change]:
+    """Return what owns a registration at `key` that is to go with `lib`, if one is given.
+
+    Raises
+    ------
+    AssertionError
+        If the library was destroyed.
+    RuntimeError
+        If it is one for kernels at another key.
+    """
+    if lib is None:
+        return []
+    lib._check_alive()
+    kernel_key(key, name, lib._key, lib._made_at)
+    return lib._changes
+
+
+def _check_no_fake(target: str | CustomOpDef) -> None:
+    if isinstance(target, CustomOpDef):
+        operator = None if target._abstract_fn is None else target._operator
+    else:
+        operator = registry.find_qualified(target)
+    old = None if operator is None else operator.newest(DispatchKey.Meta)
+    if old is not None:
         raise RuntimeError(
-            f"register_fake(...): the operator {operator.qualified_name} already has a fake impl "
+            f"register_fake(...): the operator {target} already has a fake impl "
             f"registered at {old.origin}: it already has a DispatchKey::Meta implementation. "
             "Destroy its library first, or give allow_override=True."
         )

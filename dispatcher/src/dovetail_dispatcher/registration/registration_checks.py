@@ -30,13 +30,13 @@ def check_registration(
     Raises
     ------
     RuntimeError
-        For a Meta kernel of an undefined operator or of a composite, or an override that is not
+        For a Meta kernel of an unknown operator or of a composite, or an override that is not
         allowed.
     TypeError
         For a function whose parameters cannot fit.
     """
     if kernel.key is DispatchKey.Meta:
-        _check_meta(op, qualified)
+        check_meta(op, qualified)
     if op is None:
         return
     with registry.lock:  # another thread may be taking the definition back
@@ -47,11 +47,12 @@ def check_registration(
         _check_first(op, kernel)
 
 
-def _check_meta(op: Operator | None, qualified: str) -> None:
-    if op is None or not op.is_defined:
+def check_meta(op: Operator | None, qualified: str) -> None:
+    """Refuse a Meta kernel of an operator that is not there, or that is a composite."""
+    if op is None or not op.is_registered:
         raise RuntimeError(
             f"operator {qualified} does not exist.{did_you_mean(qualified, registry.operators)} "
-            "Define it before its Meta kernel."
+            "Define it, or register another kernel, before its Meta kernel."
         )
     if op.newest(DispatchKey.CompositeImplicitAutograd):
         raise RuntimeError(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, is_included_in_alias, runtime_keys
 
-from .derivative_formula import PythonFormula
+from .derivative_formula import Formula
 from .kernels import FORMULA, Kernel
 from .operator import Operator
 
@@ -138,12 +138,14 @@ def without_fallthrough(
 
 
 def formula_kernel(op: Operator) -> Kernel | None:
-    """Return the Autograd kernel that the formula record of `op` stands for."""
+    """Return the Autograd kernel that the generated formula of `op` stands for.
+
+    One that a user registers has a kernel of its own among those at Autograd.
+    """
     formula = op.derivative
-    if formula is None:
+    if not isinstance(formula, Formula):
         return None
-    function = formula.backward if isinstance(formula, PythonFormula) else formula.tensors
-    return Kernel(function or formula_kernel, Autograd, FORMULA, formula.where)
+    return Kernel(formula.tensors or formula_kernel, Autograd, FORMULA, formula.where)
 
 
 def backends_of_autograd_other() -> tuple[DispatchKey, ...]:

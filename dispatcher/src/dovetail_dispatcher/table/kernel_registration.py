@@ -14,7 +14,7 @@ from .user_warning import warn_user
 _warned_of_override = False
 
 
-def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) -> Change:
+def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) -> KernelChange:
     """Put `kernel` on top of those at its key, for `owner`; the one beneath comes back with the
     change reverted.
 
@@ -24,8 +24,10 @@ def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) ->
     with registry.lock:
         op = registry.find_or_add(name, overload)
         try:
-            return make(_kernel_change(op, kernel), owner)
-        except UserWarning:  # warnings are errors: refuse, and leave no trace
+            change = _kernel_change(op, kernel)
+            make(change, owner)
+            return change
+        except BaseException:  # a warning that is an error, an interrupt: leave no trace
             registry.drop_if_empty(op)
             raise
 
@@ -58,9 +60,18 @@ class KernelChange(Change):
         """Put the kernel on top."""
         kernels, kernel = self._op.kernels, self._kernel
         with registry.changing([self._op]):
-            if self._earlier is not None:
-                kernels[kernel.key].remove(self._earlier)
-            kernels.setdefault(kernel.key, []).insert(0, kernel)
+            others = [each for each in kernels.get(kernel.key, ()) if each is not self._earlier]
+            kernels[kernel.key] = [kernel, *others]
+
+    def exchange(self, kernel: Kernel) -> bool:
+        """Put another kernel in the place of this one, beneath those that have been registered
+        since; return whether it is there.
+        """
+        with registry.lock, registry.changing([self._op]):
+            if not self._op.exchange_kernel(self._kernel, kernel):
+                return False
+            self._kernel = kernel
+            return True
 
     def take_out(self) -> None:
         """Take the kernel out, wherever it lies by now."""

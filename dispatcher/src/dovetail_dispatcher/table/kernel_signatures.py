@@ -14,7 +14,7 @@ from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from ..schema import FunctionSchema
-from .kernels import ARRAY, BOXED, Kernel
+from .kernels import ARRAY, BOXED, FORMULA, Kernel
 
 _VARARGS, _VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 
@@ -46,7 +46,7 @@ def check_kernel(kernel: Kernel, schema: FunctionSchema, qualified_name: str) ->
     TypeError
         Naming the function, its place, the schema and what does not fit.
     """
-    if kernel.convention == BOXED or kernel.is_fallthrough:
+    if kernel.convention in (BOXED, FORMULA) or kernel.is_fallthrough:
         return
     parameters = parameters_of(kernel.fn)
     if parameters is None:

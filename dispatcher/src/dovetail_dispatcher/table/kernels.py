@@ -30,6 +30,8 @@ CUSTOM: Final = "custom"
 """A tensor kernel of a `custom_op`: its results may not share memory with its arguments."""
 FAKE: Final = "fake"
 """A tensor kernel for meta tensors that `register_fake` was given: it may call `get_ctx`."""
+PASSED_ON: Final = "passed on"
+"""The built-in fallback of a key that no tensor has here: the call goes on below it."""
 COUNT_WRITES: Final = "count writes"
 """Stands at ADInplaceOrView for a mutable `custom_op`: versions of the written arguments are bumped
 before the call.

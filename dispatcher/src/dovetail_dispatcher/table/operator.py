@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dovetail_kernel import DispatchKey
 
@@ -11,7 +11,7 @@ from ..schema import FunctionSchema, parse_schema
 from .batching_rule import BatchingRule
 from .derivative_formula import Formula
 from .fusion import Fusion
-from .kernels import ARRAY, Kernel
+from .kernels import ARRAY, FORMULA, Kernel
 
 if TYPE_CHECKING:
     from .derivative_formula import PythonFormula
@@ -50,7 +50,8 @@ class Operator:
         in, and the names of the arguments that take part in finding it.
     refuses
         Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``,
-        ``"complex"``; or ``"any_bool"``, if not even one of its operands may be bool.
+        ``"complex"``; ``"wide_unsigned"``: uint16, uint32 and uint64; or ``"any_bool"``, if not
+        even one of its operands may be bool.
     tags
         Tags of the definition.
     variant_of, variants
@@ -134,7 +135,9 @@ class Operator:
             self._schema = schema
 
     def undefine(self) -> None:
-        """Take back the definition, and what was said of it."""
+        """Take back what was said of the operator by its definition, which is still noted as the
+        one that is taken back.
+        """
         self.forget_routes()
         # Entries of this definition keep the old dict, which stays empty, so that their calls are
         # bound anew.
@@ -142,8 +145,9 @@ class Operator:
         self.redispatch_routes = {}
         self.redispatch_entries = {}
         self._schema = self._schema_text = self._handle = None
-        self.definition = self.formula = self.batching_rule = self.fusion = None
+        self.formula = self.batching_rule = self.fusion = None
         self.settings = {}
+        self._drop_derivative_kernels()
         self.kind, self.promotion, self.promote, self.refuses, self.tags = (
             "other",
             "none",
@@ -151,6 +155,12 @@ class Operator:
             (),
             (),
         )
+
+    def _drop_derivative_kernels(self) -> None:
+        stack = self.kernels.get(DispatchKey.Autograd, [])
+        stack[:] = [kernel for kernel in stack if kernel.convention != FORMULA]
+        if not stack:
+            self.kernels.pop(DispatchKey.Autograd, None)
 
     def cover(self) -> None:
         """Put aside the definition and all that is registered, so that another definition can take
@@ -168,12 +178,16 @@ class Operator:
         """
         self.forget_routes()
         *others, beneath = self.covered
-        self.covered = tuple(others)
-        kernels = self.kernels
-        for name in CoveredDefinition.__slots__:
+        remaining = tuple(others)
+        kernels = dict(beneath.kernels)
+        for key, stack in self.kernels.items():
+            below = kernels.get(key, [])
+            kernels[key] = [*[kernel for kernel in stack if kernel not in below], *below]
+        self.kernels = beneath.kernels = kernels
+        for name in _RESTORED_BEFORE:
             setattr(self, name, getattr(beneath, name))
-        for key, stack in kernels.items():
-            self.kernels[key] = [*stack, *self.kernels.get(key, ())]
+        # By the definition it is known whether this was done; if interrupted it is done again.
+        self.covered, self.definition = remaining, beneath.definition
 
     def drop_covered(self, beneath: CoveredDefinition) -> None:
         """Forget a covered definition; the kernels that were registered for it stay."""
@@ -188,12 +202,12 @@ class Operator:
     @property
     def is_defined(self) -> bool:
         """Whether the operator has a schema."""
-        return self.definition is not None
+        return self._schema is not None or self._schema_text is not None
 
     @property
     def defined_at(self) -> str | None:
         """``file:line`` of the definition in force; None if there is none."""
-        return None if self.definition is None else self.definition.place_of(self)
+        return self.definition.place_of(self) if self.definition and self.is_defined else None
 
     @property
     def schema(self) -> FunctionSchema:
@@ -241,9 +255,14 @@ class Operator:
         return self._handle
 
     @property
+    def is_registered(self) -> bool:
+        """Whether it has a definition or kernels; a rule of a class may come before both."""
+        return self.is_defined or bool(self.kernels or self.covered)
+
+    @property
     def is_empty(self) -> bool:
         """Whether nothing keeps the operator in the table."""
-        return self.definition is None and not self.kernels and not self.covered
+        return not (self.is_registered or self.torch_dispatch_rules)
 
     @property
     def derivative(self) -> Formula | PythonFormula | None:
@@ -272,6 +291,15 @@ class Operator:
                 (k for k in self.variant_of.kernels.get(key, ()) if k.convention == ARRAY), None
             )
         return None
+
+    def exchange_kernel(self, old: Kernel, new: Kernel) -> bool:
+        """Put `new` in the place of `old`, wherever that lies; return whether it was there."""
+        stacks = [layer.kernels.get(old.key, []) for layer in self.layers()]
+        stack = next((each for each in stacks if old in each), None)
+        if stack is None:
+            return False
+        stack[stack.index(old)] = new
+        return True
 
     def forget_routes(self) -> None:
         """Drop every composed callable, in place: entries and methods hold the dict for ever."""
@@ -306,6 +334,11 @@ class CoveredDefinition:
             setattr(self, name, getattr(op, name))
 
 
+_RESTORED_BEFORE: Final = tuple(
+    name for name in CoveredDefinition.__slots__ if name not in ("definition", "kernels")
+)
+
+
 class Setting:
     """One value of an attribute of an operator that a registration sets over what was set before.
 
@@ -336,6 +369,14 @@ class Setting:
             if self in values:
                 values.remove(self)
                 setattr(layer, self.name, values[-1].value if values else None)
+
+    def exchange(self, value: Any) -> None:
+        """Put another value in the place of this one, wherever it lies by now."""
+        self.value = value
+        for layer in self.op.layers():
+            values = layer.settings.get(self.name, [])
+            if values and values[-1] is self:
+                setattr(layer, self.name, value)
 
 
 def destroyed_error(op: Operator) -> RuntimeError:

@@ -7,21 +7,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from dovetail_kernel import DispatchKey
+
 from . import registry
 from .batching_rule import BatchingRule
 from .changes import Change, make
 from .derivative_formula import Formula, PythonFormula
 from .fusion import Fusion
+from .kernels import FORMULA, Kernel
 from .operator import Operator, Setting
+from .redefinition import take_out
 
 
 def set_derivative_formula(
-    name: str, overload: str, formula: Formula | PythonFormula, owner: list[Change]
-) -> Change:
-    """Set how to differentiate an operator, for `owner`, over the formula before."""
+    name: str, overload: str, formula: PythonFormula, owner: list[Change]
+) -> RegisteredDerivative:
+    """Set how to differentiate an operator, for `owner`, over the formula before and the kernels at
+    Autograd.
+    """
     with registry.lock:
         op = registry.find_or_throw(name, overload)
-        return make(DerivativeChange([Setting(op, "formula", formula)]), owner)
+        change = RegisteredDerivative(op, formula)
+        make(change, owner)
+        return change
 
 
 def set_derivative_formulas(formulas: Iterable[Formula], owner: list[Change]) -> None:
@@ -57,10 +65,10 @@ def set_torch_dispatch_rule(
     Raises
     ------
     RuntimeError
-        If there is no such operator, or it has a rule for `cls` already.
+        If the operator, which may be defined later, has a rule for `cls` already.
     """
     with registry.lock:
-        op = registry.find_or_throw(name, overload)
+        op = registry.find_or_add(name, overload)
         if cls in op.torch_dispatch_rules:
             raise RuntimeError(
                 f"{cls.__qualname__} already has a `__torch_dispatch__` rule registered for "
@@ -88,6 +96,46 @@ class DerivativeChange(Change):
         with registry.changing(setting.op for setting in self._settings):
             for setting in self._settings:
                 setting.take_out()
+
+
+class RegisteredDerivative(Change):
+    """A derivative that a user registers: a formula, and the kernel at Autograd that stands for it.
+
+    It is the newest kernel there, until another one is registered.
+    """
+
+    __slots__ = ("_kernel", "_setting")
+
+    def __init__(self, op: Operator, formula: PythonFormula) -> None:
+        self._setting = Setting(op, "formula", formula)
+        self._kernel = _derivative_kernel(formula)
+
+    def apply(self) -> None:
+        """Put the formula in force."""
+        op = self._setting.op
+        with registry.changing([op]):
+            op.kernels.setdefault(self._kernel.key, []).insert(0, self._kernel)
+            self._setting.put()
+
+    def exchange(self, formula: PythonFormula) -> None:
+        """Put another formula in the place of this one, beneath what has been registered since."""
+        op, kernel = self._setting.op, _derivative_kernel(formula)
+        with registry.lock, registry.changing([op]):
+            op.exchange_kernel(self._kernel, kernel)
+            self._kernel = kernel
+            self._setting.exchange(formula)
+
+    def take_out(self) -> None:
+        """Bring the formula before back."""
+        op = self._setting.op
+        with registry.changing([op]):
+            take_out(op, [self._kernel])
+            self._setting.take_out()
+        registry.drop_if_empty(op)
+
+
+def _derivative_kernel(formula: PythonFormula) -> Kernel:
+    return Kernel(formula.backward, DispatchKey.Autograd, FORMULA, formula.where)
 
 
 class FusionChange(Change):
@@ -156,3 +204,4 @@ class TorchDispatchChange(Change):
         for layer in self._op.layers():
             if layer.torch_dispatch_rules.get(self._cls) is self._rule:
                 del layer.torch_dispatch_rules[self._cls]
+        registry.drop_if_empty(self._op)

@@ -21,10 +21,9 @@ class ArrayBackend:
         False for arrays that cannot be written: an in-place operator then gives its tensor a new
         array (`overwritten`), and raises where another tensor shows the same memory.
     error_state
-        ``(set, reset, quiet)`` of a context variable under whose value `quiet` the array library
-        does not warn of overflow, division by zero or NaN, which are results here; ``reset`` takes
-        what ``set`` returned. None where it never warns. Routes and the engine set it around
-        whatever is not a single array function.
+        ``(get, set, reset, quiet)`` of a context variable under whose value `quiet` the library
+        does not warn of overflow, division by zero or NaN, which are results here. None where it
+        never warns. Routes and the engine set it around whatever is not a single array function.
     dtype_bits
         Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what
         kernels may return.
@@ -37,7 +36,9 @@ class ArrayBackend:
 
     array_types: tuple[type, ...] = ()
     mutable_arrays: bool = True
-    error_state: tuple[Callable[[Any], Any], Callable[[Any], Any], Any] | None = None
+    error_state: (
+        tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any] | None
+    ) = None
     dtype_bits: Mapping[Any, int]
     native_dtypes: Mapping[dtype, Any]
     dlpack_types: tuple[int, ...] = ()

@@ -48,12 +48,8 @@ class Device(Immutable):
                 return found
         return _make(type, index)
 
-    def __enter__(self) -> Device:
-        default_device.push(self)
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        default_device.pop()
+    __enter__ = default_device.enter
+    __exit__ = default_device.leave
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"

@@ -64,10 +64,15 @@ def share_version(tensor: TensorBase) -> VersionCounter:
     return counter
 
 
-def bump_version(tensor: TensorBase) -> None:
-    """Count one in-place write to `tensor`."""
-    counter = tensor._counter
+def bump_version(tensor: TensorBase | None) -> None:
+    """Count one in-place write to `tensor`; None is an undefined tensor, which counts nothing."""
+    try:
+        counter = tensor._counter  # type: ignore[union-attr]  # asked only after the attribute
+    except AttributeError:
+        if tensor is None:
+            return
+        raise
     if counter is None:
-        tensor._counter = VersionCounter(1)
+        tensor._counter = VersionCounter(1)  # type: ignore[union-attr]  # it had a counter
     else:
         counter.value += 1

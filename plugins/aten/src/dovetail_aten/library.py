@@ -104,7 +104,14 @@ def _set_formulas() -> None:
         for name in names
     ]
     set_derivative_formulas(formulas, [])
-    set_fusions(FUSIONS, [])
+    known = {name for names in derivatives.OPERATORS.values() for name in names}
+    # A selective build has those of its operators, or none at all without derivatives.
+    fusions = [
+        fusion
+        for fusion in FUSIONS
+        if fusion.operator not in registry.left_out and {fusion.inner, fusion.outer} <= known
+    ]
+    set_fusions(fusions, [])
 
 
 define_many(OPERATORS, DECLARATIONS)

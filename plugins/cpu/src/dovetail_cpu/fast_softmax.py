@@ -106,7 +106,7 @@ class FastSoftmax(Softmax):
         classes = output.shape[1]
         result = _multiply(grad_output, output)
         total = across(result.dot(ones_of(classes, input_dtype)), classes)
-        return _subtract(result, _multiply(output, total, out=total), out=result)
+        return _multiply(output, _subtract(grad_output, total, out=total), out=total)
 
     def log_softmax_backward(
         self, grad_output: Any, output: Any, dim: int, input_dtype: Any

@@ -21,6 +21,7 @@ from dovetail_kernel import (
     uint8,
     wrap,
 )
+from dovetail_kernel.keys.guard import STATE, restoring
 from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.types.signature import NO_GRAD
 
@@ -138,6 +139,7 @@ def _place(tensor: TensorBase) -> Place:
     return storage, tensor.dtype, tuple(tensor.array.shape), tensor.stride(), start
 
 
+@restoring(STATE)
 def storable(tensor: _Tensor) -> _Tensor:
     """Return `tensor`, or a copy of one that no strides and offset of a storage describe.
 
@@ -167,8 +169,8 @@ def storable(tensor: _Tensor) -> _Tensor:
 def _outside() -> Iterator[None]:
     """Call operators unseen: by modes, by autograd, and by inference mode."""
     before = state()
-    set_state(NO_GRAD)
     try:
+        set_state(NO_GRAD)
         yield
     finally:
         set_state(before)
@@ -182,11 +184,13 @@ def _flat(storage: Storage) -> Any:
     return aten.as_strided(whole, (storage.nbytes() // whole.dtype.itemsize,), (1,), 0)
 
 
+@restoring(STATE)
 def _copy_of(storage: Storage) -> Storage:
     with _outside():
         return share_storage(aten.clone(_flat(storage)))
 
 
+@restoring(STATE)
 def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
     with _outside():
         flat = _flat(storage)
@@ -194,6 +198,7 @@ def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
         return rebuild_storage, (storage.device, flat.dtype, host)
 
 
+@restoring(STATE)
 def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
     """Return a new storage on `device` with the elements of a host array; `host` is their number
     where there are none, on the meta device.
@@ -219,6 +224,7 @@ def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
         return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
 
 
+@restoring(STATE)
 def rebuild_tensor(
     cls: type[TensorBase],
     storage: Storage,
@@ -240,6 +246,9 @@ def rebuild_tensor(
     _expect(isinstance(storage, Storage), storage, "storage")
     _expect(isinstance(dtype, _DTYPES), dtype, "dtype")
     _expect(isinstance(requires_grad, bool), requires_grad, "requires_grad")
+    _expect(_are_ints(size), size, "size")
+    _expect(_are_ints(stride), stride, "stride")
+    _expect(isinstance(offset, int), offset, "storage offset")
     with _outside():
         whole: Any = wrap(storage.array, storage._backend)
         if whole.dtype is not dtype:
@@ -251,6 +260,10 @@ def rebuild_tensor(
     if requires_grad:
         made.requires_grad = True
     return made
+
+
+def _are_ints(value: Any) -> bool:
+    return isinstance(value, tuple) and all([isinstance(each, int) for each in value])
 
 
 def _expect(is_valid: bool, value: object, what: str) -> None:

@@ -23,6 +23,9 @@ class ActiveLevel(Protocol):
 
 _levels: ContextVar[tuple[Any, ...]] = ContextVar("dovetail_transform_levels", default=())
 
+LEVELS: Final = _levels
+"""The context variable that holds them, for `Guard.variables`."""
+
 active_levels: Final[Callable[[], tuple[ActiveLevel, ...]]] = _levels.get
 """Return the levels that this task is in, outermost first."""
 

@@ -37,8 +37,6 @@ from .wrapped_functions import apply_keeping, jvp_of_function
 class JvpLevel(Level):
     """One forward-mode differentiation in force. What is left of it afterwards are the primals."""
 
-    __slots__ = ()
-
     def results(self, tensors: Sequence[TensorBase]) -> list[TensorBase]:
         """Return physical results without a graph that leads to nothing but leaves of the
         inside.

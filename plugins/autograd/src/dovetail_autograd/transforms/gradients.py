@@ -12,17 +12,19 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Final, NamedTuple
 
+from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
+from ..engine.active_levels import LEVELS
 from ..engine.backward import grad_or_zeros
 from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
-from ..graph.recording_extras import put_back, refuse_hooks
+from ..graph.recording_extras import EXTRAS, refuse_hooks
 from ..graph.views import CreationMeta, view_info
 from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
-from .levels import Level
+from .levels import Level, leaves_levels
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
 
@@ -35,19 +37,15 @@ _NO_HOOKS: Final = (
 class GradLevel(Level):
     """One reverse-mode transform in force: grad mode is on. It wraps nothing."""
 
-    __slots__ = ("outer_extras", "outer_state")
+    variables = (STATE, LEVELS, EXTRAS)
 
-    def __enter__(self) -> GradLevel:
-        self.outer_extras = refuse_hooks(_NO_HOOKS)
-        super().__enter__()
+    def change(self) -> GradLevel:
+        """Become the innermost level, with grad mode on."""
+        refuse_hooks(_NO_HOOKS)
+        super().change()
         self.outer_state = state()
         set_state(self.outer_state & ~NO_GRAD)
         return self
-
-    def __exit__(self, *exception: object) -> None:
-        set_state(self.outer_state)
-        super().__exit__(*exception)
-        put_back(self.outer_extras)
 
     def fresh(self, tensor: Any) -> TensorBase:
         """Return `tensor` as a new input to differentiate by.
@@ -197,6 +195,7 @@ def grad_and_value(
     call = "grad_and_value(f)(*args)"
 
     @wraps(func, updated=())
+    @leaves_levels
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         chosen = checked_argnums(argnums, len(args))
         with GradLevel() as level:
@@ -246,6 +245,7 @@ class Pullback(NamedTuple):
         return unflatten(self.input_structure, found)
 
 
+@leaves_levels
 def pull_back(
     func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums, has_aux: bool, call: str
 ) -> tuple[Any, Pullback, Any]:

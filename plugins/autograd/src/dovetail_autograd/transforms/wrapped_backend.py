@@ -8,13 +8,14 @@ from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.table.backend_fallbacks import BUILT_IN, add_built_in_fallbacks
 from dovetail_dispatcher.table.kernels import WRAPPED
 from dovetail_kernel import backend_key, wrapped_backend
+from dovetail_kernel.forks import renewed_after_fork
 
 from ..recording.function import set_apply_to_wrapped
 from .arrays import WrappedArrays
 from .wrapped_calls import run_wrapped
 from .wrapped_functions import call_wrapped_function
 
-_lock = Lock()
+_lock = renewed_after_fork(Lock())
 _installed = False
 
 

@@ -199,8 +199,8 @@ def run_decomposed(
     passed.
     """
     before = state()
-    set_state(below_ad_inplace_or_view(before))
     try:
+        set_state(below_ad_inplace_or_view(before))
         schema = op._schema
         given = bound_arguments(schema, args, kwargs)
         named = {a.name: given.pop(a.name) for a in schema.arguments if a.kwarg_only}
