@@ -186,11 +186,12 @@ CpuArrays dovetail_backend
 device_count dovetail_backend unavailable_because
 """.split(),
     "dovetail_dispatcher": """
-BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionSchema Kernel Library
+BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionExplanation
+FunctionSchema Kernel Library
 NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator PendingKernel SchemaError Span
 Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library check_pending custom_op
 accesses enable_reentrant_dispatch function_modes redispatch_function
-define dispatch_modes dispatch_table explain fallthrough_kernel get_ctx get_kernel
+define dispatch_modes dispatch_table explain explain_function fallthrough_kernel get_ctx get_kernel
 handle_torch_function has_torch_function has_torch_function_unary has_torch_function_variadic impl
 impl_abstract infer_schema interceptable is_overridable kernel_namespace opcheck operator_modules
 ops overridable overridden_name parse_schema register_autocast register_autograd register_fake

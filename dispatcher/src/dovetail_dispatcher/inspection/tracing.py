@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from time import perf_counter_ns
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from dovetail_kernel import (
     DispatchKeySet,
@@ -33,6 +33,8 @@ from ..table.operator import Operator
 from .argument_keys import describe_arguments, describe_value
 from .decisions import decide
 from .spans import CALL, NODE, REDISPATCH, CallSpan, Span
+
+T = TypeVar("T")
 
 _LONGEST_VALUE: Final = 40
 _SKIPPED: Final = (
@@ -231,6 +233,34 @@ def record(span: Span, parent: Span, began: int, function: Callable[..., Any], *
     finally:
         _open.set(parent)
         parent.overhead_ns += perf_counter_ns() - began - span.time_ns
+
+
+def record_calls(function: Callable[[], Any]) -> tuple[list[Span], str | None]:
+    """Call `function` and return the outermost spans, which no open trace gets; and type and text
+    of the exception that ended it, None if none did.
+    """
+    root = Span("calls", "trace")
+    outer, before = _open.get(), state()
+    _open.set(root)
+    set_state(tracing_on(before))
+    try:
+        function()
+    except Exception as error:
+        return root.children, f"{type(error).__name__}: {error}"
+    finally:
+        set_state(before)
+        _open.set(outer)
+    return root.children, None
+
+
+def untraced(function: Callable[..., T], *args: Any) -> T:
+    """Return ``function(*args)``, which no trace records."""
+    before = state()
+    set_state(tracing_off(before))
+    try:
+        return function(*args)
+    finally:
+        set_state(before)
 
 
 def record_node(name: str, grads: Sequence[Any], function: Callable[..., Any], *args: Any) -> Any:
