@@ -240,10 +240,19 @@ def _computed(call: ArrayCall, promotion: Promotion) -> Value | Callable[..., An
     """Return what tells the dtype of the result, where a write has to check that it can be cast."""
     rule = call.op.promotion
     by_kernel = call.op.variant_of is not None or not call.kernel.returns_by_schema
-    if rule in ("none", "operands") and by_kernel:
+    if by_kernel and (rule in ("none", "operands") or _promotes_optional(call)):
         return dtype_of(call.backend)
     found_per_call = promotion.casts and promotion.dtype is None
     return COMPUTED if found_per_call and rule != "bool_result" else None
+
+
+def _promotes_optional(call: ArrayCall) -> bool:
+    """Return whether tensors that may be None count for the dtype of the result: these the kernel
+    promotes itself.
+    """
+    return any(
+        [a.name in call.op.promote and a.real_type.schema_str == "Tensor?" for a in call.inputs]
+    )
 
 
 def _check_cast(call: ArrayCall, computed: dtype) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan, prod
+from math import inf, nan, prod
 from typing import Any
 
 import numpy
@@ -29,6 +29,7 @@ is PyTorch's.
 
 _add: Any = numpy.add.reduce
 _multiply: Any = numpy.multiply.reduce
+_greatest: Any = numpy.maximum.reduce
 
 
 def _tested(test: Any, generic: Function) -> Function:
@@ -197,7 +198,12 @@ class FastReductions(Reductions):
         self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
     ) -> Any:
         """Return the standard deviation over `dim`, the root of `var`."""
-        return numpy.sqrt(self.var(x, dim, correction=correction, keepdim=keepdim))
+        if x.dtype in _BLAS:
+            result = numpy.sqrt(self.var(x, dim, correction=correction, keepdim=keepdim))
+            if _greatest(result, None, None, None, False, 0) < inf:
+                return result
+        # Squares that are infinite, of numbers that may not be.
+        return Reductions.std(self, x, dim, correction=correction, keepdim=keepdim)
 
     def prod(
         self, x: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None

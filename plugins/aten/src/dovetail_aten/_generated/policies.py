@@ -231,14 +231,14 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'nll_loss cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
+        'nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
         'binary_cross_entropy_with_logits prod prod.dim_int view_as_complex'),
     ('cpu', 'lower_precision_fp', 'mm bmm addmm addbmm baddbmm matmul linear prelu'),
     ('cpu', 'promote', 'cat stack'),
     ('cuda', 'fp32',
-        'nll_loss mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits softplus '
-        'layer_norm native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal '
-        'rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp'),
+        'nll_loss nll_loss_nd mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits '
+        'softplus layer_norm native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar '
+        'reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp'),
     ('cuda', 'fp32_set_opt_dtype',
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),

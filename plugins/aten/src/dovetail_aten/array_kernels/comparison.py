@@ -10,6 +10,22 @@ from .broadcasting import broadcast_shapes
 from .family import Family, operator
 
 
+def check_tolerances(rtol: float, atol: float) -> None:
+    """Refuse negative tolerances, and NaN.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if not value >= 0:
+            raise RuntimeError(
+                f"{name} must be greater than or equal to zero, but got {value}. Give a positive "
+                "one."
+            )
+
+
 class Comparison(Family):
     """Comparisons, logic and bits."""
 
@@ -94,10 +110,7 @@ class Comparison(Family):
                 f"{names[0]} did not match {names[1]}: allclose compares tensors of one dtype. "
                 "Convert one."
             )
-        if not (rtol >= 0 and atol >= 0):
-            raise RuntimeError(
-                f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}"
-            )
+        check_tolerances(rtol, atol)
         broadcast_shapes([x.shape, other.shape])
         close = x == other
         if equal_nan:

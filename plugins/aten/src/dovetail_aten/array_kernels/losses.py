@@ -216,7 +216,14 @@ class Losses(Family):
         # sign.
         tail = xp.log1p(xp.exp(xp.negative(xp.absolute(x))))
         tail = xp.add(tail, xp.maximum(xp.negative(x), self.numbers.like(x, 0)))
-        if pos_weight is not None:
-            tail = xp.multiply(tail, xp.add(xp.multiply(xp.subtract(pos_weight, one), target), one))
-        loss = xp.add(xp.multiply(xp.subtract(one, target), x), tail)
-        return reduced(loss if weight is None else xp.multiply(loss, weight), reduction)
+        try:
+            if pos_weight is not None:
+                factor = xp.add(xp.multiply(xp.subtract(pos_weight, one), target), one)
+                tail = xp.multiply(tail, factor)
+            loss = xp.add(xp.multiply(xp.subtract(one, target), x), tail)
+            loss = loss if weight is None else xp.multiply(loss, weight)
+        except ValueError:
+            given = [each.shape for each in (pos_weight, target, x, weight) if each is not None]
+            broadcast_shapes(given)
+            raise
+        return reduced(loss, reduction)

@@ -75,8 +75,14 @@ def required_order(memory_format: MemoryFormat | None, ndim: int) -> Sequence[in
     Raises
     ------
     RuntimeError
-        If it is a format for another number of dimensions.
+        If it is a format for another number of dimensions, or `preserve_format`, which is no
+        order.
     """
+    if memory_format is preserve_format:
+        raise RuntimeError(
+            "unsupported memory format Preserve: there is no order to keep. Ask for "
+            "contiguous_format."
+        )
     order = order_of(memory_format, ndim)
     if order is None:
         is_flat = memory_format is channels_last

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dovetail_kernel import dtype as Dtype
+from dovetail_kernel import promote_types
 from dovetail_kernel.types.dtype import FLOAT
 
 from .dims import wrap_dims
@@ -46,15 +48,14 @@ class Norms(Family):
     ) -> Any:
         """Return ``sum(abs(x) ** ord) ** (1 / ord)`` over `dim`, for infinities and 0 the limit."""
         kind = self.dtypes[x.dtype]
-        if kind.category >= FLOAT and dtype is not None:
-            kind = self.dtypes[dtype]
         if kind.category < FLOAT:
             raise RuntimeError(
                 "linalg.vector_norm: Expected a floating point or complex tensor as input. "
                 f"Got {kind.scalar_name}. Convert it."
             )
         if dtype is not None:
-            x = self.precision.converted(x, dtype)
+            _check_wider(kind, self.dtypes[dtype])
+            x = x.astype(dtype, copy=False)
         own = x.dtype
         wide = x.astype(self.precision.single) if own in self.precision.halves else x
         result = self.ordered(self._norm_of(wide, ord, wrap_dims(dim, x.ndim), keepdim))
@@ -82,3 +83,20 @@ class Norms(Family):
         top = xp.where(xp.isfinite(top), top, self.numbers.like(top, 0))
         total = xp.log(xp.sum(xp.exp(x - top), axis=dims, keepdims=keepdim))
         return self.ordered(total + (top if keepdim else top.squeeze(dims)))
+
+
+def _check_wider(own: Dtype, wanted: Dtype) -> None:
+    """Refuse to compute the norm of numbers of dtype `own` in a dtype that does not hold them."""
+    if wanted.category < FLOAT:
+        problem = f"dtype should be floating point or complex, but got {wanted.scalar_name}"
+    elif own.is_complex != wanted.is_complex:
+        which = "complex" if own.is_complex else "real"
+        problem = f"dtype should be {which} for {which} inputs, but got {wanted.scalar_name}"
+    elif promote_types(own, wanted) is not wanted:
+        problem = (
+            f"the dtype of the input ({own.scalar_name}) should be convertible without narrowing "
+            f"to the specified dtype ({wanted.scalar_name})"
+        )
+    else:
+        return
+    raise RuntimeError(f"linalg.vector_norm: {problem}. Convert the tensor first.")

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from .dims import wrap_dim, wrap_dims
-from .family import Family, helper, operator, widened
+from .family import Family, helper, operator
 from .table import Function
 
 Dims = int | Sequence[int] | None
@@ -231,20 +231,22 @@ class Reductions(Family):
         dims = None if dim is None else wrap_dims(dim, x.ndim)
         return self.ordered(xp.sum(x != 0, axis=dims, dtype=xp.int64))
 
-    @widened
     def _variance(self, x: Any, dim: Dims, correction: Any, keepdim: bool) -> Any:
-        """Return the mean square distance from the mean, over ``n - correction`` elements."""
+        """Return the mean square distance from the mean, over ``n - correction`` elements, in
+        double precision: the square of a float32 may be infinite where its root is not.
+        """
         xp = self.xp
         if self.dtypes[x.dtype].category < FLOAT:
             raise RuntimeError(
                 "std and var only support floating point and complex dtypes. Convert the tensor "
                 "first."
             )
+        x = x.astype(xp.complex128 if x.dtype in self.precision.complex else xp.float64, copy=False)
         dims = wrap_dims(dim, x.ndim)
         size = count(x.shape, dims)
         freedom = max(0, size - (1 if correction is None else correction)) if size else 0
         mean = xp.sum(x, axis=dims, keepdims=True) / (size or math.nan)
-        away = x - mean.astype(x.dtype, copy=False)
+        away = x - mean
         square = (
             away.real * away.real + away.imag * away.imag
             if x.dtype in self.precision.complex
@@ -258,14 +260,19 @@ class Reductions(Family):
         self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
     ) -> Any:
         """Return the variance over `dim`: ``sum(abs(x - mean) ** 2) / (n - correction)``."""
-        return self._variance(x, dim, correction, keepdim)
+        return self._variance(x, dim, correction, keepdim).astype(self._real_of(x), copy=False)
 
     @operator("std.correction")
     def std(
         self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
     ) -> Any:
         """Return the standard deviation over `dim`, the root of `var`."""
-        return self.xp.sqrt(self._variance(x, dim, correction, keepdim))
+        result = self.xp.sqrt(self._variance(x, dim, correction, keepdim))
+        return result.astype(self._real_of(x), copy=False)
+
+    def _real_of(self, x: Any) -> Any:
+        """Return the dtype of the size of the elements of an array."""
+        return x.real.dtype if x.dtype in self.precision.complex else x.dtype
 
 
 def _reduced_shape(shape: Sequence[int], dims: Sequence[int], keepdim: bool) -> tuple[int, ...]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_kernel import bool as bool_
+
 from .dims import wrap_dim
 from .family import Family, operator
 from .table import Function
@@ -25,6 +27,11 @@ class Scans(Family):
     def _scanned(self, scan: Function, x: Any, dim: int, dtype: Any) -> Any:
         """Return the scan along `dim`, accumulated in float32 or int64, in the wanted dtype."""
         if dtype is not None:
+            if self.dtypes[dtype] is bool_ and x.ndim and x.size:
+                raise NotImplementedError(
+                    f"\"{scan.__name__}_out_cpu\" not implemented for 'Bool'. Ask for a number "
+                    "dtype."
+                )
             x = self.precision.converted(x, dtype)
         own, precision = x.dtype, self.precision
         wide = precision.accumulators.get(own, own)

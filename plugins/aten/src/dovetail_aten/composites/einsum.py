@@ -143,6 +143,11 @@ def _contract(
     rows = [label for label in left_labels if label not in shared]
     columns = [label for label in right_labels if label not in shared]
 
+    if not summed:
+        left = _spread(left, left_labels, [*batch, *rows], 0, len(columns))
+        right = _spread(right, right_labels, [*batch, *columns], len(rows), 0, len(batch))
+        return F.mul(left, right), "".join([*batch, *rows, *columns])
+
     def arranged(tensor: Any, labels: str, *groups: list[str]) -> Any:
         order = [label for group in groups for label in group]
         tensor = F.permute(tensor, [labels.index(label) for label in order])
@@ -161,6 +166,17 @@ def _contract(
     column_sizes = [right.shape[right_labels.index(label)] for label in columns]
     product = F.reshape(product, [*[sizes[label] for label in batch], *row_sizes, *column_sizes])
     return product, "".join([*batch, *rows, *columns])
+
+
+def _spread(
+    tensor: Any, labels: str, order: list[str], before: int, after: int, place: int = 0
+) -> Any:
+    """Return a tensor with its dimensions in an order, `before` new ones at `place` and `after` new
+    ones at the end.
+    """
+    tensor = F.permute(tensor, [labels.index(label) for label in order])
+    shape = list(tensor.shape)
+    return F.reshape(tensor, [*shape[:place], *[1] * before, *shape[place:], *[1] * after])
 
 
 def _running(lengths: Sequence[int]) -> list[int]:

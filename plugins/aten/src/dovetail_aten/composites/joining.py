@@ -84,6 +84,11 @@ def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | No
         raise NotImplementedError(
             f"Unrecognised padding mode {mode}. It is one of: constant, {', '.join(_SOURCES)}."
         )
+    if self.ndim - len(pad) // 2 not in (1, 2) or len(pad) not in (2, 4, 6):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {self.ndim}D input tensor. The last 1, "
+            "2 or 3 dimensions are padded, and 1 or 2 come before them: use unsqueeze first."
+        )
     for position in range(len(pad) // 2):
         dim = self.ndim - 1 - position
         self = _pad_dimension(self, dim, pad[2 * position], pad[2 * position + 1], mode)

@@ -117,6 +117,8 @@ def inner(self: Any, other: Any) -> Any:
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(self.shape)} and {list(other.shape)}. Transpose one of them."
         )
+    if self.ndim == other.ndim == 1:
+        return F.dot(self, other)
     size = self.shape[-1]
     rows, columns = math.prod(self.shape[:-1]), math.prod(other.shape[:-1])
     product = F.mm(F.reshape(self, (rows, size)), F.t(F.reshape(other, (columns, size))))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_aten.array_kernels.comparison import check_tolerances
 from dovetail_kernel import float64, int64, result_dtype, scalar_category
 
 
@@ -105,10 +106,7 @@ def isclose(
     """Return where ``|self - other| <= atol + rtol * |other|``, or both are equal."""
     if self.dtype is not other.dtype:
         raise RuntimeError(f"{self.dtype} did not match {other.dtype}: convert one of them.")
-    if rtol < 0 or atol < 0:
-        raise RuntimeError(
-            f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}."
-        )
+    check_tolerances(rtol, atol)
     close = F.eq(self, other)
     is_float = self.dtype.is_floating_point or self.dtype.is_complex
     if equal_nan and is_float:
