@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -114,6 +115,54 @@ def _(lib: Any) -> Any:
     x.register_post_accumulate_grad_hook(lambda leaf: calls.append(leaf.grad))
     without_gradient(lib, x, y).sum().backward(create_graph=True)
     return calls
+
+
+def node_hook_answers(lib: Any, place: str, answer: Any) -> Any:
+    x = lib.ones(2, requires_grad=True)
+    y = x * 5
+    node = y.grad_fn.next_functions[0][0] if place == "leaf" else y.grad_fn
+    if place == "after":
+        node.register_hook(lambda made, given: answer(made))
+    else:
+        node.register_prehook(answer)
+    y.sum().backward()
+    return shown(x.grad)
+
+
+def post_accumulate_answers(lib: Any, answer: Any) -> Any:
+    x = lib.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(answer)
+    (x * 2).sum().backward()
+    return shown(x.grad)
+
+
+NODE_ANSWERS: dict[str, Any] = {
+    "one tensor": lambda grads: grads[0] * 3,
+    "a tuple": lambda grads: tuple(each * 3 for each in grads),
+    "a list": lambda grads: [each * 3 for each in grads],
+    "a number": lambda grads: 3.0,
+    "nothing": lambda grads: None,
+    "too many": lambda grads: (*grads, *grads),
+    "ints": lambda grads: (1,) * len(grads),
+}
+LEAF_ANSWERS: dict[str, Any] = {
+    "an int": lambda leaf: 3,
+    "the leaf": lambda leaf: leaf,
+    "its gradient": lambda leaf: leaf.grad,
+    "a tuple": lambda leaf: (leaf,),
+    "nothing": lambda leaf: None,
+}
+PROGRAMS |= {
+    f"a hook at a node ({place}) returns {name}": partial(
+        node_hook_answers, place=place, answer=answer
+    )
+    for place in ("before", "after", "leaf")
+    for name, answer in NODE_ANSWERS.items()
+}
+PROGRAMS |= {
+    f"a hook after accumulation returns {name}": partial(post_accumulate_answers, answer=answer)
+    for name, answer in LEAF_ANSWERS.items()
+}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -292,19 +292,27 @@ def _is_dense(array: Any, order: list[int]) -> bool:
 
 
 def run_post_accumulate_hooks(variable: TensorBase, hooks: Any) -> None:
-    """Call every post-accumulate hook with the leaf.
+    """Call every post-accumulate hook with the leaf, which it may return.
 
     Raises
     ------
+    TypeError
+        If a hook returns what is no tensor.
     RuntimeError
-        If a hook returns anything.
+        If it returns another tensor.
     """
     for hook in tuple(hooks.values()):
-        if hook(variable) is not None:
-            raise RuntimeError(
-                "Tensor post accumulate grad hooks should return None. Change variable.grad "
-                "instead."
+        result = hook(variable)
+        if result is None or result is variable:
+            continue
+        if not isinstance(result, TensorBase):
+            raise TypeError(
+                f"expected Variable, but hook returned '{type(result).__name__}'. Return None, and "
+                "change variable.grad instead."
             )
+        raise RuntimeError(
+            "Tensor post accumulate grad hooks should return None. Change variable.grad instead."
+        )
 
 
 class _View:

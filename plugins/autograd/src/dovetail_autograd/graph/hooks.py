@@ -168,8 +168,7 @@ def run_node_hooks(
     Raises
     ------
     TypeError
-        If a hook returns something else than a tuple of tensors or None (one tensor stands for a
-        tuple of one).
+        If a hook returns something else than a tuple of tensors or None.
     RuntimeError
         If a tuple has the wrong length, or a gradient another shape, or stands where None did.
     """
@@ -177,9 +176,7 @@ def run_node_hooks(
         result = hook(grads, *arguments)
         if result is None:
             continue
-        if isinstance(result, TensorBase) and len(grads) == 1:
-            result = (result,)
-        if not isinstance(result, (tuple, list)):
+        if not isinstance(result, tuple):
             raise TypeError(
                 f"expected tuple, but hook returned '{type(result).__name__}'. Return a tuple or "
                 "None."
