@@ -335,3 +335,13 @@ def test_the_context_takes_a_function_as_an_attribute():
     x = tensor([3.0], True)
     total(make(forward, backward).apply(x)).backward()
     assert x.grad.array.tolist() == [6.0]
+
+
+def test_a_list_that_forward_returns_stays_a_list_and_has_gradients():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    f = make(lambda ctx, x: [ops.aten.mul(x, x), 3], lambda ctx, grad, none: grad)
+    product, number = made = f.apply(x)
+    assert type(made) is list
+    assert number == 3
+    product.backward(tensor([1.0, 1.0]))
+    assert x.grad.array.tolist() == [1, 1]

@@ -104,7 +104,7 @@ class _Outputs:
             node._keep_saved(*[value for value in made if isinstance(value, TensorBase)])
         if not several:
             return made[0]
-        return tuple(made)
+        return made if isinstance(output, list) else tuple(made)
 
     def check_dirty(self, tensor: TensorBase, count: int) -> None:
         if not self.recording:
