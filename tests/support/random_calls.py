@@ -108,7 +108,8 @@ def random_call(info: OpInfo, r: random.Random) -> Call:
         args, kwargs = _from_schema(operator.schema, r)
     # PyTorch's packet `to` takes a number in a tensor for the code of a dtype.
     form = r.choice(FORMS) if operator.base_name != "to" else "overload"
-    call = Call(name, form, args, kwargs, info.is_random)
+    is_random = info.is_random or operator.base_name == "dropout"
+    call = Call(name, form, args, kwargs, is_random)
     if operator.variants and r.random() < 0.25:
         call = _variant(call, r.choice(operator.variants), r)
     return call
