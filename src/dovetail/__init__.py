@@ -24,7 +24,6 @@ if _typing.TYPE_CHECKING:
     from dovetail_aten.autocast import set_autocast_dtype as set_autocast_dtype
     from dovetail_aten.autocast import set_autocast_enabled as set_autocast_enabled
     from dovetail_autograd.transforms import vmap as vmap
-    from dovetail_dispatcher import explain as explain
 
     from . import _C as _C
     from . import amp as amp
@@ -40,6 +39,7 @@ if _typing.TYPE_CHECKING:
     from . import testing as testing
     from . import utils as utils
     from .backends import devices as devices
+    from .inspection.explanation import explain as explain
     from .inspection.tracing import trace as trace
     from .serialization.files import load as load
     from .serialization.files import save as save
@@ -70,7 +70,7 @@ _OTHER_MODULES = ("_C", "_nn", "return_types")
 _ELSEWHERE = {
     "autocast": "dovetail_aten.autocast",
     "devices": "dovetail.backends",
-    "explain": "dovetail_dispatcher",
+    "explain": "dovetail.inspection.explanation",
     "get_autocast_dtype": "dovetail_aten.autocast",
     "is_autocast_enabled": "dovetail_aten.autocast",
     "load": "dovetail.serialization",

@@ -122,7 +122,7 @@ def test_explain_chooses_the_overload_by_the_arguments() -> None:
     [
         ("aten::mul.Tensor", "dovetail.ones(", "SyntaxError"),
         ("aten::mul.Tensor", "dovetail.ones(2)", "missing value for argument 'other'"),
-        ("aten::nothing", "", "has no attribute 'nothing'"),
+        ("aten::nothing", "", "operator aten::nothing does not exist"),
         ("nothing::there.default", "", "does not exist"),
     ],
 )

@@ -19,7 +19,7 @@ from .table.transactions import transaction
 if TYPE_CHECKING:
     from .calls.fake_context import get_ctx
     from .inspection.dumps import DispatchTable, dispatch_table
-    from .inspection.explanation import Explanation, explain
+    from .inspection.explanation import Explanation, FunctionExplanation, explain, explain_function
     from .inspection.kernel_handles import get_kernel
     from .inspection.opcheck import OpCheckError, opcheck
     from .inspection.spans import CallSpan, Span
@@ -72,6 +72,7 @@ _ON_DEMAND = {
     "CustomOpDef": "registration.custom_op_definition",
     "DispatchTable": "inspection.dumps",
     "Explanation": "inspection.explanation",
+    "FunctionExplanation": "inspection.explanation",
     "PendingKernel": "table.pending",
     "check_pending": "table.pending",
     "TorchDispatchMode": "interception.python_dispatch",
@@ -85,6 +86,7 @@ _ON_DEMAND = {
     "redispatch_function": "interception.intercepted_functions",
     "dispatch_table": "inspection.dumps",
     "explain": "inspection.explanation",
+    "explain_function": "inspection.explanation",
     "OpCheckError": "inspection.opcheck",
     "get_ctx": "calls.fake_context",
     "get_kernel": "inspection.kernel_handles",
@@ -116,6 +118,7 @@ __all__ = [
     "CustomOpDef",
     "DispatchTable",
     "Explanation",
+    "FunctionExplanation",
     "FunctionSchema",
     "Kernel",
     "Library",
@@ -140,6 +143,7 @@ __all__ = [
     "dispatch_table",
     "enable_reentrant_dispatch",
     "explain",
+    "explain_function",
     "fallthrough_kernel",
     "function_modes",
     "get_ctx",

@@ -5,13 +5,13 @@ kernels a call would run.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-import dovetail_dispatcher
-from dovetail_dispatcher import dispatch_table, ops
+from dovetail_dispatcher import dispatch_table
 
+from ..inspection.explanation import explain as explained
 from .common import AsJson, Operator, failures, load_library_of
 
 
@@ -41,12 +41,5 @@ def explain(
         load_library_of(op)
         scope = {"dovetail": import_module("dovetail"), "__call": lambda *a, **k: (a, k)}
         positional, named = eval(f"__call({args})", scope)
-        called = op if "." in op else packet(op)
-        explanation = dovetail_dispatcher.explain(called, *positional, **named)
+        explanation = explained(op, *positional, **named)
     typer.echo(explanation.as_json() if as_json else str(explanation))
-
-
-def packet(name: str) -> Any:
-    """Return all overloads of an operator: the arguments choose among them."""
-    namespace, _, base = name.partition("::")
-    return getattr(getattr(ops, namespace), base)

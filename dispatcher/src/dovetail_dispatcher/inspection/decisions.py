@@ -23,6 +23,7 @@ from ..calls.composition import (
 )
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough
+from ..table.derivative_formula import Formula
 from ..table.kernels import FORMULA, Kernel
 from ..table.operator import Operator
 from .argument_keys import key_names
@@ -70,8 +71,23 @@ class Step:
     note: str
 
 
+class OfCall:
+    """What knows the call that was decided.
+
+    Attributes
+    ----------
+    call
+        Operator, call key, dispatch state, and the keys of a redispatch: what `decide` took. It is
+        no part of the decision as data.
+    """
+
+    __slots__ = ("call",)
+
+    call: tuple[Operator, int, DispatchState, DispatchKeySet | None]
+
+
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(OfCall):
     """Which kernels a call goes through, and why: the same for all calls with the same keys.
 
     Attributes
@@ -106,6 +122,11 @@ class Decision:
     chain: tuple[Step, ...]
     records_graph: bool
 
+    @property
+    def is_composite(self) -> bool:
+        """Whether the call ends at a kernel that is made of other operators."""
+        return bool(self.chain) and self.chain[-1].registered_for.startswith("Composite")
+
     def as_dict(self) -> dict[str, Any]:
         """Return the same as plain dicts, tuples and strings."""
         return asdict(self)
@@ -132,7 +153,7 @@ def decide(
     left = without_fallthrough(op, wanted, registry.fallbacks)
     composition = Composition(op, wanted, key, now)
     chain = tuple(_steps(composition, left))
-    return Decision(
+    decision = Decision(
         operator=op.qualified_name,
         schema=str(op.schema),
         defined_at=op.defined_at or "",
@@ -143,11 +164,13 @@ def decide(
         keys=key_names(left),
         chosen=left.highestPriorityTypeId().name,
         chain=chain,
-        records_graph=composition.records
+        records_graph=_records(composition)
         and any(
             s.convention in (FORMULA, AUTOGRAD_FALLBACK) or s.note.endswith(_FUSED) for s in chain
         ),
     )
+    object.__setattr__(decision, "call", (op, key, now, keys))
+    return decision
 
 
 def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
@@ -174,16 +197,14 @@ def _below(
     words.
     """
     assert entry.kernel is not None
+    nothing = "nothing to record"
     match entry.kernel.convention:
         case "formula":
-            what = "records a node" if composition.records else "nothing to record"
+            what = f"records {_node(composition.op)}" if _records(composition) else nothing
             return after_autograd_keyset, f"{what}; goes on below Autograd"
         case "autograd fallback":
-            what = (
-                "records that the derivative is unknown"
-                if composition.records
-                else "nothing to record"
-            )
+            unknown = "records that the derivative is unknown"
+            what = unknown if _records(composition) else nothing
             return after_autograd_keyset, f"{what}; goes on below Autograd"
         case "count writes":
             return (
@@ -211,9 +232,30 @@ def _below(
         fusion = composition.op.fusion
         assert fusion is not None
         return None, f"composite: {fusion.outer} of {fusion.inner}{_FUSED}"
-    if entry.tag == "math kernel":
+    if entry.kernel.key.name.startswith("Composite"):
         return None, "composite: made of other operators, which are dispatched in turn"
     return None, "gets tensors"
+
+
+def _records(composition: Composition) -> bool:
+    """Return whether a call records a graph, if what it runs can: an argument may require grad,
+    and a result be differentiable.
+    """
+    op = composition.op
+    derivative = op.derivative
+    differentiable = (
+        derivative.output_differentiability if isinstance(derivative, Formula) else None
+    )
+    if differentiable is not None and not any(differentiable):
+        return False
+    has_tensors = any("Tensor" in str(each.real_type) for each in op.schema.returns)
+    return composition.records and (has_tensors or op.schema.is_mutable)
+
+
+def _node(op: Operator) -> str:
+    """Return what the graph calls the node of `op`."""
+    derivative = op.derivative
+    return derivative.name if isinstance(derivative, Formula) else "the node of its formula"
 
 
 def _step(key: DispatchKey, kernel: Kernel, rule: str, note: str) -> Step:

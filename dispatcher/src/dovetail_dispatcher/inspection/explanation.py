@@ -1,11 +1,13 @@
-"""`explain`: says which kernels a call would run, and why, without running it."""
+"""`explain`: says which kernels a call would run, and why, without running them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from typing import Any, overload
 
-from dovetail_kernel import dispatch_state, state
+from dovetail_kernel import dispatch_state, plugin_manager, state
+from dovetail_kernel.plugins.entries import LIBRARIES
 
 from ..calls.composition import Composition, call_keys, compose
 from ..calls.entry_support import bound_call, call_key
@@ -15,16 +17,33 @@ from ..calls.printer import printed
 from ..registration.custom_op_definition import CustomOpDef
 from ..table import registry
 from ..table.operator import Operator
-from ..table.places import short_place
 from .argument_keys import ArgumentKeys, describe_arguments
-from .decisions import Decision, Step, decide
+from .decisions import Decision, decide
 from .dumps import existing_operator
+from .explanation_text import function_lines, operator_lines
+from .inner_calls import InnerCall, InnerCalls, inner_calls
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "FunctionExplanation", "explain", "explain_function"]
+
+
+class _Printed:
+    """What prints as a tree, and is given as data too."""
+
+    __slots__ = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as plain dicts, tuples and strings."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return] # its classes are dataclasses
+
+    def as_json(self, indent: int | None = 2) -> str:
+        """Return the explanation as JSON text."""
+        import json
+
+        return json.dumps(self.as_dict(), indent=indent)
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation(Decision):
+class Explanation(_Printed, Decision):
     """Which kernels a call would run, and why. ``str`` prints a tree, `as_dict` and `as_json` give
     the same as data.
 
@@ -36,42 +55,92 @@ class Explanation(Decision):
         Source text of the composed callable; empty if there is none.
     error
         What the call would raise for want of a kernel; None if it would not.
+    calls
+        What a composite calls, in order, as a tree.
+    unknown
+        Why that cannot be told, or not to the end; None where it can.
     """
 
     arguments: tuple[ArgumentKeys, ...]
     route: str
     error: str | None
-
-    def as_json(self, indent: int | None = 2) -> str:
-        """Return the explanation as JSON text."""
-        import json
-
-        return json.dumps(self.as_dict(), indent=indent)
+    calls: tuple[InnerCall, ...] = ()
+    unknown: str | None = None
 
     def __str__(self) -> str:
-        return "\n".join(_tree(self))
+        return "\n".join(operator_lines(self))
 
 
-def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation:
-    """Say which kernels a call would run, and why, without running it.
+@dataclass(frozen=True, slots=True)
+class FunctionExplanation(_Printed):
+    """Which operators the call of a function would come down to, and their kernels.
+
+    Attributes
+    ----------
+    function
+        Its module and name.
+    source
+        ``file:line`` of it; empty where it is not Python.
+    calls
+        The operator calls, in order, as a tree.
+    unknown
+        Why that cannot be told, or not to the end; None where it can.
+    """
+
+    function: str
+    source: str
+    calls: tuple[InnerCall, ...]
+    unknown: str | None
+
+    @property
+    def records_graph(self) -> bool:
+        """Whether a graph is recorded for backward."""
+        return any(inner.decision.records_graph for call in self.calls for inner in call.walk())
+
+    def __str__(self) -> str:
+        return "\n".join(function_lines(self))
+
+
+@overload
+def explain(
+    op: OpOverload | OpOverloadPacket | CustomOpDef | str, /, *args: Any, **kwargs: Any
+) -> Explanation: ...
+
+
+@overload
+def explain(op: object, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation: ...
+
+
+def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExplanation:
+    """Say which kernels a call would run, and why, without running them.
+
+    What a composite calls is found by calling it on the meta device, on tensors without data; so is
+    what a function calls.
 
     Parameters
     ----------
     op
         An operator: ``ops.aten.add``, ``ops.aten.add.Tensor``, a `CustomOpDef`, or a name,
-        ``"aten::add.Tensor"``.
+        ``"aten::add.Tensor"``, ``"aten::add"``. Or a function or method: it runs, without the data.
     *args, **kwargs
         The arguments of the call.
 
     Returns
     -------
     Explanation
+        Of an operator.
+    FunctionExplanation
+        Of another function: of the operators that it calls.
 
     Raises
     ------
     RuntimeError
         If there is no such operator, or the arguments do not fit its schema.
+    TypeError
+        If it is neither an operator, a name nor a function.
     """
+    if callable(op) and not isinstance(op, CustomOpDef | OpOverload | OpOverloadPacket):
+        return explain_function(op, args, kwargs)
     operator = _operator_of(op, args, kwargs)
     values = bound_call(operator, args, kwargs)
     key = call_key(operator, values)
@@ -82,12 +151,58 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation:
         route = printed(compose(Composition(operator, call_keys(key, now), key, now))).source
     except (NotImplementedError, RuntimeError) as reason:
         error = f"{type(reason).__name__}: {reason}"
+    inner = InnerCalls((), None)
+    if decision.is_composite and error is None:
+        inner = _inside(inner_calls(operator.handle, args, kwargs), decision)
+    known = {field.name: getattr(decision, field.name) for field in fields(decision)}
+    known["records_graph"] |= any(
+        each.decision.records_graph for call in inner.calls for each in call.walk()
+    )
     return Explanation(
-        **{field.name: getattr(decision, field.name) for field in fields(decision)},
+        **known,
         arguments=describe_arguments(operator, values),
         route=route,
         error=error,
+        calls=inner.calls,
+        unknown=inner.unknown,
     )
+
+
+def explain_function(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    named: Any = None,
+) -> FunctionExplanation:
+    """Explain the call of a function that is no operator.
+
+    Parameters
+    ----------
+    named
+        What to take name and place from. Default: the function.
+    """
+    shown = function if named is None else named
+    name = getattr(shown, "__qualname__", type(shown).__qualname__)
+    module = getattr(shown, "__module__", None)
+    code = getattr(shown, "__code__", None)
+    inner = inner_calls(function, args, kwargs)
+    return FunctionExplanation(
+        f"{module}.{name}" if module else name,
+        f"{code.co_filename}:{code.co_firstlineno}" if code is not None else "",
+        inner.calls,
+        inner.unknown,
+    )
+
+
+def _inside(found: InnerCalls, decision: Decision) -> InnerCalls:
+    """Return what is inside the call that `found` begins with, which `decision` is about."""
+    outer = next(
+        (call for call in found.calls if call.decision.operator == decision.operator), None
+    )
+    if outer is None:
+        return InnerCalls((), found.unknown)
+    return InnerCalls(outer.calls, outer.unknown or found.unknown)
 
 
 def _operator_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
@@ -97,58 +212,26 @@ def _operator_of(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Oper
         return op._operator
     if isinstance(op, OpOverloadPacket):
         return resolve_overload(op._qualified_op_name, op._operators, args, kwargs)
-    found = existing_operator(op)
+    if not isinstance(op, str):
+        raise TypeError(
+            f"explain() takes an operator, its name or a function, not {type(op).__name__}. Give "
+            "one, and then the arguments of the call."
+        )
+    return _named(op, args, kwargs)
+
+
+def _named(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operator:
+    """Return the operator of a name; of one without overload the overload that the arguments
+    fit.
+    """
+    namespace = name.partition("::")[0]
+    if name not in registry.operators and plugin_manager.provides(LIBRARIES, namespace):
+        plugin_manager.load_library(namespace)
+    packet = registry.operators.get(name)
+    if packet is not None and (len(packet) > 1 or "" not in packet):
+        defined = [op for op in packet.values() if op.is_defined]
+        return resolve_overload(name, defined, args, kwargs)
+    found = existing_operator(name)
     if not found.is_defined:
         registry.find_or_throw(found.name, found.overload)
     return found
-
-
-def _tree(e: Explanation) -> list[str]:
-    """Return the lines of the tree, of at most 100 columns where names are not longer."""
-    taken = [key for key in e.excluded if key in e.merged or key in e.included]
-    others = len(e.excluded) - len(taken)
-    rest = f" ({others} more are excluded, but not among them)" if others else ""
-    lines = [e.schema, f"├─ defined at {short_place(e.defined_at)}", "├─ arguments"]
-    lines += _branches(
-        [f"{a.name}: {a.value}: {', '.join(a.keys) or 'no keys'}" for a in e.arguments]
-        or ["no tensors"]
-    )
-    lines += [
-        "├─ keys",
-        f"│  ├─ of the arguments: {', '.join(e.merged) or 'none'}",
-        f"│  ├─ + included: {', '.join(e.included) or 'none'}",
-        f"│  ├─ - excluded: {', '.join(taken) or 'none'}{rest}",
-        f"│  ├─ - fallen through: {', '.join(e.fallthrough) or 'none'}",
-        f"│  └─ = {', '.join(e.keys) or 'none'}, of which the highest is {e.chosen}",
-        f"├─ a graph is {'' if e.records_graph else 'not '}recorded",
-        "├─ kernels",
-    ]
-    for step in e.chain:
-        lines += [
-            f"│  ├─ {step.key} [{step.rule}]: {step.kernel}",
-            *[f"│  │    {line}" for line in _of_step(step)],
-        ]
-    lines += ["│  └─ no further"] if e.chain else ["│  └─ none"]
-    if e.error is not None:
-        lines += ["└─ the call raises", *(f"     {line}" for line in e.error.splitlines())]
-    else:
-        lines += ["└─ route", *(f"     {line}" for line in e.route.splitlines())]
-    return lines
-
-
-def _branches(texts: list[str]) -> list[str]:
-    return [
-        f"│  {'├─' if position < len(texts) else '└─'} {text}"
-        for position, text in enumerate(texts, 1)
-    ]
-
-
-def _of_step(step: Step) -> list[str]:
-    named = step.distribution is None or f"({step.distribution}" in step.registered_at
-    whose = "" if named else f" by {step.distribution}"
-    alias = f" for {step.registered_for}" if step.registered_for != step.key else ""
-    place, _, plugin = step.registered_at.partition(" (")
-    registered = (
-        f"registered{alias} at {short_place(place)}{f' ({plugin}' if plugin else ''}{whose}"
-    )
-    return [f"at {short_place(step.source)}", registered, step.note]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from ..schema import FunctionSchema, parse_schema
@@ -14,9 +14,11 @@ from .redefinition import stale_kernels, take_out
 from .registrars import Registrar
 
 Row: TypeAlias = tuple[
-    str, str, str, tuple[str, ...], tuple[str, ...], tuple[Any, ...], "str | None"
+    str, str, str, tuple[str, ...], tuple[str, ...], tuple[Any, ...], "str | None", str, int
 ]
-"""Schema text, kind, promotion, promote, refuses, tags, functional operator."""
+"""Schema text, kind, promotion, promote, refuses, tags, functional operator, file and line of the
+declaration.
+"""
 
 
 def define(
@@ -53,15 +55,20 @@ def define(
         )
         op = registry.find_or_add(parsed.name, parsed.overload_name)
         policies = (tuple(tags), kind, promotion)
-        make(Definition(op, parsed, location, policies, registrar, stale, is_run_again), owner)
+        try:
+            make(Definition(op, parsed, location, policies, registrar, stale, is_run_again), owner)
+        except BaseException:
+            registry.drop_if_empty(op)
+            raise
     return op
 
 
-def define_many(rows: Iterable[Row], location: str) -> None:
+def define_many(rows: Sequence[Row], folder: str) -> None:
     """Define a generated table.
 
     The texts (with namespace) were checked when they were generated, and are parsed when first
-    looked at. An in-place or ``out=`` variant names its functional operator
+    looked at. The files that the rows name lie in `folder`. An in-place or ``out=`` variant names
+    its functional operator
     (``"aten::add.Tensor"``), which stands before it in the table.
 
     Raises
@@ -72,7 +79,7 @@ def define_many(rows: Iterable[Row], location: str) -> None:
     owner: list[Change] = []
     with registry.lock:
         try:
-            make(DefinitionTable(rows, location), owner)
+            make(DefinitionTable(rows, folder), owner)
         except BaseException:
             take_back(owner)
             raise
@@ -112,7 +119,11 @@ class Definition(Change):
                 op.cover()
             registry.move_to_end(op)
             op.tags, op.kind, op.promotion = self._policies
-            op.define(self._schema, self._location, self)
+            op.define(self._schema, self)
+
+    def place_of(self, op: Operator) -> str:
+        """Return ``file:line`` of the definition."""
+        return self._location
 
     def take_out(self) -> None:
         """Undefine the operator, or forget the definition where another one covers it."""
@@ -122,21 +133,22 @@ class Definition(Change):
 class DefinitionTable(Change):
     """The definitions of a generated table."""
 
-    __slots__ = ("_defined", "_location", "_rows")
+    __slots__ = ("_defined", "_folder", "_places", "_rows")
 
-    def __init__(self, rows: Iterable[Row], location: str) -> None:
+    def __init__(self, rows: Sequence[Row], folder: str) -> None:
         self._rows = rows
-        self._location = location
+        self._folder = folder
         self._defined: list[Operator] = []
+        self._places: dict[Operator, str] = {}
 
     def apply(self) -> None:
         """Define every operator of the table."""
-        location, defined = self._location, self._defined
-        for text, kind, promotion, promote, refuses, tags, functional in self._rows:
+        defined = self._defined
+        for text, kind, promotion, promote, refuses, tags, functional, file, line in self._rows:
             name, _, overload = text[: text.index("(")].partition(".")
             op = registry.find_or_add(name, overload)
             if op.is_defined:
-                raise _defined_twice(text, op, location)
+                raise _defined_twice(text, op, f"{self._folder}/{file}:{line}")
             defined.append(op)
             op.forget_routes()
             op.kind, op.promotion, op.promote, op.refuses, op.tags = (
@@ -146,11 +158,18 @@ class DefinitionTable(Change):
                 refuses,
                 tags,
             )
-            op.define(text, location, self)
+            op.define(text, self)
             if functional is not None:
                 op.variant_of = registry.find_or_throw(*functional.split(".", 1))
                 op.variant_of.variants += (op,)
         registry.count_change()
+
+    def place_of(self, op: Operator) -> str:
+        """Return ``file:line`` of the declaration of `op`."""
+        if not self._places:
+            declared = [f"{self._folder}/{file}:{line}" for *_, file, line in self._rows]
+            self._places = dict(zip(self._defined, declared, strict=True))
+        return self._places[op]
 
     def take_out(self) -> None:
         """Undefine the operators, the last one first."""
@@ -158,7 +177,7 @@ class DefinitionTable(Change):
             _take_out_definition(op, self)
 
 
-def _take_out_definition(op: Operator, definition: Change) -> None:
+def _take_out_definition(op: Operator, definition: Definition | DefinitionTable) -> None:
     if op.definition is definition:
         with registry.changing([op]):
             op.undefine()
@@ -167,6 +186,8 @@ def _take_out_definition(op: Operator, definition: Change) -> None:
                 op.variant_of = None
             if op.covered:
                 op.uncover()
+            else:
+                op.definition = None
         if not registry.is_defined(op.name):
             for observer in registry.undefined_observers:
                 observer(op.name)

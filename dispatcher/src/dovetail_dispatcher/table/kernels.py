@@ -50,7 +50,7 @@ class Kernel:
     convention
         One of the constants of this module.
     location
-        ``"file:line"`` of the registration.
+        ``"file:line"`` of the registration, or a function that returns it.
     with_keyset
         The kernel wants the call's DispatchKeySet as its first argument.
     fast_path
@@ -77,7 +77,7 @@ class Kernel:
             "out_function",
             "general_out_function",
             "key",
-            "location",
+            "_location",
             "fast_path",
             "is_proven",
             "plugin",
@@ -91,7 +91,7 @@ class Kernel:
         fn: Callable[..., Any],
         key: DispatchKey,
         convention: str,
-        location: str,
+        location: str | Callable[[], str],
         *,
         with_keyset: bool = False,
         fast_path: Callable[..., Any] | None = None,
@@ -104,7 +104,7 @@ class Kernel:
         self.fn = fn
         self.key = key
         self.convention = convention
-        self.location = location
+        self._location = location
         self.with_keyset = with_keyset
         self.fast_path = fast_path
         self.out_function = out_function
@@ -112,6 +112,11 @@ class Kernel:
         self.plugin = plugin
         self.registrar = registrar
         self.is_proven = is_proven
+
+    @property
+    def location(self) -> str:
+        """``file:line`` of the registration."""
+        return self._location if isinstance(self._location, str) else self._location()
 
     @property
     def is_our_own(self) -> bool:
@@ -133,20 +138,27 @@ class Kernel:
     @property
     def name(self) -> str:
         """A name for people: module and qualified name of the function."""
-        function = self.fn.func if isinstance(self.fn, partial) else self.fn
+        function = self._named_function
         module = getattr(function, "__module__", None)
         name = (
             getattr(function, "__qualname__", None)
             or getattr(function, "__name__", None)
-            or repr(function)
+            or type(function).__qualname__
         )
         return f"{module}.{name}" if module else name
 
     @property
     def source(self) -> str:
         """``file:line`` of the function itself where it is Python, else of its registration."""
-        code = getattr(self.fn.func if isinstance(self.fn, partial) else self.fn, "__code__", None)
+        function = self._named_function
+        code = getattr(function, "__code__", None) or getattr(
+            type(function).__call__, "__code__", None
+        )
         return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else self.location
+
+    @property
+    def _named_function(self) -> Any:
+        return self.fn.func if isinstance(self.fn, partial) else self.fn
 
     @property
     def distribution(self) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dovetail_kernel import DispatchKey
 
@@ -15,6 +15,13 @@ from .kernels import ARRAY, FORMULA, Kernel
 
 if TYPE_CHECKING:
     from .derivative_formula import PythonFormula
+
+
+class Defined(Protocol):
+    """What made a definition."""
+
+    def place_of(self, op: Operator) -> str:
+        """Return ``file:line`` of the definition of `op`."""
 
 
 class Operator:
@@ -53,10 +60,9 @@ class Operator:
     torch_dispatch_rules
         By a mode or Tensor subclass, what runs this operator in place of its
         ``__torch_dispatch__``: ``rule(mode_or_class, func, types, args, kwargs)``.
-    defined_at
-        Where it was defined, for messages; None before it.
     definition
-        The change that made the definition in force, which takes back only that.
+        The change that made the definition in force, which knows where that was made, and takes
+        back only that; None before it.
     covered
         What an overriding definition has put aside, the latest last: all that was registered until
         then.
@@ -72,7 +78,6 @@ class Operator:
         "_schema_text",
         "batching_rule",
         "covered",
-        "defined_at",
         "definition",
         "formula",
         "fused_in",
@@ -111,8 +116,7 @@ class Operator:
         self.refuses: tuple[str, ...] = ()
         self.tags: Sequence[Any] = ()
         self.torch_dispatch_rules: dict[type, Callable[..., Any]] = {}
-        self.defined_at: str | None = None
-        self.definition: object = None
+        self.definition: Defined | None = None
         self.variant_of: Operator | None = None
         self.variants: tuple[Operator, ...] = ()
         self.covered: tuple[CoveredDefinition, ...] = ()
@@ -121,7 +125,7 @@ class Operator:
         self._schema: FunctionSchema | None = None
         self._schema_text: str | None = None
 
-    def define(self, schema: FunctionSchema | str, defined_at: str, definition: object) -> None:
+    def define(self, schema: FunctionSchema | str, definition: Defined) -> None:
         """Give the operator its schema; a text is parsed when first looked at."""
         self.definition = definition
         if isinstance(schema, str):
@@ -129,18 +133,19 @@ class Operator:
             self._schema = None
         else:
             self._schema = schema
-        self.defined_at = defined_at
 
     def undefine(self) -> None:
-        """Take back the definition, and what was said of it."""
+        """Take back what was said of the operator by its definition, which is still noted as the
+        one that is taken back.
+        """
         self.forget_routes()
         # Entries of this definition keep the old dict, which stays empty, so that their calls are
         # bound anew.
         self.routes = {}
         self.redispatch_routes = {}
         self.redispatch_entries = {}
-        self._schema = self._schema_text = self.defined_at = self._handle = None
-        self.definition = self.formula = self.batching_rule = self.fusion = None
+        self._schema = self._schema_text = self._handle = None
+        self.formula = self.batching_rule = self.fusion = None
         self.settings = {}
         self._drop_derivative_kernels()
         self.kind, self.promotion, self.promote, self.refuses, self.tags = (
@@ -173,12 +178,16 @@ class Operator:
         """
         self.forget_routes()
         *others, beneath = self.covered
-        self.covered = tuple(others)
-        kernels = self.kernels
-        for name in CoveredDefinition.__slots__:
+        remaining = tuple(others)
+        kernels = dict(beneath.kernels)
+        for key, stack in self.kernels.items():
+            below = kernels.get(key, [])
+            kernels[key] = [*[kernel for kernel in stack if kernel not in below], *below]
+        self.kernels = beneath.kernels = kernels
+        for name in _RESTORED_BEFORE:
             setattr(self, name, getattr(beneath, name))
-        for key, stack in kernels.items():
-            self.kernels[key] = [*stack, *self.kernels.get(key, ())]
+        # By the definition it is known whether this was done; if interrupted it is done again.
+        self.covered, self.definition = remaining, beneath.definition
 
     def drop_covered(self, beneath: CoveredDefinition) -> None:
         """Forget a covered definition; the kernels that were registered for it stay."""
@@ -193,7 +202,12 @@ class Operator:
     @property
     def is_defined(self) -> bool:
         """Whether the operator has a schema."""
-        return self.defined_at is not None
+        return self._schema is not None or self._schema_text is not None
+
+    @property
+    def defined_at(self) -> str | None:
+        """``file:line`` of the definition in force; None if there is none."""
+        return self.definition.place_of(self) if self.definition and self.is_defined else None
 
     @property
     def schema(self) -> FunctionSchema:
@@ -243,7 +257,7 @@ class Operator:
     @property
     def is_registered(self) -> bool:
         """Whether it has a definition or kernels; a rule of a class may come before both."""
-        return self.defined_at is not None or bool(self.kernels or self.covered)
+        return self.is_defined or bool(self.kernels or self.covered)
 
     @property
     def is_empty(self) -> bool:
@@ -309,7 +323,7 @@ class CoveredDefinition:
         - {"__weakref__", "covered", "name", "overload", "variant_of", "variants"}
     )
 
-    definition: object
+    definition: Defined | None
     fused_in: tuple[Operator, ...]
     kernels: dict[DispatchKey, list[Kernel]]
     settings: dict[str, list[Setting]]
@@ -318,6 +332,11 @@ class CoveredDefinition:
     def __init__(self, op: Operator) -> None:
         for name in self.__slots__:
             setattr(self, name, getattr(op, name))
+
+
+_RESTORED_BEFORE: Final = tuple(
+    name for name in CoveredDefinition.__slots__ if name not in ("definition", "kernels")
+)
 
 
 class Setting:

@@ -1,9 +1,21 @@
-"""Shortens places in source files for readers."""
+"""Places in source files: where a definition is, and how readers see it."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
+
+from .operator import Operator
+
+
+def place_of_definition(op: Operator) -> Callable[[], str]:
+    """Return a function that finds ``file:line`` of the definition that is in force now, also when
+    another one covers it by then.
+    """
+    assert op.definition is not None
+    return partial(op.definition.place_of, op)
 
 
 def short_place(location: str) -> str:

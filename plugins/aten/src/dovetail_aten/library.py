@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration.batching_rules import on_first_vmap
+from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.definitions import define_many
 from dovetail_dispatcher.table.formula_module import FormulaOfModule
 from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
+from dovetail_dispatcher.table.places import place_of_definition
 from dovetail_dispatcher.table.rule_registration import set_derivative_formulas, set_fusions
 from dovetail_dispatcher.testing import register_op_infos
 from dovetail_kernel import DispatchKey, plugin_manager
@@ -25,7 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = ["load"]
 
-LOCATION = f"{__file__}:1"
+DECLARATIONS = f"{__file__.removesuffix('library.py')}declarations"
+"""Folder of the files that the rows of `OPERATORS` name."""
+
+ABOVE_GRADIENTS = (("aten::resize_", "dovetail_aten.composites.memory", "resize_of_variable"),)
+"""Operators with a kernel of their own at Autograd: no formula says what they do there."""
 
 _NOT_IMPORTED: Any = None
 _loaded = False
@@ -42,7 +48,11 @@ def load() -> None:
 
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
-        add_kernel(base, overload, Composite(module, name, DispatchKey[key]), [])
+        place = place_of_definition(registry.find_or_throw(base, overload))
+        add_kernel(base, overload, Composite(module, name, DispatchKey[key], place), [])
+    for base, module, name in ABOVE_GRADIENTS:
+        place = place_of_definition(registry.find_or_throw(base, ""))
+        add_kernel(base, "", Composite(module, name, DispatchKey.Autograd, place), [])
     backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
     on_first_vmap(_load_batching_rules)
@@ -57,11 +67,13 @@ class Composite(Kernel):
 
     returns_by_schema = True
 
-    def __init__(self, module: str, name: str, key: DispatchKey) -> None:
+    def __init__(
+        self, module: str, name: str, key: DispatchKey, location: Callable[[], str]
+    ) -> None:
         self._module = module
         self._name = name
         self._function: Any = None
-        super().__init__(_NOT_IMPORTED, key, TENSOR, LOCATION, plugin=plugin_manager.loading())
+        super().__init__(_NOT_IMPORTED, key, TENSOR, location, plugin=plugin_manager.loading())
 
     @property
     def fn(self) -> Callable[..., Any]:
@@ -98,7 +110,14 @@ def _set_formulas() -> None:
         for name in names
     ]
     set_derivative_formulas(formulas, [])
-    set_fusions(FUSIONS, [])
+    known = {name for names in derivatives.OPERATORS.values() for name in names}
+    # A selective build has those of its operators, or none at all without derivatives.
+    fusions = [
+        fusion
+        for fusion in FUSIONS
+        if fusion.operator not in registry.left_out and {fusion.inner, fusion.outer} <= known
+    ]
+    set_fusions(fusions, [])
 
 
-define_many(OPERATORS, LOCATION)
+define_many(OPERATORS, DECLARATIONS)

@@ -14,6 +14,7 @@ from dovetail_dispatcher.schema import default_of
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
+from dovetail_dispatcher.table.places import place_of_definition
 from dovetail_kernel import (
     Backend,
     DispatchKey,
@@ -53,7 +54,7 @@ def register(operators: Iterable[tuple[Any, ...]], composites: Iterable[tuple[An
             add_kernel(
                 name,
                 overload,
-                Kernel(selection, DispatchKey.BackendSelect, TENSOR, f"{__file__}:1"),
+                Kernel(selection, DispatchKey.BackendSelect, TENSOR, place_of_definition(op)),
                 [],
             )
 

@@ -25,8 +25,6 @@ from .table import Rule, logical_shape
 
 __all__ = ["register"]
 
-LOCATION = f"{__file__}:1"
-
 
 def register() -> None:
     """Put a rule in the operator table for every base operator that has one."""
@@ -45,7 +43,7 @@ def register() -> None:
 
 
 def _set(op: Operator, rule: Rule) -> None:
-    batching_rule = BatchingRule(rule, True, op.kind == "random", LOCATION)
+    batching_rule = BatchingRule(rule, True, op.kind == "random", op.defined_at or "")
     set_batching_rule(op.name, op.overload, batching_rule, [])
 
 

@@ -12,6 +12,7 @@ from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import ARRAY, TENSOR
+from dovetail_dispatcher.table.places import place_of_definition
 from dovetail_kernel import DispatchKey
 
 from .._generated.policies import DATA_DEPENDENT, META
@@ -19,8 +20,6 @@ from . import copies
 from .rules import made_for
 
 __all__ = ["DATA_DEPENDENT", "register"]
-
-LOCATION = f"{__file__}:1"
 
 
 def register() -> None:
@@ -32,5 +31,6 @@ def register() -> None:
             base, _, overload = operator.partition(".")
             op = registry.find_or_throw(f"aten::{base}", overload)
             rule = made_for(op, function, results)
-            kernel = Kernel(rule, DispatchKey.Meta, convention, LOCATION, is_proven=True)
+            place = place_of_definition(op)
+            kernel = Kernel(rule, DispatchKey.Meta, convention, place, is_proven=True)
             add_kernel(op.name, overload, kernel, [])

@@ -31,7 +31,7 @@ def write_registrations(
     lines.add("from __future__ import annotations", "")
     lines.add(
         "OPERATORS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], "
-        "str | None], ...] = ("
+        "str | None, str, int], ...] = ("
     )
     for function in functions:
         text = f"{function.namespace}::{function.text}"
@@ -48,12 +48,15 @@ def write_registrations(
             function.refuses,
             function.tags,
             functional,
+            function.where.file,
+            function.where.line,
         )
         lines.add(f"{INDENT}{row!r},")
     lines.add(
         ")",
         '"""Schema, kind, promotion, promoted arguments, refused '
-        'dtypes, tags, functional operator of a variant."""',
+        "dtypes, tags, functional operator of a variant, file and line of the "
+        'declaration."""',
         "",
     )
     lines.add("COMPOSITES: tuple[tuple[str, str, str, str], ...] = (")

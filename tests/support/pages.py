@@ -1,0 +1,72 @@
+"""Runs pages of prose with Python between: each ``python`` block in turn, in one interpreter; the
+``text`` block that follows one says what it prints.
+
+``python tests/support/pages.py PAGE ...`` writes what the blocks print now into the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+_PIECES = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.MULTILINE
+)
+_PROGRAM = """
+import contextlib, io, json, sys
+scope = {"__name__": "__main__"}
+printed = []
+for number, code in enumerate(json.load(sys.stdin), 1):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, f"<piece {number}>", "exec"), scope)
+    printed.append(out.getvalue())
+json.dump(printed, sys.stdout)
+"""
+
+
+class Piece(NamedTuple):
+    """A piece of a page: its code, what the page shows that it prints, and what it does print."""
+
+    code: str
+    shown: str
+    printed: str
+
+
+def pieces(page: Path) -> list[Piece]:
+    """Run a page in a fresh interpreter, in which warnings are errors, and return its pieces."""
+    found = list(_PIECES.finditer(page.read_text(encoding="utf-8")))
+    codes = [match["code"] for match in found]
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", _PROGRAM],
+        input=json.dumps(codes),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, f"{page.name}: {result.stderr}"
+    printed = json.loads(result.stdout)
+    return [
+        Piece(match["code"], match["shown"] or "", text)
+        for match, text in zip(found, printed, strict=True)
+    ]
+
+
+def write(page: Path) -> None:
+    """Show in a page what its pieces print now."""
+    printed = iter([piece.printed for piece in pieces(page)])
+
+    def piece(match: re.Match[str]) -> str:
+        text = next(printed)
+        return f"```python\n{match['code']}```\n" + (f"\n```text\n{text}```\n" if text else "")
+
+    page.write_text(_PIECES.sub(piece, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        write(Path(name))

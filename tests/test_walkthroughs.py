@@ -1,0 +1,27 @@
+"""The walkthroughs run as they stand, and their pieces print what the pages show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pages import pieces
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "examples" / "walkthroughs"
+PAGES = sorted(page.name for page in FOLDER.glob("*.md") if page.name != "README.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_pieces_of_a_page_print_what_it_shows(page: str) -> None:
+    found = pieces(FOLDER / page)
+    assert len(found) > 2
+    assert [piece.printed for piece in found] == [piece.shown for piece in found]
+
+
+def test_the_list_names_every_page_and_its_links_lead_somewhere() -> None:
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    assert [link for link in links if not (FOLDER / link).exists()] == []
+    assert set(PAGES) <= set(links)
