@@ -165,6 +165,8 @@ class Generator:
             return
         if what == "register_autocast" and any("AutocastCPU" in line(s) for s in self.program):
             return  # PyTorch raises a KeyError
+        if what == "register_autocast" and "(a!)" in self.schemas[op]:
+            return  # PyTorch casts what is written, too
         self.kernels += 1
         self.add(
             what,
@@ -251,8 +253,6 @@ class Generator:
         state = self.choice(STATES)
         if self.destroyed and state == "mode":  # PyTorch runs kernels that are there no more
             state = "plain"
-        if "(a)" in self.schemas[op]:  # a view made below autograd is none of what requires grad
-            state = self.choice(("plain", "no_grad", "inference_mode"))
         backward = "grad" in args and state in ("plain", "autocast", "mode") and self.chance(0.5)
         options = ", backward=True" if backward else ""
         customs = [var for var, name, _ in self.customs if name == op]

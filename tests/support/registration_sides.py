@@ -152,13 +152,14 @@ class Side:
 
     def fallback(self, name: str, *, keys: bool = False) -> Callable[..., Any]:
         """Return a backend fallback, which gets the operator before the arguments."""
-        kernel = self.kernel(name, "new")
+        kernels = {what: self.kernel(name, what) for what in ("new", "first")}
 
         def fallback(*args: Any, **kwargs: Any) -> Any:
             shown = f"{args[0]} " if keys else ""
             op, *values = args[int(keys) :]
             self.log.append(f"{name} {shown}{op}")
-            return kernel(*values, **kwargs)
+            what = "first" if "(a!)" in str(op._schema).rpartition("->")[2] else "new"
+            return kernels[what](*values, **kwargs)
 
         return fallback
 
@@ -306,8 +307,8 @@ class Side:
             result = function(*values, **kwargs)
         shown = [self.describe(result)]
         tensors = [v for v in values if isinstance(v, self.lib.Tensor) and not v.is_inference()]
-        if state not in ("mode", "below_inplace_or_view"):
-            shown += [f"version {v._version}" for v in tensors if not v.is_meta]
+        if state != "below_inplace_or_view":
+            shown += [f"version {v._version}" for v in tensors]
         if backward and "WarnNotImplemented" not in shown[0]:
             outcome = outcome_of(lambda: first_tensor(self.lib, [result]).sum().backward())
             shown += [outcome] + [self.describe(v.grad) for v in tensors if v.is_leaf]
@@ -323,6 +324,7 @@ class Side:
         values = "" if name or value.device.type == "meta" else f" {value.tolist()}"
         grad = f" {node_name(value.grad_fn)}" if value.requires_grad else ""
         inference = " inference" if value.is_inference() else ""
+        inference += " view" if not name and value._is_view() else ""
         dtype = str(value.dtype).rpartition(".")[2]
         return f"{name}{dtype} {value.device.type}{values}{grad}{inference}"
 

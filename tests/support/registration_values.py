@@ -36,6 +36,9 @@ def wrapper_class(side: Any, base: Any) -> Any:
     return Wrapper
 
 
+BROKEN = "reports a bug in itself"
+"""What comes of a step that PyTorch asks to report as a bug of its own."""
+
 # -- texts -----------------------------------------------------------------------------------------
 
 
@@ -68,6 +71,8 @@ def outcome_of(run: Callable[[], Any]) -> str:
     try:
         result = run()
     except Exception as error:
+        if "INTERNAL ASSERT FAILED" in str(error):
+            return BROKEN
         # A type of Dovetail's own counts as that of Python which it is.
         return (
             f"raises {next(c for c in type(error).__mro__ if c.__module__ == 'builtins').__name__}"

@@ -2,6 +2,7 @@
 manager.
 """
 
+from .devices.allocator import Allocator, DataPtr, MemoryStatistics
 from .devices.array_backend import ArrayBackend
 from .devices.backends import (
     Backend,
@@ -58,8 +59,9 @@ from .tensor.autograd_interface import AutogradInterface, set_autograd_interface
 from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
 from .tensor.new_tensors import replace_array, set_tensor_class, signature_of, tensor_class, wrap
+from .tensor.resized_storage import resize_storage
 from .tensor.size import Size
-from .tensor.storage import Storage, share_storage
+from .tensor.storage import Storage, new_storage, set_storage_class, share_storage
 from .tensor.tensor_base import TensorBase
 from .tensor.version import VersionCounter, bump_version, share_version
 from .types.dtype import (
@@ -115,6 +117,7 @@ __all__ = [
     "ALIASES",
     "BY_NAME",
     "DTYPES",
+    "Allocator",
     "ArrayBackend",
     "AutoDispatchBelowADInplaceOrView",
     "AutoDispatchBelowAutograd",
@@ -122,6 +125,7 @@ __all__ = [
     "Backend",
     "BackendSpec",
     "DLDeviceType",
+    "DataPtr",
     "DatalessArray",
     "Device",
     "DisableTorchFunction",
@@ -135,6 +139,7 @@ __all__ = [
     "IncludeDispatchKeyGuard",
     "Layout",
     "MemoryFormat",
+    "MemoryStatistics",
     "PluginError",
     "PluginManager",
     "PluginNotFoundError",
@@ -188,6 +193,7 @@ __all__ = [
     "is_included_in_alias",
     "jagged",
     "name_of_distribution",
+    "new_storage",
     "on_default_dtype_change",
     "on_new_backend",
     "parse_dispatch_key",
@@ -196,6 +202,7 @@ __all__ = [
     "promote_types",
     "renewed_after_fork",
     "replace_array",
+    "resize_storage",
     "restoring",
     "result_dtype",
     "runtime_keys",
@@ -206,6 +213,7 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "set_state",
+    "set_storage_class",
     "set_tensor_class",
     "share_storage",
     "share_version",

@@ -59,12 +59,15 @@ class Composition(Record):
         The call key: the or-ed signatures of the arguments and the state.
     state
         The dispatch state.
+    views_noted
+        Whether a layer above notes whose views the results are.
     """
 
     op: Operator
     keys: DispatchKeySet
     key: int
     state: DispatchState
+    views_noted: bool = False
 
     def below(self, keys: DispatchKeySet) -> Composition:
         """Return the same call restricted to the keys in `keys`."""
@@ -77,8 +80,15 @@ class Composition(Record):
 
     @property
     def views(self) -> bool:
-        """Whether the results are to know whose views they are: not those of inference tensors."""
-        return self.op.schema._is_view_op() and DispatchKey.ADInplaceOrView in self.keys
+        """Whether the results are to know whose views they are: not those of inference tensors,
+        and not below ADInplaceOrView.
+        """
+        return (
+            bool(self.key & NORMAL)
+            and not self.views_noted
+            and self.op.schema._is_view_op()
+            and DispatchKey.ADInplaceOrView in self.keys
+        )
 
 
 # -- layers ----------------------------------------------------------------------------------------
@@ -102,8 +112,8 @@ def set_autograd_layer(
     layer
         Takes the plan of a call below Autograd, and returns one that records.
     view_layer
-        Takes the plan of a call that autograd is excluded from, in inference mode, and returns one
-        that notes whose views the results are.
+        Takes the plan of a call that goes below autograd, and returns one that notes whose views
+        the results are.
     fusion_layer
         Returns the plan of a composite that is recorded as one call, or None.
     """
@@ -166,13 +176,14 @@ def _through_arrays(composition: Composition, chosen: DispatchKey, kernel: Kerne
     backend = chosen.backend or backends_of_signature(composition.key)[-1]
     assert isinstance(backend, Backend)
     plan = array_plan(composition.op, kernel, backend, composition.key, inference=inference)
-    if inference and composition.views and _view_layer is not None:
+    if composition.views and _view_layer is not None:
         return _view_layer(composition, plan)
     return plan
 
 
 def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
-    below = compose(composition.below(after_autograd_keyset))
+    noted = composition.replaced(views_noted=True)
+    below = compose(noted.below(after_autograd_keyset))
     if _autograd_layer is not None and (composition.records or composition.views):
         return _autograd_layer(composition, kernel, below)
     return below

@@ -14,7 +14,7 @@ from dovetail_kernel.types.signature import SCALAR_BITS
 
 from ..compilation import compile_source
 from ..interception.overrides import call_overrides, overriding
-from ..schema import ArgumentError, bind, default_of
+from ..schema import bind, bind_of_function, default_of
 from ..table import registry
 from ..table.operator import Operator, destroyed_error
 from .number_operands import tensor_of_number
@@ -69,17 +69,15 @@ def miss(
         args, kwargs = _as_given(op, args, kwargs)
         if modes or overloaded:
             return call_overrides(function or op.handle, overloaded, args, kwargs)
-        values = bound_call(op, args, kwargs)
+        values = bound_call(op, args, kwargs, bind if function is None else bind_of_function)
         if (
             "bool_alpha" in op.refuses
         ):  # entries send every call with an `alpha` that is neither int nor float here
             check_alpha(op, values)
         route = route_of(op, call_key(op, values))
-    except RuntimeError as error:
+    except (RuntimeError, TypeError) as error:
         if not op.is_defined:
             raise destroyed_error(op) from error
-        if isinstance(error, ArgumentError) and function is not None:
-            raise error.as_type_error() from None
         raise
     return route(*values)
 
@@ -112,18 +110,29 @@ def _as_given(
     }
 
 
-def bound_call(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def bound_call(
+    op: Operator,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    binding: Callable[..., list[Any]] = bind,
+) -> list[Any]:
     """Return the value of every argument of a call, checked and cast, in the order of the schema.
+
+    Parameters
+    ----------
+    binding
+        `bind`, or `bind_of_function` for a call of a public function.
 
     Raises
     ------
     RuntimeError
         If the arguments do not fit the schema, in PyTorch's words.
+    TypeError
+        If an argument of a public function is missing or of the wrong type.
     """
     if op.namespace not in NUMBERS_ALLOWED:
-        return bind(op.schema, args, kwargs)
-    values = bind(op.schema, args, kwargs, number_argument)
-    _refuse_undefined(op, values)
+        return binding(op.schema, args, kwargs)
+    values = binding(op.schema, args, kwargs, number_argument)
     _replace_numbers(op, values)
     return values
 
@@ -222,16 +231,6 @@ COMMON: Final[dict[str, Any]] = {
     "miss": miss,
     "state": state,
 }
-
-
-def _refuse_undefined(op: Operator, values: list[Any]) -> None:
-    """Raise RuntimeError if a tensor that has to be there is None."""
-    for position, (argument, value) in enumerate(zip(op.schema.arguments, values, strict=True)):
-        if value is None and spelling(argument) == "Tensor":
-            raise RuntimeError(
-                f"{op.name}() Expected a proper Tensor but got None (or an undefined Tensor) for "
-                f"argument #{position} '{argument.name}'. Give a tensor."
-            )
 
 
 def _replace_numbers(op: Operator, values: list[Any]) -> None:

@@ -212,7 +212,7 @@ def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Call
     key excluded.
 
     Eligible are the floating-point tensors of the device type, those of float64 apart, also in
-    lists.
+    lists. Arguments that `op` writes stay as they are: what is written to a copy would be lost.
 
     Parameters
     ----------
@@ -223,9 +223,14 @@ def casting_kernel(op: Operator, device_type: str, wanted: dtype | None) -> Call
     def kernel(*args: Any, **kwargs: Any) -> Any:
         dtype = get_autocast_dtype(device_type) if wanted is None else wanted
         cast = partial(cast_value, device_type=device_type, wanted=dtype)
-        return without_autocast(
-            op, device_type, *map(cast, args), **{k: cast(v) for k, v in kwargs.items()}
-        )
+        values, named = [*map(cast, args)], {k: cast(v) for k, v in kwargs.items()}
+        if op.schema.is_mutable:
+            for position, argument in enumerate(op.schema.arguments):
+                if argument.is_write and argument.name in named:
+                    named[argument.name] = kwargs[argument.name]
+                elif argument.is_write and position < len(values):
+                    values[position] = args[position]
+        return without_autocast(op, device_type, *values, **named)
 
     kernel.__qualname__ = f"autocast of {op.qualified_name}"
     return kernel

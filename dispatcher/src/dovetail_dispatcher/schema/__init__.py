@@ -2,7 +2,7 @@
 Python signatures.
 """
 
-from .binding import ArgumentError, bind, binding_error, cast_error, default_of, missing_error
+from .binding import bind, bind_of_function, default_of
 from .casts import CastError, caster
 from .class_types import ClassType, register_custom_class
 from .compatibility import is_subtype
@@ -45,7 +45,6 @@ __all__ = [
     "AliasInfo",
     "AnyType",
     "Argument",
-    "ArgumentError",
     "AwaitType",
     "BoolType",
     "CastError",
@@ -79,13 +78,11 @@ __all__ = [
     "UnionType",
     "VarType",
     "bind",
-    "binding_error",
-    "cast_error",
+    "bind_of_function",
     "caster",
     "default_of",
     "infer_schema",
     "is_subtype",
-    "missing_error",
     "parse_name",
     "parse_schema",
     "register_custom_class",

@@ -45,6 +45,39 @@ def bind(
     RuntimeError
         An argument is missing, unknown, given twice, too many, or of the wrong type.
     """
+    try:
+        return _bind(schema, args, kwargs, wrap_number)
+    except ArgumentError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def bind_of_function(
+    schema: FunctionSchema,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    wrap_number: Callable[[int | float | complex], Any] | None = None,
+) -> list[Any]:
+    """Return what `bind` does, for a call of a public function.
+
+    Raises
+    ------
+    TypeError
+        An argument is missing or of the wrong type.
+    RuntimeError
+        An argument is unknown, given twice, or too many.
+    """
+    try:
+        return _bind(schema, args, kwargs, wrap_number)
+    except ArgumentError as error:
+        raise error.as_type_error() from None
+
+
+def _bind(
+    schema: FunctionSchema,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    wrap_number: Callable[[int | float | complex], Any] | None,
+) -> list[Any]:
     arguments = schema.arguments
     given = len(args) + len(kwargs)
     if given > len(arguments):
@@ -101,9 +134,17 @@ def default_of(argument: Argument) -> Any:
 def _cast(
     schema: FunctionSchema, position: int, value: Any, wrap_number: Callable[..., Any] | None
 ) -> Any:
-    declared = schema.arguments[position].real_type
-    if wrap_number is not None and is_number(value) and _is_tensor(declared):
+    argument = schema.arguments[position]
+    declared = argument.real_type
+    if (
+        wrap_number is not None
+        and is_number(value)
+        and _is_tensor(declared)
+        and not argument.is_out  # what is written into a number would be lost
+    ):
         value = wrap_number(value)
+    if wrap_number is not None and value is None and isinstance(declared, TensorType):
+        raise undefined_error(schema, position)
     try:
         return caster(declared)(value)
     except CastError as reason:
@@ -130,8 +171,8 @@ def _refuse_surplus_keywords(schema: FunctionSchema, given: int, kwargs: Mapping
             )
 
 
-class ArgumentError(RuntimeError):
-    """An argument is missing or of the wrong type: what an operator of `ops` raises.
+class ArgumentError(Exception):
+    """An argument is missing or of the wrong type: the text is what an operator of `ops` raises.
 
     Attributes
     ----------
@@ -203,7 +244,7 @@ def binding_error(schema: FunctionSchema, problem: str) -> RuntimeError:
     return RuntimeError(f"{schema.name}() {problem} Declaration: {schema}")
 
 
-def missing_error(schema: FunctionSchema, argument: Argument) -> RuntimeError:
+def missing_error(schema: FunctionSchema, argument: Argument) -> ArgumentError:
     """Return the error for a call without a required argument."""
     where = (
         f"Pass it by keyword: {argument.name}=..."
@@ -219,9 +260,20 @@ def missing_error(schema: FunctionSchema, argument: Argument) -> RuntimeError:
     )
 
 
+def undefined_error(schema: FunctionSchema, position: int) -> ArgumentError:
+    """Return the error for None in place of a tensor that a base operator needs."""
+    return ArgumentError(
+        f"{schema.name}() Expected a proper Tensor but got None (or an undefined Tensor) for "
+        f"argument #{position} '{schema.arguments[position].name}'. Give a tensor.",
+        schema,
+        position,
+        (None,),
+    )
+
+
 def cast_error(
     schema: FunctionSchema, position: int, value: object, reason: Exception | str
-) -> RuntimeError:
+) -> ArgumentError:
     """Return the error for an argument of the wrong type."""
     argument = schema.arguments[position]
     return ArgumentError(

@@ -63,9 +63,18 @@ def disabled_torch_dispatch_impl(
         return func(*args, **(kwargs or {}))
 
 
-def class_bits(cls: type) -> int:
-    """Return the signature bits that every instance of the Tensor subclass `cls` has."""
+def class_bits(cls: Any) -> int:
+    """Return the signature bits that every instance of the Tensor subclass `cls` has.
+
+    A class that brings a ``__torch_dispatch__`` and has the ``__torch_function__`` of plain tensors
+    has none from here on: it decides itself of which class results are.
+    """
     global _used
+    own = cls.__dict__.get("__torch_dispatch__", disabled_torch_dispatch_impl)
+    if own is not disabled_torch_dispatch_impl:
+        defining = next(base for base in cls.__mro__ if "__torch_function__" in base.__dict__)
+        if defining.__dict__.get("_is_plain", False):
+            cls.__torch_function__ = disabled_torch_function_impl
     bits = 0
     if (
         getattr(cls, "__torch_function__", disabled_torch_function_impl)

@@ -173,7 +173,11 @@ class StateGuard:
         _state.set(before)
 
 
-below_autograd: Final = Transition(lambda s: replace(s, excluded=s.excluded | AUTOGRAD_KEYS))
+def _below_autograd(now: DispatchState) -> DispatchState:
+    return replace(now, excluded=now.excluded | AUTOGRAD_KEYS)
+
+
+below_autograd: Final = Transition(_below_autograd)
 """Leave out all Autograd keys; grad mode is untouched."""
 
 
@@ -185,8 +189,8 @@ def _below_ad_inplace_or_view(now: DispatchState) -> DispatchState:
 below_ad_inplace_or_view: Final = Transition(_below_ad_inplace_or_view)
 """Leave out all Autograd keys and ADInplaceOrView; grad mode is untouched."""
 
-inside_recorded: Final = Transition(_below_ad_inplace_or_view, no_grad=True)
-"""Leave out the same keys, with grad mode off: the kernel of a call that is recorded runs so."""
+inside_recorded: Final = Transition(_below_autograd, no_grad=True)
+"""Leave out all Autograd keys, with grad mode off: a kernel of a call that is recorded runs so."""
 
 inference_mode_on: Final = Transition(
     lambda s: replace(

@@ -30,6 +30,9 @@ __all__ = ["load"]
 DECLARATIONS = f"{__file__.removesuffix('library.py')}declarations"
 """Folder of the files that the rows of `OPERATORS` name."""
 
+ABOVE_GRADIENTS = (("aten::resize_", "dovetail_aten.composites.memory", "resize_of_variable"),)
+"""Operators with a kernel of their own at Autograd: no formula says what they do there."""
+
 _NOT_IMPORTED: Any = None
 _loaded = False
 
@@ -45,13 +48,19 @@ def load() -> None:
 
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
-        place = place_of_definition(registry.find_or_throw(base, overload))
-        add_kernel(base, overload, Composite(module, name, DispatchKey[key], place), [])
+        _add_composite(base, overload, module, name, DispatchKey[key])
+    for base, module, name in ABOVE_GRADIENTS:
+        _add_composite(base, "", module, name, DispatchKey.Autograd)
     backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
     on_first_vmap(_load_batching_rules)
     register_op_infos("aten", _op_infos)
     _loaded = True
+
+
+def _add_composite(base: str, overload: str, module: str, name: str, key: DispatchKey) -> None:
+    place = place_of_definition(registry.find_or_throw(base, overload))
+    add_kernel(base, overload, Composite(module, name, key, place), [])
 
 
 class Composite(Kernel):

@@ -1,5 +1,5 @@
-"""The closure of a list of operators: overloads and variants of each, and what its composite and its
-derivative call.
+"""The closure of a list of operators: overloads and variants of each, and what its composite and
+its derivative call.
 """
 
 from __future__ import annotations

@@ -100,6 +100,7 @@ class FastSoftmax(Softmax):
         if (
             input_dtype is not output.dtype
             or grad_output.dtype is not input_dtype
+            or grad_output.shape != output.shape
             or not is_small(output, dim)
         ):
             return Softmax.softmax_backward(self, grad_output, output, dim, input_dtype)
@@ -115,6 +116,7 @@ class FastSoftmax(Softmax):
         if (
             input_dtype is not output.dtype
             or grad_output.dtype is not input_dtype
+            or grad_output.shape != output.shape
             or not is_small(output, dim)
         ):
             return Softmax.log_softmax_backward(self, grad_output, output, dim, input_dtype)

@@ -694,6 +694,13 @@ OPERATORS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[st
     ('aten::select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor', 'other', 'none', (), (), ('pt2_compliant_tag',), None, 'views/native_functions.yaml', 207),
     ('aten::slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor', 'other', 'none', (), (), ('pt2_compliant_tag',), None, 'views/native_functions.yaml', 211),
     ('aten::diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor', 'other', 'none', (), (), ('pt2_compliant_tag',), None, 'views/native_functions.yaml', 215),
+    ('aten::resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)', 'other', 'none', (), (), ('core', 'inplace', 'pt2_compliant_tag'), None, 'views/native_functions.yaml', 222),
+    ('aten::resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)', 'other', 'none', (), (), ('inplace', 'pt2_compliant_tag'), None, 'views/native_functions.yaml', 227),
+    ('aten::set_.source_Storage(Tensor(a!) self, Storage source) -> Tensor(a!)', 'other', 'none', (), (), ('inplace', 'pt2_compliant_tag'), None, 'views/native_functions.yaml', 231),
+    ('aten::set_.source_Storage_storage_offset(Tensor(a!) self, Storage source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)', 'other', 'none', (), (), ('inplace', 'pt2_compliant_tag'), None, 'views/native_functions.yaml', 235),
+    ('aten::set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)', 'other', 'none', (), (), ('inplace', 'pt2_compliant_tag'), None, 'views/native_functions.yaml', 239),
+    ('aten::set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, SymInt[] stride=[]) -> Tensor(a!)', 'other', 'none', (), (), ('inplace', 'pt2_compliant_tag'), None, 'views/native_functions.yaml', 243),
+    ('aten::set_(Tensor(a!) self) -> Tensor(a!)', 'other', 'none', (), (), ('inplace', 'pt2_compliant_tag'), None, 'views/native_functions.yaml', 247),
 )
 """Schema, kind, promotion, promoted arguments, refused dtypes, tags, functional operator of a variant, file and line of the declaration."""
 
@@ -861,5 +868,12 @@ COMPOSITES: tuple[tuple[str, str, str, str], ...] = (
     ('aten::select_backward', 'CompositeExplicitAutograd', 'dovetail_aten.composites.nn', 'select_backward'),
     ('aten::slice_backward', 'CompositeExplicitAutograd', 'dovetail_aten.composites.nn', 'slice_backward'),
     ('aten::diagonal_backward', 'CompositeExplicitAutograd', 'dovetail_aten.composites.nn', 'diagonal_backward'),
+    ('aten::resize_', 'CompositeExplicitAutograd', 'dovetail_aten.composites.memory', 'resize'),
+    ('aten::resize_as_', 'CompositeImplicitAutograd', 'dovetail_aten.composites.memory', 'resize_as'),
+    ('aten::set_.source_Storage', 'CompositeExplicitAutograd', 'dovetail_aten.composites.memory', 'set_to_storage'),
+    ('aten::set_.source_Storage_storage_offset', 'CompositeExplicitAutograd', 'dovetail_aten.composites.memory', 'set_to_part_of_storage'),
+    ('aten::set_.source_Tensor', 'CompositeExplicitAutograd', 'dovetail_aten.composites.memory', 'set_to_tensor'),
+    ('aten::set_.source_Tensor_storage_offset', 'CompositeExplicitAutograd', 'dovetail_aten.composites.memory', 'set_to_part_of_tensor'),
+    ('aten::set_', 'CompositeExplicitAutograd', 'dovetail_aten.composites.memory', 'set_to_nothing'),
 )
 """Operator, dispatch key, module and name of the composite kernel."""

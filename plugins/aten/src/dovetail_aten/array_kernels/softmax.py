@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
+from .broadcasting import misfit
 from .capabilities import Capabilities
 from .dims import wrap_dim
 from .family import Family, operator
@@ -65,7 +66,10 @@ class Softmax(Family):
         if output.dtype in self.precision.halves:
             single = self.precision.single
             grad_output, output = grad_output.astype(single), output.astype(single)
-        result = self.ordered(gradient(grad_output, output, axis))
+        try:
+            result = self.ordered(gradient(grad_output, output, axis))
+        except ValueError as error:
+            raise misfit(error, output, grad_output) from error
         return (
             result if result.dtype == input_dtype else self.precision.converted(result, input_dtype)
         )

@@ -27,6 +27,7 @@ from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
+from .untyped_storage import UntypedStorage
 
 __all__ = [
     "deepcopy_tensor",
@@ -104,8 +105,15 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
 
 def _geometry(tensor: TensorBase) -> tuple[Any, ...]:
     """Return what `rebuild_wrapper` takes for a tensor without data."""
+    _refuse_lost(tensor)
     shape, strides, offset = tuple(tensor.array.shape), tensor.stride(), tensor.array.offset
     return type(tensor), tensor.dtype, shape, strides, offset, tensor.device, tensor.requires_grad
+
+
+def _refuse_lost(tensor: TensorBase) -> None:
+    """Refuse a tensor whose storage has become too small for it; there is none behind a wrapper."""
+    if tensor.array.base is not None:
+        tensor.array.refuse()
 
 
 def rebuild_wrapper(
@@ -147,6 +155,7 @@ def storable(tensor: _Tensor) -> _Tensor:
     it is a view of.
     """
     if tensor.array.__class__ is DatalessArray:
+        _refuse_lost(tensor)
         return tensor
     storage, itemsize = share_storage(tensor), tensor.dtype.itemsize
     steps = getattr(tensor.array, "strides", None) or ()
@@ -275,4 +284,4 @@ def _expect(is_valid: bool, value: object, what: str) -> None:
         )
 
 
-copyreg.pickle(Storage, _reduce_storage)
+copyreg.pickle(UntypedStorage, _reduce_storage)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from operator import index as as_int
+from sys import maxsize
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase, backend_of_array, dtype_of_signature, int32, int64, uint8
@@ -329,8 +330,8 @@ def _slice(view: Any, dim: int, item: slice, keep: bool = False) -> Any:
     """Return what a slice takes of a dimension; with `keep`, `view` itself if that is all of it."""
     start, stop, step = item.start, item.stop, item.step
     try:
-        start = start if start is None else as_int(start)
-        stop = stop if stop is None else as_int(stop)
+        start = 0 if start is None else as_int(start)
+        stop = maxsize if stop is None else as_int(stop)
         step = 1 if step is None else as_int(step)
     except TypeError:
         raise TypeError(
@@ -343,7 +344,7 @@ def _slice(view: Any, dim: int, item: slice, keep: bool = False) -> Any:
             f"step must be greater than zero, but got {step}. Reverse a dimension with flip(x, "
             f"[{dim}])."
         )
-    if keep and step == 1 and not start and (stop is None or stop >= view.array.shape[dim]):
+    if keep and step == 1 and not start and stop >= view.array.shape[dim]:
         return view
     return aten.slice(view, dim, start, stop, step)
 

@@ -35,6 +35,7 @@ from .legacy_constructors import TensorMeta
 from .norms import norm
 from .sizes import shape_of
 from .subclasses import TensorSubclasses
+from .typed_storage import TypedStorage, storage_of
 
 __all__ = ["Tensor"]
 
@@ -296,6 +297,24 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     def is_same_size(self, other: TensorBase) -> Any:
         """Return whether the shapes are equal."""
         return self.array.shape == other.array.shape
+
+    def storage(self) -> TypedStorage:
+        """Return the memory as elements of this tensor's dtype. Deprecated in PyTorch: use
+        `untyped_storage`.
+        """
+        return storage_of(self)
+
+    def is_shared(self) -> bool:
+        """Return whether other processes see what is written; always True on CUDA."""
+        storage: Any = self.untyped_storage()
+        return self.is_cuda or bool(storage.is_shared())
+
+    def share_memory_(self) -> Any:
+        """Move the memory to where processes share it; see `UntypedStorage.share_memory_`."""
+        storage: Any = self.untyped_storage()
+        if not self.is_cuda:
+            storage.share_memory_()
+        return self
 
     def is_set_to(self, tensor: TensorBase) -> Any:
         """Return whether both tensors show the same memory in the same way."""

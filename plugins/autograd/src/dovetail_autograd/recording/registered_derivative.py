@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import (
@@ -20,7 +20,7 @@ from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.schema import FunctionSchema
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel.keys.state import (
-    below_ad_inplace_or_view,
+    below_autograd,
     inside_recorded,
     set_state,
     state,
@@ -28,9 +28,11 @@ from dovetail_kernel.keys.state import (
 from dovetail_kernel.types.signature import NO_GRAD, VIEW
 
 from ..graph.recording_extras import needs_extras
+from ..graph.views import CreationMeta, view_info
 from .edges import Edge, any_edge, find_edge
 from .record_node import NODE, AttachResult, RecordNode, TupleOf
 from .registered_nodes import node_class, unmark
+from .write_steps import tensors_among
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.printer import Printer
@@ -66,6 +68,8 @@ def registered_plan(
         lists = tuple([edge for edge in edges if edge.is_list])
         attach = [NoteLengths(lists)] if lists else []
         attach.append(AttachResults(output))
+    if schema._is_view_op():
+        attach.append(NoteCustomViews(output))
     node = RecordNode(
         cls,
         edges,
@@ -97,7 +101,7 @@ class InsideRecorded(Around):
     def print(self, to: Printer) -> None:
         before, inside = to.scratch("state_before"), to.scratch("inside")
         recorded = to.bind("inside_recorded", inside_recorded)
-        below = to.bind("below", below_ad_inplace_or_view)
+        below = to.bind("below", below_autograd)
         set_to = to.bind("set_state", set_state)
         to.add(
             f"{before} = {to.bind('state', state)}()",
@@ -153,6 +157,25 @@ class NoteLengths(Step):
         length = to.builtin("len")
         lengths = "".join([f"{length}({to.name(edge.value)}), " for edge in self.edges])
         to.add(f"{to.name(NODE)}.list_lengths = ({lengths})")
+
+
+class NoteCustomViews(Step):
+    """Note that the results that are views have a derivative of the user's, which a write in place
+    would override.
+    """
+
+    output: Operand
+
+    def print(self, to: Printer) -> None:
+        to.add(f"{to.bind('note_custom_views', note_custom_views)}({self.output.text(to)})")
+
+
+def note_custom_views(output: Any) -> None:
+    """Refuse writes in place, in grad mode, to the views among what a call returned."""
+    for tensor in tensors_among([output]):
+        info = view_info(tensor)
+        if info is not None:
+            info.creation_meta = CreationMeta.IN_CUSTOM_FUNCTION
 
 
 class SetUpContext(Step):
