@@ -59,8 +59,9 @@ def load() -> None:
 
 
 def _add_composite(base: str, overload: str, module: str, name: str, key: DispatchKey) -> None:
-    place = place_of_definition(registry.find_or_throw(base, overload))
-    add_kernel(base, overload, Composite(module, name, key, place), [])
+    op = registry.find(base, overload)
+    if op is not None and op.is_defined:  # or a selective build has left it out
+        add_kernel(base, overload, Composite(module, name, key, place_of_definition(op)), [])
 
 
 class Composite(Kernel):
