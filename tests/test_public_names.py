@@ -11,13 +11,15 @@ import pytest
 
 PUBLIC_NAMES = {
     "dovetail": """
-BFloat16Tensor BoolTensor ByteTensor CharTensor DispatchKey DispatchKeySet DoubleTensor FloatTensor
-Generator HalfTensor IntTensor LongTensor PluginError ShortTensor Size Tag Tensor abs abs_ absolute
-acos acos_ acosh acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose amax amin
-amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2
-arctan_ arctanh arctanh_ argmax argmin argsort as_strided as_tensor asarray asin asin_ asinh asinh_
-atan atan2 atan_ atanh atanh_ autocast autograd backends baddbmm bernoulli bfloat16
-binary_cross_entropy_with_logits bitwise_and bitwise_not bitwise_or bitwise_xor bmm bool
+BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
+ComplexDoubleStorage ComplexFloatStorage DispatchKey DispatchKeySet DoubleStorage DoubleTensor
+FloatStorage FloatTensor Generator HalfStorage HalfTensor IntStorage IntTensor LongStorage
+LongTensor PluginError ShortStorage ShortTensor Size Tag Tensor TypedStorage UntypedStorage abs abs_
+absolute acos acos_ acosh acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ adjoint all allclose
+amax amin amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_
+arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort as_strided as_tensor asarray asin
+asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ autocast autograd backends baddbmm bernoulli
+bfloat16 binary_cross_entropy_with_logits bitwise_and bitwise_not bitwise_or bitwise_xor bmm bool
 broadcast_shapes broadcast_to can_cast cat cdouble ceil ceil_ cfloat channels_last channels_last_3d
 chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone complex128 complex64
 concat concatenate conj constant_pad_nd contiguous_format cos cos_ cosh cosh_ count_nonzero cuda
@@ -30,22 +32,22 @@ get_rng_state greater greater_equal gt half hstack hypot iinfo imag index_add in
 index_select inf inference_mode initial_seed inner int int16 int32 int64 int8
 is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled
 is_complex is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero
-is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library linspace
-load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and logical_not
-logical_or logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul max maximum
-mean memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan nan_to_num
-nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_ newaxis nn
-no_grad nonzero norm not_equal numel ones ones_like ops optim outer overrides permute pi positive
-pow prelu preserve_format printoptions prod promote_types rand rand_like randint randint_like randn
-randn_like random randperm real reciprocal reciprocal_ relu relu_ remainder reshape resolve_conj
-result_type roll round round_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add seed select
-set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_grad_enabled
-set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign sin sin_ sinh sinh_ softmax sort
-split split_with_sizes sqrt sqrt_ square square_ squeeze stack std strided sub subtract sum swapaxes
-swapdims t take tan tan_ tanh tanh_ tensor testing threshold threshold_ tile topk trace transpose
-tril triu
-true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unflatten unsqueeze use_overlay utils var
-vdot view_as_complex view_as_real vmap vstack where xlogy xlogy_ zero_ zeros zeros_like
+is_storage is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library
+linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and
+logical_not logical_or logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul
+max maximum mean memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan
+nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_
+newaxis nn no_grad nonzero norm not_equal numel ones ones_like ops optim outer overrides permute pi
+positive pow prelu preserve_format printoptions prod promote_types rand rand_like randint
+randint_like randn randn_like random randperm real reciprocal reciprocal_ relu relu_ remainder
+reshape resize_as_ resolve_conj result_type roll round round_ rsqrt rsqrt_ rsub save scalar_tensor
+scatter scatter_add seed select set_autocast_dtype set_autocast_enabled set_default_device
+set_default_dtype set_grad_enabled set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign
+sin sin_ sinh sinh_ softmax sort split split_with_sizes sqrt sqrt_ square square_ squeeze stack std
+strided sub subtract sum swapaxes swapdims t take tan tan_ tanh tanh_ tensor testing threshold
+threshold_ tile topk trace transpose tril triu true_divide trunc trunc_ uint16 uint32 uint64 uint8
+unbind unflatten unsqueeze use_overlay utils var vdot view_as_complex view_as_real vmap vstack where
+xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -68,7 +70,7 @@ register_backend use_cpu_fallback
 """.split(),
     "dovetail.cuda": """
 current_device device_count empty_cache get_device_name is_available manual_seed manual_seed_all
-memory_allocated set_device synchronize why_unavailable
+mem_get_info memory_allocated memory_reserved memory_stats set_device synchronize why_unavailable
 """.split(),
     "dovetail.func": """
 functional_call functionalize grad grad_and_value hessian jacfwd jacrev jvp linearize
@@ -138,6 +140,9 @@ RemovableHandle unserializable_hook
     "dovetail_aten": """
 BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
 LongTensor ShortTensor
+BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage
+DoubleStorage FloatStorage HalfStorage IntStorage LongStorage ShortStorage TypedStorage
+UntypedStorage is_storage resize_as_
 Generator Tensor abs abs_ absolute acos acos_ acosh acosh_ add addbmm addcdiv addcmul addmm addmv
 addmv_ adjoint all allclose amax amin angle any arange arccos arccos_ arccosh arccosh_ arcsin
 arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort as_strided
@@ -193,23 +198,25 @@ register_kernel
 register_torch_dispatch register_vmap short_place transaction wrap_torch_function
 """.split(),
     "dovetail_kernel": """
-ALIASES ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd AutogradInterface
-BY_NAME Backend BackendSpec DLDeviceType DTYPES DatalessArray Device DisableTorchFunction
-DisableTorchFunctionSubclass DispatchKey DispatchKeySet DispatchState ExcludeDispatchKeyGuard
-ForceDispatchKeyGuard IncludeDispatchKeyGuard Layout MemoryFormat PluginError PluginManager
-PluginNotFoundError PluginRecord PreserveDispatchKeyGuard SetExcludeDispatchKeyGuard Size Storage
-TensorBase VersionCounter after_ADInplaceOrView_keyset after_autograd_keyset all_backends backend
-backend_key backend_of_array backend_of_signature backends_of_signature bfloat16 bool bump_version
-can_cast channels_last channels_last_3d complex128 complex64 contiguous_format
-disabled_torch_dispatch_impl disabled_torch_function_impl dispatch_key_for_device dispatch_state
-dtype dtype_of_signature finfo float16 float32 float64 full_after full_keyset get_default_device
-get_default_dtype has_backend hookimpl hookspec iinfo int16 int32 int64 int8 is_grad_enabled
-is_included_in_alias jagged name_of_distribution on_default_dtype_change on_new_backend
-parse_dispatch_key plugin_manager
-preserve_format promote_types replace_array result_dtype runtime_keys scalar_category scalar_dtype
+ALIASES Allocator ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd
+AutogradInterface BY_NAME Backend BackendSpec DLDeviceType DTYPES DataPtr DatalessArray Device
+DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet DispatchState
+ExcludeDispatchKeyGuard ForceDispatchKeyGuard Guard IncludeDispatchKeyGuard Layout MemoryFormat
+MemoryStatistics PluginError PluginManager PluginNotFoundError PluginRecord PreserveDispatchKeyGuard
+SetExcludeDispatchKeyGuard Size Storage TensorBase VersionCounter after_ADInplaceOrView_keyset
+after_autograd_keyset all_backends backend backend_key backend_of_array backend_of_signature
+backends_of_signature bfloat16 bool bump_version can_cast channels_last channels_last_3d complex128
+complex64 contiguous_format disabled_torch_dispatch_impl disabled_torch_function_impl
+dispatch_key_for_device dispatch_state dtype dtype_of_signature finfo float16 float32 float64
+full_after full_keyset get_default_device get_default_dtype has_backend hookimpl hookspec iinfo
+int16 int32 int64 int8 is_grad_enabled is_included_in_alias jagged name_of_distribution new_storage
+on_default_dtype_change on_new_backend parse_dispatch_key plugin_manager preserve_format
+promote_types renewed_after_fork replace_array resize_storage restoring result_dtype runtime_keys
+scalar_category scalar_dtype
 set_autograd_interface set_default_device set_default_dtype set_grad_enabled set_state
-set_tensor_class share_storage share_version signature_of sparse_bsc sparse_bsr sparse_coo
-sparse_csc sparse_csr state strided tensor_class uint16 uint32 uint64 uint8 wrap wrapped_backend
+set_storage_class set_tensor_class share_storage share_version signature_of sparse_bsc sparse_bsr
+sparse_coo sparse_csc sparse_csr state strided tensor_class uint16 uint32 uint64 uint8 wrap
+wrapped_backend
 """.split(),
 }
 

@@ -292,7 +292,7 @@ def test_membership_is_has() -> None:
     assert DispatchKey.Autograd not in full_keyset
 
 
-@pytest.mark.parametrize("wrong", [[DispatchKey.CPU], "CPU", 1])
+@pytest.mark.parametrize("wrong", [[DispatchKey.CPU], ["CPU"], 1])
 def test_a_set_is_made_of_keys(wrong: Any) -> None:
     with pytest.raises(TypeError, match="expected a DispatchKey"):
         DispatchKeySet(wrong)

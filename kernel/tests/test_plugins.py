@@ -19,7 +19,8 @@ from dovetail_kernel.errors import PluginError, PluginNotFoundError
 from dovetail_kernel.keys.dispatch_key import parse_dispatch_key
 from dovetail_kernel.plugins import installed_plugins
 from dovetail_kernel.plugins import manager as plugins
-from dovetail_kernel.plugins.manager import PluginManager, PluginRecord
+from dovetail_kernel.plugins.manager import PluginManager
+from dovetail_kernel.plugins.plugin_records import PluginRecord
 
 Install = Callable[..., None]
 

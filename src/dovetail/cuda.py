@@ -16,7 +16,10 @@ __all__ = [
     "is_available",
     "manual_seed",
     "manual_seed_all",
+    "mem_get_info",
     "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
     "set_device",
     "synchronize",
     "why_unavailable",
@@ -85,8 +88,38 @@ def memory_allocated(device: Any = None) -> int:
     """
     if not is_available():
         return 0
-    used: int = _devices().memory_allocated(_index(device))
+    used: int = _devices().memory_statistics(_index(device)).allocated_bytes
     return used
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Return the bytes that CuPy's pool has of a device, by default the current one: those of live
+    tensors, and what it keeps for later ones. 0 where there is no CUDA.
+    """
+    if not is_available():
+        return 0
+    reserved: int = _devices().memory_statistics(_index(device)).reserved_bytes
+    return reserved
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """Return what is known of the memory of a device, under PyTorch's names; empty where there is
+    no CUDA. CuPy's pool tells of no peak and counts no allocations.
+    """
+    if not is_available():
+        return {}
+    return {
+        "allocated_bytes.all.current": memory_allocated(device),
+        "reserved_bytes.all.current": memory_reserved(device),
+    }
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Return the bytes that are free on a device, by default the current one, and all there are,
+    as the driver says.
+    """
+    found: tuple[int, int] = _devices().memory_info(_index(device))
+    return found
 
 
 def empty_cache() -> None:

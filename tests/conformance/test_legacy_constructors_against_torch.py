@@ -48,7 +48,12 @@ PROGRAMS = Programs(
         "a FloatTensor is known by its dtype": lambda lib: lib.tensor(
             [
                 isinstance(x, lib.FloatTensor)
-                for x in (lib.ones(1), lib.arange(1), lib.ones(1, device="meta"), 1.0)
+                for x in (
+                    lib.ones(1, device="cpu"),
+                    lib.arange(1, device="cpu"),
+                    lib.ones(1, device="meta"),
+                    1.0,
+                )
             ]
         ),
         "the type FloatTensor": lambda lib: lib.ones(2, dtype=lib.int64).type(lib.FloatTensor),

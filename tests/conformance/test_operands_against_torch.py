@@ -114,5 +114,5 @@ def test_an_overriding_tensor_lets_a_quantity_decide() -> None:
 
 
 def test_a_tensor_that_is_none_is_refused_by_its_name() -> None:
-    with pytest.raises(RuntimeError, match=r"proper Tensor but got None .* argument #1 'other'"):
+    with pytest.raises(TypeError, match=r"proper Tensor but got None .* argument #1 'other'"):
         dovetail.add(dovetail.ones(2), None)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(cuda.is_available(), reason="CUDA can be used he
         cuda.current_device,
         cuda.synchronize,
         cuda.get_device_name,
+        cuda.mem_get_info,
         lambda: cuda.set_device("cuda:0"),
     ],
 )
@@ -30,6 +31,7 @@ def test_what_needs_a_device_says_why_there_is_none(call):
 def test_what_asks_answers():
     assert cuda.empty_cache() is None
     assert (cuda.memory_allocated(), cuda.device_count()) == (0, 0)
+    assert (cuda.memory_reserved(), cuda.memory_stats()) == (0, {})
     assert cuda.manual_seed(3) is None
     assert cuda.manual_seed_all(4) is None
 

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 import linecache
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
+from weakref import finalize
 
 
 def compile_source(source: str, name: str, bindings: dict[str, Any]) -> Any:
     """Run `source` with `bindings` as its globals and return what it calls `name`.
 
-    Equal texts share their code; the text is shown in tracebacks.
+    Equal texts share their code; the text is shown in tracebacks while that is in use.
     """
     namespace = {"__name__": "dovetail.generated", **bindings}
     exec(_compile(source, name), namespace)
-    return namespace[name]
+    made = namespace[name]
+    if isinstance(made, FunctionType) and name not in made.__code__.co_names:
+        del namespace[name]  # or function and globals would hold each other, and all they hold
+    return made
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _compile(source: str, name: str) -> CodeType:
     filename = f"<dovetail {name} {hash(source) & 0xFFFFFFFF:08x}>"
-    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    return compile(source, filename, "exec")
+    lines = source.splitlines(keepends=True)
+    linecache.cache[filename] = (len(source), None, lines, filename)
+    code = compile(source, filename, "exec")
+    if source.startswith("def "):
+        body = next(each for each in code.co_consts if isinstance(each, CodeType))
+        finalize(body, _forget, filename, lines).atexit = False
+    return code
+
+
+def _forget(filename: str, lines: list[str]) -> None:
+    """Drop the text of code that is gone, unless equal text was compiled since."""
+    shown = linecache.cache.get(filename)
+    if shown is not None and lines in shown:
+        del linecache.cache[filename]
 
 
 __all__ = ["compile_source"]

@@ -2,6 +2,7 @@
 manager.
 """
 
+from .devices.allocator import Allocator, DataPtr, MemoryStatistics
 from .devices.array_backend import ArrayBackend
 from .devices.backends import (
     Backend,
@@ -16,6 +17,7 @@ from .devices.backends import (
 )
 from .devices.device import Device, get_default_device, set_default_device
 from .errors import PluginError, PluginNotFoundError, name_of_distribution
+from .forks import renewed_after_fork
 from .keys.dispatch_key import (
     DispatchKey,
     backend_key,
@@ -31,6 +33,7 @@ from .keys.dispatch_keyset import (
     full_keyset,
     runtime_keys,
 )
+from .keys.guard import Guard, restoring
 from .keys.interception import disabled_torch_dispatch_impl, disabled_torch_function_impl
 from .keys.state import (
     AutoDispatchBelowADInplaceOrView,
@@ -50,13 +53,15 @@ from .keys.state import (
     state,
 )
 from .plugins.hookspecs import BackendSpec, hookimpl, hookspec
-from .plugins.manager import PluginManager, PluginRecord, plugin_manager
+from .plugins.manager import PluginManager, plugin_manager
+from .plugins.plugin_records import PluginRecord
 from .tensor.autograd_interface import AutogradInterface, set_autograd_interface
 from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
 from .tensor.new_tensors import replace_array, set_tensor_class, signature_of, tensor_class, wrap
+from .tensor.resized_storage import resize_storage
 from .tensor.size import Size
-from .tensor.storage import Storage, share_storage
+from .tensor.storage import Storage, new_storage, set_storage_class, share_storage
 from .tensor.tensor_base import TensorBase
 from .tensor.version import VersionCounter, bump_version, share_version
 from .types.dtype import (
@@ -112,6 +117,7 @@ __all__ = [
     "ALIASES",
     "BY_NAME",
     "DTYPES",
+    "Allocator",
     "ArrayBackend",
     "AutoDispatchBelowADInplaceOrView",
     "AutoDispatchBelowAutograd",
@@ -119,6 +125,7 @@ __all__ = [
     "Backend",
     "BackendSpec",
     "DLDeviceType",
+    "DataPtr",
     "DatalessArray",
     "Device",
     "DisableTorchFunction",
@@ -128,9 +135,11 @@ __all__ = [
     "DispatchState",
     "ExcludeDispatchKeyGuard",
     "ForceDispatchKeyGuard",
+    "Guard",
     "IncludeDispatchKeyGuard",
     "Layout",
     "MemoryFormat",
+    "MemoryStatistics",
     "PluginError",
     "PluginManager",
     "PluginNotFoundError",
@@ -184,13 +193,17 @@ __all__ = [
     "is_included_in_alias",
     "jagged",
     "name_of_distribution",
+    "new_storage",
     "on_default_dtype_change",
     "on_new_backend",
     "parse_dispatch_key",
     "plugin_manager",
     "preserve_format",
     "promote_types",
+    "renewed_after_fork",
     "replace_array",
+    "resize_storage",
+    "restoring",
     "result_dtype",
     "runtime_keys",
     "scalar_category",
@@ -200,6 +213,7 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "set_state",
+    "set_storage_class",
     "set_tensor_class",
     "share_storage",
     "share_version",

@@ -19,7 +19,7 @@ from dovetail_aten.array_kernels import array_kernel_table
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import BackendSpec, DispatchKey
 
-OWN_MODULES = ("arrays",)
+OWN_MODULES = ("arrays", "memory")
 
 
 class CUDARuntimeError(RuntimeError):
@@ -226,16 +226,20 @@ def test_the_devices_are_asked_by_index_or_the_current_one(use):
     cupy.cuda.Device = Device
     cupy.cuda.runtime.getDeviceProperties = lambda index: {"name": f"GPU {index}".encode()}
     cupy.get_default_memory_pool = lambda: SimpleNamespace(
-        used_bytes=lambda: 1024, free_all_blocks=lambda: calls.append("free")
+        used_bytes=lambda: 1024,
+        total_bytes=lambda: 4096,
+        free_all_blocks=lambda: calls.append("free"),
     )
+    cupy.cuda.runtime.memGetInfo = lambda: (1 << 20, 1 << 30)
     devices = import_module("dovetail_cuda.devices")
     assert devices.current_device() == 3
     assert (devices.device_name(), devices.device_name(1)) == ("GPU 3", "GPU 1")
-    assert devices.memory_allocated(1) == 1024
+    assert devices.memory_statistics(1) == kernel.MemoryStatistics(1024, 4096)
+    assert devices.memory_info(1) == (1 << 20, 1 << 30)
     devices.set_device(2)
     devices.synchronize()
     devices.empty_cache()
-    assert calls == ["enter 1", "leave 1", "use 2", "wait for 3", "free"]
+    assert calls == ["enter 1", "leave 1"] * 2 + ["use 2", "wait for 3", "free"]
 
 
 @pytest.mark.parametrize("index", [[3], [-4], [0, 5]])

@@ -5,11 +5,14 @@ new package, stubs for type checkers, generated code.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .common import AsJson, failures, print_json
+
+if TYPE_CHECKING:
+    from dovetail_aten.codegen import Build
 
 
 def new(
@@ -71,6 +74,13 @@ def codegen(
     ops: Annotated[
         Path | None, typer.Option(metavar="LIST.yaml", help="Only the operators in this list.")
     ] = None,
+    autograd: Annotated[
+        bool, typer.Option("--autograd/--no-autograd", help="With --ops: derivatives too.")
+    ] = True,
+    explain: Annotated[
+        bool,
+        typer.Option("--explain", help="With --ops: write nothing; show what each drags in."),
+    ] = False,
     check: Annotated[
         bool, typer.Option(help="Write nothing; end with status 1 if files are stale.")
     ] = False,
@@ -78,19 +88,31 @@ def codegen(
 ) -> None:
     """Generate the code of a library from its declarations: native_functions.yaml and
     derivatives.yaml.
+
+    A selective build (--ops) has the operators of a list, [add, mm] or {ops: [add], without: [mm]},
+    and what their composites and derivatives call. It is made in a copy of the package: a call of
+    what it leaves out says what to add to the list.
     """
     with failures():
+        if ops is None and (explain or not autograd):
+            raise ValueError("--explain and --no-autograd go with --ops LIST.yaml. Give a list.")
         try:
-            from dovetail_aten.codegen import Library, operators_listed, stale_files, write_files
+            from dovetail_aten import codegen as generator
         except ModuleNotFoundError as missing:
             if missing.name != "yaml":
                 raise
             raise RuntimeError(
                 "generating code needs PyYAML. Install it: pip install 'dovetail-aten[codegen]'"
             ) from None
-        library = Library.of_folder(folder)
-        only = None if ops is None else operators_listed(ops)
-        paths = stale_files(library, only=only) if check else write_files(library, only=only)
+        library = generator.Library.of_folder(folder)
+        selection = None if ops is None else generator.read_selection(ops, autograd=autograd)
+        if explain:
+            _explain(generator.read_build(library, selection), as_json=as_json)
+            return
+        if check:
+            paths = generator.stale_files(library, selection=selection)
+        else:
+            paths = generator.write_files(library, selection=selection)
     if as_json:
         print_json([str(path) for path in paths])
     else:
@@ -100,3 +122,20 @@ def codegen(
             typer.echo("nothing to do: the generated files are up to date")
     if check and paths:
         raise typer.Exit(1)
+
+
+def _explain(build: Build, *, as_json: bool) -> None:
+    """Print what each entry of the list of a selective build drags in."""
+    from dovetail_aten.codegen import dragged_in, explanation
+
+    if as_json:
+        table = {
+            entry: [
+                {"operator": need.group, "called_by": need.by, "in": need.through} for need in needs
+            ]
+            for entry, needs in dragged_in(build).items()
+        }
+        print_json(table)
+        return
+    for line in explanation(build):
+        typer.echo(line)

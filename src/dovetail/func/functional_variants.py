@@ -21,9 +21,10 @@ import dovetail_autograd
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, is_grad_enabled
 from dovetail_dispatcher import Library, OpOverload, ops, register_autograd, transaction
+from dovetail_kernel import renewed_after_fork
 
 _library: Library | None = None
-_lock = RLock()
+_lock = renewed_after_fork(RLock())
 _known: dict[tuple[str, str], OpOverload] = {}
 
 FUNCTIONAL_NAMES: Final = {"normal_": "normal_functional"}

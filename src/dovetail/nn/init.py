@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten import Generator, Tensor
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import overridable
+from dovetail_kernel import restoring
 
 if TYPE_CHECKING:
     from dovetail_aten import Generator
@@ -75,13 +77,18 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}. Use one of: {known}.")
 
 
+@restoring()
+def _unrecorded(method: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
+    with no_grad():
+        return method(*args, **kwargs)
+
+
 @overridable
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with values drawn uniformly from [a, b)."""
-    with no_grad():
-        return tensor.uniform_(a, b, generator=generator)
+    return _unrecorded(tensor.uniform_, a, b, generator=generator)
 
 
 @overridable
@@ -89,15 +96,13 @@ def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Fill with values drawn from the normal distribution."""
-    with no_grad():
-        return tensor.normal_(mean, std, generator=generator)
+    return _unrecorded(tensor.normal_, mean, std, generator=generator)
 
 
 @overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with ``val``."""
-    with no_grad():
-        return tensor.fill_(val)
+    return _unrecorded(tensor.fill_, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:

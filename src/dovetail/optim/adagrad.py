@@ -8,6 +8,7 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
 
 from .optimizer import Optimizer, Params
 from .options import (
@@ -98,6 +99,7 @@ class Adagrad(Optimizer):
                 total = aten.zeros_like(parameter).fill_(initial)
             self.state[parameter] = {"step": aten.tensor(0.0), "sum": total}
 
+    @restoring()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
         with self._grad_mode():

@@ -7,6 +7,7 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_kernel import restoring
 
 from .optimizer import Optimizer, Params
 from .options import (
@@ -88,6 +89,7 @@ class RMSprop(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @restoring()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
         with self._grad_mode():

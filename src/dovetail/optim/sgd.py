@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_aten import Tensor
+from dovetail_kernel import restoring
 
 from .optimizer import Optimizer, Params
 from .options import add_scaled, check_flags, check_non_negative, learning_rate
@@ -80,6 +81,7 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
+    @restoring()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = self._evaluate(closure)
         with self._grad_mode():

@@ -9,8 +9,8 @@ function runs without a graph, and its node in the graph runs it again and a bac
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ContextDecorator, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
@@ -24,6 +24,7 @@ from dovetail_autograd import (
     no_grad,
     runs_whole_graph,
 )
+from dovetail_kernel import Guard
 
 from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
@@ -212,26 +213,32 @@ def _in_turn(steps: Sequence[Callable[..., Any]]) -> Callable[[Any], Any]:
     return run
 
 
-@contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+class set_checkpoint_early_stop(Guard, ContextDecorator):
     """Context manager: whether the checkpoints inside stop early, whatever they are told
     themselves.
     """
-    token = _early_stop.set(enable)
-    try:
-        yield
-    finally:
-        _early_stop.reset(token)
+
+    variables = (_early_stop,)
+
+    def __init__(self, enable: bool) -> None:
+        self._wanted = enable
+
+    def change(self) -> None:
+        """Say so."""
+        _early_stop.set(self._wanted)
 
 
-@contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+class set_checkpoint_debug_enabled(Guard, ContextDecorator):
     """Context manager: whether the checkpoints inside are in debug mode; None leaves it to them."""
-    token = _debug.set(enabled)
-    try:
-        yield
-    finally:
-        _debug.reset(token)
+
+    variables = (_debug,)
+
+    def __init__(self, enabled: bool | None) -> None:
+        self._wanted = enabled
+
+    def change(self) -> None:
+        """Say so."""
+        _debug.set(self._wanted)
 
 
 class _KeptArguments:

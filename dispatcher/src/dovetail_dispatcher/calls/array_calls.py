@@ -199,7 +199,10 @@ def quiet(backend: Backend, function: Callable[..., Any]) -> Quiet | None:
     arrays = backend.arrays
     if arrays.error_state is None:
         return None
-    return Quiet(*arrays.error_state) if arrays.may_warn(function) else Quiet()
+    if not arrays.may_warn(function):
+        return Quiet()
+    _, enter, leave, quiet = arrays.error_state
+    return Quiet(enter, leave, quiet)
 
 
 def defaults(call: ArrayCall) -> tuple[tuple[Value, Any], ...] | None:

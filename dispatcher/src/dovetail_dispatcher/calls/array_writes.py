@@ -106,7 +106,7 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
     Raises
     ------
     RuntimeError
-        If there is no room, and another tensor shows the memory: it would not see what is written.
+        If there is no room, and something else shows the memory: it would not see what is written.
     """
     arrays, storage = out._backend.arrays, out._storage
     is_nothing = storage is None and 0 in out.array.shape
@@ -120,6 +120,14 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
             f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} is a "
             f"view, or has views, and its memory has no room for a result of shape {list(shape)}. "
             "Give out= an empty tensor, or one of that shape."
+        )
+    memory = arrays.storage_of(out.array)
+    if getrefcount(memory) > _UNSHARED + (storage is not None) or not arrays.owns_memory(memory):
+        raise RuntimeError(
+            f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} "
+            "shares its memory, which has no room for a result of shape "
+            f"{list(shape)}, with an array (of from_numpy, numpy() or DLPack) that would not see "
+            "the result. Give out= a tensor of that shape, or a clone."
         )
     replace_array(out, arrays.empty(shape, out.array.dtype))
 
@@ -146,7 +154,7 @@ def _replace(tensor: TensorBase, array: Any) -> None:
 
 _UNSHARED: Final = 3
 """References to the storage of a tensor that shares it with no other: the tensor's, a local one,
-and the question's.
+and the question's. As many has the array that owns the memory, and that of the storage.
 """
 
 

@@ -31,6 +31,8 @@ from ..table.operator import Operator
 from .array_plans import array_plan
 from .dispatch_errors import ambiguous_error, fallthrough_error, missing_kernel_error
 from .plan import RoutePlan
+from .steps.results import MarkInside
+from .templates.arguments import TENSOR, TENSOR_LIST, spelling
 from .tensor_plans import (
     boxed_plan,
     counting_plan,
@@ -94,10 +96,30 @@ class Composition(Record):
 
 AutogradLayer = Callable[[Composition, Kernel, RoutePlan], RoutePlan]
 ViewLayer = Callable[[Composition, RoutePlan], RoutePlan]
+GuardLayer = Callable[[Operator, RoutePlan], RoutePlan]
 FusionLayer = Callable[[Composition, Kernel], RoutePlan | None]
 _autograd_layer: AutogradLayer | None = None
 _view_layer: ViewLayer | None = None
 _fusion_layer: FusionLayer | None = None
+_guard_layer: GuardLayer | None = None
+
+
+def set_guard_layer(layer: GuardLayer) -> None:
+    """Install what checks a call inside of a function transform, before anything else: takes the
+    whole plan and returns one.
+    """
+    global _guard_layer
+    _guard_layer = layer
+
+
+def compose_whole(composition: Composition, chosen: DispatchKey | None = None) -> RoutePlan:
+    """Return the plan of a call as it is made: what `compose` does, guarded inside of a
+    transform.
+    """
+    plan = compose(composition, chosen)
+    if composition.state.transformed and _guard_layer is not None:
+        return _guard_layer(composition.op, plan)
+    return plan
 
 
 def set_autograd_layer(
@@ -147,11 +169,12 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
     op = composition.op
     match kernel.convention:
         case "array":
-            return _through_arrays(composition, chosen, kernel)
+            return _marked(composition, _through_arrays(composition, chosen, kernel))
         case "tensor":
-            return fused_plan(composition, kernel) or tensor_plan(
-                op, kernel, _passed(composition, kernel)
-            )
+            fused = fused_plan(composition, kernel)
+            if fused is not None:
+                return _marked(composition, fused)
+            return tensor_plan(op, kernel, _passed(composition, kernel))
         case "fake":
             return fake_plan(op, kernel, _passed(composition, kernel))
         case "custom":
@@ -179,6 +202,24 @@ def _through_arrays(composition: Composition, chosen: DispatchKey, kernel: Kerne
     if composition.views and _view_layer is not None:
         return _view_layer(composition, plan)
     return plan
+
+
+def _marked(composition: Composition, plan: RoutePlan) -> RoutePlan:
+    """Return the plan of a call that makes tensors of arrays; inside of a transform, with a mark on
+    those whose memory is new.
+    """
+    if not composition.state.transformed:
+        return plan
+    returns = composition.op.schema.returns
+    kinds = [spelling(each) for each in returns]
+    if kinds == [TENSOR_LIST] and returns[0].alias_info is None:
+        return plan.ending_with(MarkInside(plan.results, is_list=True))
+    new = [
+        result
+        for result, each, kind in zip(plan.results, returns, kinds, strict=False)
+        if kind == TENSOR and each.alias_info is None
+    ]
+    return plan.ending_with(MarkInside(tuple(new))) if new else plan
 
 
 def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
@@ -240,6 +281,8 @@ __all__ = [
     "call_keys",
     "compose",
     "compose_through",
+    "compose_whole",
     "fused_plan",
     "set_autograd_layer",
+    "set_guard_layer",
 ]

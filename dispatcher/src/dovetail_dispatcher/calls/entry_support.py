@@ -133,7 +133,6 @@ def bound_call(
     if op.namespace not in NUMBERS_ALLOWED:
         return binding(op.schema, args, kwargs)
     values = binding(op.schema, args, kwargs, number_argument)
-    _refuse_undefined(op, values)
     _replace_numbers(op, values)
     return values
 
@@ -232,16 +231,6 @@ COMMON: Final[dict[str, Any]] = {
     "miss": miss,
     "state": state,
 }
-
-
-def _refuse_undefined(op: Operator, values: list[Any]) -> None:
-    """Raise RuntimeError if a tensor that has to be there is None."""
-    for position, (argument, value) in enumerate(zip(op.schema.arguments, values, strict=True)):
-        if value is None and spelling(argument) == "Tensor":
-            raise RuntimeError(
-                f"{op.name}() Expected a proper Tensor but got None (or an undefined Tensor) for "
-                f"argument #{position} '{argument.name}'. Give a tensor."
-            )
 
 
 def _replace_numbers(op: Operator, values: list[Any]) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
-from types import TracebackType
+from typing import Any, Final
+
+from dovetail_kernel.keys.guard import Guard
 
 from ..table.kernels import Kernel
 from ..table.operator import Operator
@@ -43,7 +46,10 @@ class FakeImplCtx:
     create_unbacked_symint = new_dynamic_size
 
 
-class DynamicSizes:
+_sizes: ContextVar[DynamicSizes | None] = ContextVar("dovetail_dynamic_sizes", default=None)
+
+
+class DynamicSizes(Guard):
     """Gives sizes to fakes in a ``with`` block, in the place of those that depend on data.
 
     Parameters
@@ -58,6 +64,8 @@ class DynamicSizes:
         The sizes, and the least and greatest that each may be.
     """
 
+    variables = (_sizes,)
+
     def __init__(self, earlier: DynamicSizes | None = None) -> None:
         self.given: list[tuple[int, int, int | None]] = []
         self._step = 0 if earlier is None else 1
@@ -71,36 +79,17 @@ class DynamicSizes:
         self.given.append((size, least, greatest))
         return size
 
-    def __enter__(self) -> DynamicSizes:
-        self._before = _sizes.get()
+    def change(self) -> DynamicSizes:
+        """Give the sizes from here."""
         _sizes.set(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        _sizes.set(self._before)
 
-
-_sizes: ContextVar[DynamicSizes | None] = ContextVar("dovetail_dynamic_sizes", default=None)
 _current: ContextVar[FakeImplCtx | None] = ContextVar("dovetail_fake_context", default=None)
 
 
-def get_ctx() -> FakeImplCtx | None:
-    """Return the context of the fake kernel that is running in this task; None outside one."""
-    return _current.get()
+get_ctx: Final[Callable[[], FakeImplCtx | None]] = _current.get
+"""Return the context of the fake kernel that is running in this task; None outside one."""
 
-
-def enter_fake(context: FakeImplCtx) -> FakeImplCtx | None:
-    """Put `context` in force; return what was before."""
-    before = _current.get()
-    _current.set(context)
-    return before
-
-
-def leave_fake(before: FakeImplCtx | None) -> None:
-    """Put back what `enter_fake` returned."""
-    _current.set(before)
+set_ctx: Final[Callable[[FakeImplCtx | None], Any]] = _current.set
+"""Put a context in force."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Final
+from weakref import WeakValueDictionary
 
 from dovetail_kernel import plugin_manager
 from dovetail_kernel.errors import did_you_mean
 from dovetail_kernel.plugins.entries import LIBRARIES
 
 from ..table import registry
-from .overloads import OpOverloadPacket, packet_of
+from .overloads import OpOverloadPacket, forget_overloads, packet_of
 
 
 class _OpNamespace(ModuleType):
@@ -35,6 +37,8 @@ class _OpNamespace(ModuleType):
                     qualified
                 )  # found there from now on, until `_forget_packet`
                 return packet
+        if qualified in registry.left_out:
+            raise AttributeError(registry.left_out[qualified])
         raise AttributeError(
             f"'_OpNamespace' '{self._name}' object has no attribute '{name}'.{self._hint(name)}"
         )
@@ -78,10 +82,16 @@ def _load_library(namespace: str) -> None:
 
 def _forget_packet(qualified: str) -> None:
     """Let the next look into a namespace find that the name is not defined any more."""
+    forget_overloads(qualified)
     namespace, _, name = qualified.partition("::")
-    if namespace in ops.__dict__:
-        ops.__dict__[namespace].__dict__.pop(name, None)
+    module = _namespaces.get(namespace)
+    if module is not None:
+        module.__dict__.pop(name, None)
+        if not registry.defines_in(namespace):
+            ops.__dict__.pop(namespace, None)  # the next look makes it, or finds who holds it still
 
+
+_namespaces: Final[WeakValueDictionary[str, _OpNamespace]] = WeakValueDictionary()
 
 registry.undefined_observers.append(_forget_packet)
 
@@ -98,7 +108,9 @@ class _Ops(ModuleType):
     def __getattr__(self, name: str) -> _OpNamespace:
         if name.startswith("__"):
             raise AttributeError(name)
-        namespace = _OpNamespace(name)
+        namespace = _namespaces.get(name)
+        if namespace is None:
+            namespace = _namespaces.setdefault(name, _OpNamespace(name))
         self.__dict__[name] = namespace
         return namespace
 

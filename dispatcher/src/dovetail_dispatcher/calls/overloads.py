@@ -5,7 +5,8 @@ are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from dovetail_kernel import DispatchKey, DispatchKeySet
 from dovetail_kernel.errors import did_you_mean
@@ -27,13 +28,12 @@ class OpOverload:
     forwards ``*args`` would cost twice as much per call.
     """
 
-    __slots__ = ("__name__", "__weakref__", "_operator", "_packet")
+    __slots__ = ("__name__", "__weakref__", "_operator")
 
     _operator: Operator
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
-        self._packet: OpOverloadPacket | None = None
         self.__name__ = f"{operator.base_name}.{self._overloadname}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -63,9 +63,7 @@ class OpOverload:
     @property
     def overloadpacket(self) -> OpOverloadPacket:
         """The packet of all overloads."""
-        if self._packet is None:
-            self._packet = packet_of(self._operator.name)
-        return self._packet
+        return packet_of(self._operator.name)
 
     @property
     def tags(self) -> list[Any]:
@@ -321,7 +319,7 @@ class OpOverloadPacket:
         )
 
 
-_packets: dict[str, OpOverloadPacket] = {}
+_packets: Final[WeakValueDictionary[str, OpOverloadPacket]] = WeakValueDictionary()
 
 
 def packet_of(qualified: str) -> OpOverloadPacket:
@@ -330,6 +328,13 @@ def packet_of(qualified: str) -> OpOverloadPacket:
     if packet is None:
         packet = _packets.setdefault(qualified, OpOverloadPacket(qualified))
     return packet
+
+
+def forget_overloads(qualified: str) -> None:
+    """Let the packet of a name, if there is one, hold nothing of what was defined."""
+    packet = _packets.get(qualified)
+    if packet is not None:
+        packet._epoch, packet._only, packet._known = -1, None, {}
 
 
 def _defined(qualified: str) -> list[Operator]:

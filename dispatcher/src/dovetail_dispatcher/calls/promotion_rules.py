@@ -16,6 +16,7 @@ from dovetail_kernel import (
     result_dtype,
 )
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.types.dtype import uint16, uint32, uint64
 from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
 
 from ..table.operator import Operator
@@ -24,6 +25,9 @@ from .number_operands import category_of_number
 
 KINDS = ("bool", "int", "float", "complex")
 """Promotion categories in words."""
+
+WIDE_UNSIGNED = (uint16, uint32, uint64)
+"""Which PyTorch stores and converts, but hardly computes in."""
 
 INT_TO_FLOAT = ("int_to_float",)
 """Promotion rules by which integers and bools compute in the default floating-point dtype."""
@@ -77,7 +81,11 @@ def check_computes(op: Operator, computed: dtype) -> None:
     NotImplementedError
         Or the RuntimeError of PyTorch, where what is asked for has no meaning.
     """
-    if op.refuses and KINDS[computed.category] in op.refuses:
+    refuses = op.refuses
+    if refuses and (
+        KINDS[computed.category] in refuses
+        or (computed in WIDE_UNSIGNED and "wide_unsigned" in refuses)
+    ):
         raise unsupported_error(op.base_name.rstrip("_"), [computed.scalar_name])
 
 
@@ -100,6 +108,10 @@ def check_operands(op: Operator, key: int) -> None:
         )
     if common is not None:
         check_computes(op, computing_dtype(common, op.promotion))
+    elif op.promotion == "none":
+        for each in WIDE_UNSIGNED:
+            if key & each.bit:  # indices and masks are of other dtypes
+                check_computes(op, each)
 
 
 def check_alpha(op: Operator, values: Sequence[Any]) -> None:

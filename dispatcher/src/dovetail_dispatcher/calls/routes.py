@@ -25,7 +25,7 @@ from dovetail_kernel.types.signature import OVERRIDES
 from ..table import registry
 from ..table.computed_table import compute
 from ..table.operator import Operator
-from .composition import Composition, call_keys, compose
+from .composition import Composition, call_keys, compose_whole
 from .dispatch_errors import fallthrough_error
 from .plan import RoutePlan
 from .printer import build
@@ -125,7 +125,7 @@ def _composed(
 ) -> Callable[..., Any]:
     """Return the route of a call, or of a redispatch to `keys`; recorded, if the task is traced."""
     if keys is None:
-        plan = partial(compose, Composition(op, call_keys(key, now), key, now))
+        plan = partial(compose_whole, Composition(op, call_keys(key, now), key, now))
     else:
         plan = partial(_redispatch_plan, Composition(op, keys, key & ~OVERRIDES, now))
     if now.traced and _trace_layer is not None:
@@ -139,7 +139,7 @@ def _redispatch_plan(composition: Composition) -> RoutePlan:
     entry = compute(op, chosen, registry.fallbacks)
     if entry.kernel is not None and entry.kernel.is_fallthrough:
         raise fallthrough_error(op, keys, chosen)
-    return compose(composition, chosen)
+    return compose_whole(composition, chosen)
 
 
 __all__ = ["MAX_ROUTES", "compose_call", "redispatch_route", "route_of", "set_trace_layer"]

@@ -21,6 +21,7 @@ from dovetail_kernel import (
     state,
 )
 from dovetail_kernel.errors import INTERNAL_PACKAGES, where
+from dovetail_kernel.keys.guard import Guard
 from dovetail_kernel.keys.state import tracing_off, tracing_on
 
 from ..calls.plan import CallFunction, RoutePlan, Value, argument_value
@@ -45,7 +46,7 @@ _SKIPPED: Final = (
 _open: ContextVar[Span | None] = ContextVar("dovetail_open_span", default=None)
 
 
-class Trace:
+class Trace(Guard):
     """Context manager that records every operator call of this thread and task; a tree of spans
     afterwards.
 
@@ -69,7 +70,6 @@ class Trace:
 
     def __init__(self) -> None:
         self._root = Span("trace", "trace")
-        self._outer: list[tuple[Span | None, bool]] = []
 
     @property
     def spans(self) -> list[Span]:
@@ -81,27 +81,32 @@ class Trace:
         """Time between entering and leaving, without what the trace itself cost."""
         return self._root.time_ns
 
-    def __enter__(self) -> Self:
-        if self._outer:
+    def save(self) -> Any:
+        """Return the open span, and whether calls are traced."""
+        if self._saved is not None:
             raise RuntimeError(
                 "this trace is recording already. Make another: 'with trace() as inner:'."
             )
-        self._outer.append((_open.get(), dispatch_state().traced))
-        self._root = Span("trace", "trace")
-        _open.set(self._root)
+        return _open.get(), dispatch_state().traced
+
+    def change(self) -> Self:
+        """Open a new outermost span."""
+        root = self._root = Span("trace", "trace")
+        _open.set(root)
         set_state(tracing_on(state()))
-        self._root.start_ns = perf_counter_ns()
+        root.start_ns = perf_counter_ns()
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        self._root.end_ns = perf_counter_ns()
-        outer, was_traced = self._outer.pop()
-        _open.set(outer)
+    def restore(self, saved: Any) -> None:
+        """Close the outermost span, and give what is in it to the one around it."""
+        root, (outer, was_traced) = self._root, saved
+        root.end_ns = root.end_ns or perf_counter_ns()
         if not was_traced:
             set_state(tracing_off(state()))
-        if outer is not None:
-            outer.children += self._root.children
-            outer.overhead_ns += self._root.overhead_ns
+        _open.set(outer)
+        if outer is not None and root.children and root.children[0] not in outer.children:
+            outer.children += root.children
+            outer.overhead_ns += root.overhead_ns
 
     def walk(self) -> Iterator[tuple[int, Span]]:
         """Yield every span with its depth, each before those inside it."""
@@ -212,8 +217,8 @@ def record(span: Span, parent: Span, began: int, function: Callable[..., Any], *
     if parent.kind == "trace":
         span.called_at = where(_SKIPPED)
     parent.children.append(span)
-    _open.set(span)
     try:
+        _open.set(span)
         span.start_ns = perf_counter_ns()
         result = function(*args)
         span.end_ns = perf_counter_ns()

@@ -54,13 +54,21 @@ class TorchFunctionMode(Mode):
             f"{type(self).__qualname__} must override __torch_function__(func, types, args, kwargs)"
         )
 
-    def __enter__(self) -> Any:
-        hold_functions()
-        return super().__enter__()
+    def save(self) -> Any:
+        """Return the active modes, and what this entering holds functions by."""
+        return super().save(), object()
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        super().__exit__(kind, error, traceback)
-        release_functions()
+    def change(self) -> Any:
+        """Have functions look at modes, and make this one the innermost."""
+        _, holder = self._saved[0]  # type: ignore[index]
+        hold_functions(holder)
+        return super().change()
+
+    def restore(self, saved: Any) -> None:
+        """Make those modes the active ones again."""
+        modes, holder = saved
+        super().restore(modes)
+        release_functions(holder)
 
 
 class BaseTorchFunctionMode(TorchFunctionMode):

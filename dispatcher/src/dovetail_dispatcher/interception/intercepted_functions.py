@@ -23,6 +23,7 @@ from dovetail_kernel import (
     dtype,
     tensor_class,
 )
+from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.keys.interception import on_overriding_class
 
 from .asking_code import asking_code, parameters_of
@@ -122,10 +123,10 @@ class _Overridable:
         }
 
 
-_lock: Final = Lock()
+_lock: Final = renewed_after_fork(Lock())
 _known: Final[dict[FunctionType, _Overridable]] = {}
 _covered: Final[set[type]] = set()
-_mode_holders = 0
+_mode_holders: Final[set[object]] = set()
 _has_classes = False
 
 
@@ -217,21 +218,20 @@ def _set_codes(functions: Iterable[_Overridable]) -> None:
         each.set_code(asks_classes=_has_classes, asks_modes=bool(_mode_holders))
 
 
-def hold_functions() -> None:
-    """Have the functions ask modes until `release_functions` was called as often as this."""
-    global _mode_holders
+def hold_functions(holder: object) -> None:
+    """Have the functions ask modes until `release_functions` was called for every holder."""
     with _lock:
-        _mode_holders += 1
-        if _mode_holders == 1:
+        is_first = not _mode_holders
+        _mode_holders.add(holder)
+        if is_first:
             _cover(tensor_class())
             _set_codes(_known.values())
 
 
-def release_functions() -> None:
-    """Undo one `hold_functions`. A mode may be popped within its ``with``, and is released once."""
-    global _mode_holders
+def release_functions(holder: object) -> None:
+    """Undo `hold_functions`, also one that was interrupted; a second time does nothing."""
     with _lock:
-        _mode_holders = max(0, _mode_holders - 1)
+        _mode_holders.discard(holder)
         if not _mode_holders:
             _set_codes(_known.values())
 

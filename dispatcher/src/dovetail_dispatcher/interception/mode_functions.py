@@ -4,6 +4,7 @@ at this moment.
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import Any
 
 from dovetail_kernel import TensorBase, dispatch_state
@@ -44,15 +45,20 @@ def _push_on_torch_function_stack(mode: Any) -> None:
     """Make a function mode the innermost, until it is popped; ``with mode:`` takes care of that by
     itself.
     """
-    hold_functions()
+    hold_functions(_holder())
     function_modes.push(mode)
 
 
 def _pop_torch_function_stack() -> Any:
     """Take away the innermost function mode; raises RuntimeError if there is none."""
     mode = function_modes.pop()
-    release_functions()
+    release_functions(_holder())
     return mode
+
+
+def _holder() -> object:
+    """Return by what a mode that is pushed here, with so many beneath, holds functions."""
+    return get_ident(), len(function_modes.modes)
 
 
 def _len_torch_dispatch_stack() -> int:

@@ -9,13 +9,13 @@ others have.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, full_after, full_keyset, set_state, state
+from dovetail_kernel.keys.guard import STATE, Guard
 from dovetail_kernel.keys.interception import PYTHON_KEYS
 from dovetail_kernel.keys.state import Transition
 
@@ -47,29 +47,41 @@ class ModeStack:
         The state in which they do not, because it is empty.
     """
 
-    __slots__ = ("_modes", "_seen", "_unseen", "kind")
+    __slots__ = ("_modes", "_seen", "_unseen", "kind", "put")
 
     def __init__(self, kind: str, seen: Transition, unseen: Transition) -> None:
         self.kind = kind
         self._modes: ContextVar[tuple[Any, ...]] = ContextVar(f"dovetail_{kind}", default=())
+        self.put: Callable[[tuple[Any, ...]], Any] = self._modes.set
+        """Makes modes the active ones, in a state that fits them already."""
         self._seen = seen
         self._unseen = unseen
+
+    @property
+    def variable(self) -> ContextVar[tuple[Any, ...]]:
+        """The context variable that holds the modes."""
+        return self._modes
 
     @property
     def modes(self) -> tuple[Any, ...]:
         """The active modes, innermost last."""
         return self._modes.get()
 
-    def replace(self, modes: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Make `modes` the active ones, and return those that were."""
-        before = self._modes.get()
-        self._modes.set(modes)
-        set_state((self._seen if modes else self._unseen)(state()))
-        return before
+    def replace(self, modes: tuple[Any, ...]) -> None:
+        """Make `modes` the active ones."""
+        before, state_before = self._modes.get(), state()
+        after = (self._seen if modes else self._unseen)(state_before)
+        try:
+            self.put(modes)
+            set_state(after)
+        except BaseException:  # an interrupt: neither of them is changed
+            set_state(state_before)
+            self.put(before)
+            raise
 
-    def push(self, mode: Any) -> tuple[Any, ...]:
-        """Make `mode` the innermost, and return what `replace` takes to undo it."""
-        return self.replace((*self._modes.get(), mode))
+    def push(self, mode: Any) -> None:
+        """Make `mode` the innermost."""
+        self.replace((*self._modes.get(), mode))
 
     def pop(self) -> Any:
         """Take away the innermost mode and return it.
@@ -79,42 +91,52 @@ class ModeStack:
         RuntimeError
             If there is none.
         """
+        mode = self.innermost()
+        self.replace(self._modes.get()[:-1])
+        return mode
+
+    def innermost(self) -> Any:
+        """Return the innermost mode.
+
+        Raises
+        ------
+        RuntimeError
+            If there is none.
+        """
         modes = self._modes.get()
         if not modes:
             raise RuntimeError(f"no {self.kind} is active, so none can be popped. Push one first.")
-        self.replace(modes[:-1])
         return modes[-1]
 
-    def take(self) -> tuple[Any, tuple[tuple[Any, ...], int]]:
-        """Take away the innermost mode; return it, and what `give_back` takes to undo that."""
-        taken = self._modes.get(), state()
-        return self.pop(), taken
+    def popped(self) -> Guard:
+        """Return a context in which the innermost mode is taken away; it is the context's value."""
+        return _Without(self, lambda modes: (modes[:-1], self.innermost()))
 
-    def give_back(self, taken: tuple[tuple[Any, ...], int]) -> None:
-        """Put back the modes and the state that there were before `take`."""
-        modes, state_before = taken
-        self._modes.set(modes)
-        set_state(state_before)
+    def disabled(self) -> Guard:
+        """Return a context in which all modes are taken away; its value is the list of them."""
+        return _Without(self, lambda modes: ((), list(modes)))
 
-    @contextmanager
-    def popped(self) -> Iterator[Any]:
-        """Take away the innermost mode meanwhile: a mode does not see what its own handler does."""
-        mode, taken = self.take()
-        try:
-            yield mode
-        finally:
-            self.give_back(taken)
 
-    @contextmanager
-    def disabled(self) -> Iterator[list[Any]]:
-        """Take away all modes meanwhile."""
-        state_before = state()
-        before = self.replace(())
-        try:
-            yield list(before)
-        finally:
-            self._modes.set(before)
-            set_state(state_before)
+class _Without(Guard):
+    """Takes modes away for a block.
+
+    Parameters
+    ----------
+    stack
+        Where from.
+    chosen
+        Takes the active modes; returns those that stay, and what the ``with`` statement binds.
+    """
+
+    def __init__(self, stack: ModeStack, chosen: Callable[[tuple[Any, ...]], Any]) -> None:
+        self.variables = (STATE, stack.variable)  # type: ignore[misc]
+        self._stack = stack
+        self._chosen = chosen
+
+    def change(self) -> Any:
+        stay, value = self._chosen(self._stack.modes)
+        self._stack.replace(stay)
+        return value
 
 
 dispatch_modes: Final = ModeStack(
@@ -130,7 +152,7 @@ function_modes: Final = ModeStack(
 )
 
 
-class Mode:
+class Mode(Guard):
     """A context manager that stands on a stack while it is entered; it may be entered again within
     itself.
 
@@ -138,16 +160,19 @@ class Mode:
     """
 
     _stack: ModeStack
-    _entered: list[tuple[Any, ...]]
 
-    def __enter__(self) -> Any:
-        if "_entered" not in self.__dict__:  # a subclass need not call __init__
-            self._entered = []
-        self._entered.append(self._stack.push(self))
+    def save(self) -> Any:
+        """Return the active modes."""
+        return self._stack.modes
+
+    def change(self) -> Any:
+        """Make this mode the innermost."""
+        self._stack.push(self)
         return self
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
-        self._stack.replace(self._entered.pop())
+    def restore(self, saved: Any) -> None:
+        """Make those modes the active ones again; whatever else is in the state stays."""
+        self._stack.replace(saved)
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:

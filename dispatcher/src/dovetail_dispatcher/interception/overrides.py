@@ -12,7 +12,14 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import Any, Final
 
-from dovetail_kernel import TensorBase, disabled_torch_function_impl, dispatch_state, tensor_class
+from dovetail_kernel import (
+    TensorBase,
+    disabled_torch_function_impl,
+    dispatch_state,
+    set_state,
+    state,
+    tensor_class,
+)
 from dovetail_kernel.types.signature import OVERRIDES
 
 from .interceptable_attributes import interceptable, operator_modules
@@ -101,11 +108,16 @@ def call_overrides(
     types = tuple([type(value) for value in overloaded])
     asked = []
     if dispatch_state().function_modes:
-        mode, taken = function_modes.take()
+        before, modes = state(), function_modes.modes
+        mode = modes[-1]
         try:
+            function_modes.replace(modes[:-1])
             result = mode.__torch_function__(function, types, tuple(args), dict(kwargs))
         finally:
-            function_modes.give_back(taken)
+            try:
+                function_modes.put(modes)
+            finally:
+                set_state(before)
         if result is not NotImplemented:
             return result
         asked.append(f"  - mode object {mode!r}")

@@ -92,16 +92,20 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
     types = tuple([type(value) for value in overloaded])
     asked = []
     before = state()
-    set_state(below_python(before))
+    below = below_python(before)
+    modes = dispatch_modes.modes
     try:
-        if dispatch_modes.modes:
-            mode, taken = dispatch_modes.take()
+        set_state(below)
+        if modes:
+            mode = modes[-1]
             try:
+                dispatch_modes.replace(modes[:-1])
                 rule = op.torch_dispatch_rules.get(type(mode))
                 handler = mode.__torch_dispatch__ if rule is None else _bound(rule, mode)
                 result = handler(func, types, tuple(given), kwargs)
             finally:
-                dispatch_modes.give_back(taken)
+                dispatch_modes.put(modes)
+                set_state(below)
             if result is not NotImplemented:
                 return _finished(op, _checked(op, result, mode, rule), given, kwargs)
             asked.append(f"  - mode object {mode!r}")

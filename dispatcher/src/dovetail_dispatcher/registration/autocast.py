@@ -11,7 +11,6 @@ from contextlib import ContextDecorator
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache, partial
-from types import TracebackType
 from typing import Any, Final
 
 from dovetail_kernel import (
@@ -29,6 +28,7 @@ from dovetail_kernel import (
     set_state,
     state,
 )
+from dovetail_kernel.keys.guard import STATE, Guard
 from dovetail_kernel.keys.state import Transition
 
 from ..table import registry
@@ -85,7 +85,7 @@ def set_autocast_dtype(device_type: str, dtype: dtype) -> None:
     _dtypes.set({**_dtypes.get(), device_type: dtype})
 
 
-class autocast(ContextDecorator):
+class autocast(Guard, ContextDecorator):
     """Run a block, or a function, in mixed precision: operators cast their arguments as
     `register_autocast` says.
 
@@ -114,6 +114,8 @@ class autocast(ContextDecorator):
     float32; the lists are PyTorch's for the operators there are. Gradients have the dtypes of the
     original tensors. Tensors of float64 and of integers are never cast.
     """
+
+    variables = (STATE, _dtypes)
 
     def __init__(
         self,
@@ -145,27 +147,15 @@ class autocast(ContextDecorator):
                 "dovetail.cuda.why_unavailable(), or give autocast the device type of the tensors."
             )
             self._enabled = False
-        self._previous: list[tuple[int, dict[str, Any]]] = []
 
     def _recreate_cm(self) -> autocast:
         return autocast(self.device, self.fast_dtype, self._enabled)
 
-    def __enter__(self) -> autocast:
-        before = _dtypes.get()
-        self._previous.append((state(), before))
-        _dtypes.set({**before, self.device: self.fast_dtype})
+    def change(self) -> autocast:
+        """Choose the dtype, and turn autocast on or off."""
+        _dtypes.set({**_dtypes.get(), self.device: self.fast_dtype})
         set_state(_switch(self._key, self._enabled)(state()))
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        before, dtypes = self._previous.pop()
-        set_state(before)
-        _dtypes.set(dtypes)
 
 
 def autocast_key(device_type: str) -> DispatchKey:
@@ -272,8 +262,8 @@ def checked_cast(
 def without_autocast(op: Operator, device_type: str, /, *args: Any, **kwargs: Any) -> Any:
     """Call `op` with the Autocast key of a device type excluded."""
     before = state()
-    set_state(_switch(autocast_key(device_type), False)(before))
     try:
+        set_state(_switch(autocast_key(device_type), False)(before))
         return op.handle(*args, **kwargs)
     finally:
         set_state(before)

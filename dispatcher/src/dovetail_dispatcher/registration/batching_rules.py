@@ -10,6 +10,7 @@ from threading import RLock
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey
+from dovetail_kernel.forks import renewed_after_fork
 
 from ..calls.templates.arguments import is_tensor_like
 from ..table.batching_rule import BatchingRule
@@ -70,7 +71,7 @@ def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> Batc
     return BatchingRule(function, where=where)
 
 
-_lock: Final = RLock()
+_lock: Final = renewed_after_fork(RLock())
 _loaders: Final[list[Callable[[], object]]] = []
 _wanted = False
 

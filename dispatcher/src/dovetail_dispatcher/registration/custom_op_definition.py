@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ContextDecorator
 from functools import partial
 from typing import Any, NoReturn, Self
 
@@ -16,6 +16,7 @@ from dovetail_kernel import (
 )
 from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import where
+from dovetail_kernel.keys.guard import Guard
 
 from ..calls.overloads import OpOverload
 from ..calls.templates.arguments import is_tensor_like
@@ -148,25 +149,13 @@ class CustomOpDef:
 
         return register if fn is None else register(fn)
 
-    @contextmanager
-    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
-        """Use, or do not use, the kernel of `device_type` inside the block; without it the
+    def set_kernel_enabled(
+        self, device_type: str, enabled: bool = True
+    ) -> AbstractContextManager[None]:
+        """Return a context in which the kernel of `device_type` is used, or is not: without it the
         decorated function runs.
         """
-        before = device_type in self._disabled_kernel
-        if device_type not in self._backend_fns:
-            warn_user(
-                f"Attempted to {'enable' if enabled else 'disable'} kernel for {device_type} but "
-                f"no kernel was registered for this device type of {self._qualname}. Register one "
-                "with register_kernel."
-            )
-            yield
-            return
-        self._enable(device_type, enabled)
-        try:
-            yield
-        finally:
-            self._enable(device_type, not before)
+        return _Enabled(self, device_type, enabled)
 
     def _enable(self, device_type: str, enabled: bool) -> None:
         (self._disabled_kernel.discard if enabled else self._disabled_kernel.add)(device_type)
@@ -342,6 +331,37 @@ class CustomOpDef:
                     check_meta(op, op.qualified_name)
                 owner = self._lib._changes
                 self._changes[key] = add_kernel(op.name, op.overload, kernel, owner)
+
+
+class _Enabled(Guard, ContextDecorator):
+    """A kernel of a custom operator in use, or not, for a block."""
+
+    def __init__(self, op: CustomOpDef, device_type: str, enabled: bool) -> None:
+        self._op = op
+        self._device_type = device_type
+        self._wanted = enabled
+
+    def save(self) -> bool | None:
+        """Return whether the kernel is in use; None if there is none."""
+        if self._device_type not in self._op._backend_fns:
+            return None
+        return self._device_type not in self._op._disabled_kernel
+
+    def change(self) -> None:
+        """Use it, or do not."""
+        if self.save() is not None:
+            self._op._enable(self._device_type, self._wanted)
+            return
+        warn_user(
+            f"Attempted to {'enable' if self._wanted else 'disable'} kernel for "
+            f"{self._device_type} but no kernel was registered for this device type of "
+            f"{self._op._qualname}. Register one with register_kernel."
+        )
+
+    def restore(self, saved: bool | None) -> None:
+        """Do as before."""
+        if saved is not None:
+            self._op._enable(self._device_type, saved)
 
 
 def _trivial_fake(schema: FunctionSchema, tags: Sequence[Tag]) -> Callable[..., Any] | None:

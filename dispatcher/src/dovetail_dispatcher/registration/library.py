@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
+from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
 from dovetail_kernel.errors import calling_frame
+from dovetail_kernel.keys.guard import Guard
 from dovetail_kernel.plugins.entries import LIBRARIES
 
 from ..calls.overloads import OpOverload
@@ -26,6 +28,17 @@ from .registration_checks import check_registration
 
 _used_namespaces: Final[set[str]] = set()
 """Namespaces that plugins with kernels for them have been told of."""
+
+
+def _leave(qualified: str) -> None:
+    """Forget a namespace with its last operator."""
+    namespace = qualified.partition("::")[0]
+    if namespace in _used_namespaces and not registry.defines_in(namespace):
+        _used_namespaces.discard(namespace)
+        plugin_manager.mark_unused(LIBRARIES, namespace)
+
+
+registry.undefined_observers.append(_leave)
 
 
 class Library:
@@ -346,7 +359,11 @@ class Library:
         nothing.
         """
         self._destroyed = True
-        take_back(self._changes)
+        try:
+            take_back(self._changes)
+        except BaseException:  # an interrupt: half a library is none
+            take_back(self._changes)
+            raise
 
     def _check_alive(self) -> None:
         assert not self._destroyed, (
@@ -354,11 +371,24 @@ class Library:
         )
 
 
-@contextmanager
-def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
-    """Make a `Library` for the duration of a ``with`` block."""
-    library = Library(*args, **kwargs)
-    try:
-        yield library
-    finally:
-        library._destroy()
+class _scoped_library(Guard, ContextDecorator):
+    """Make a `Library` for the duration of a ``with`` block; parameters are those of `Library`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._make = partial(Library, *args, **kwargs)
+        self._made: list[Library] = []
+
+    def save(self) -> int:
+        """Return how many libraries there are."""
+        return len(self._made)
+
+    def change(self) -> Library:
+        """Make a library."""
+        self._made.append(self._make())
+        return self._made[-1]
+
+    def restore(self, saved: int) -> None:
+        """Destroy the library that was made since."""
+        while len(self._made) > saved:
+            self._made[-1]._destroy()
+            self._made.pop()

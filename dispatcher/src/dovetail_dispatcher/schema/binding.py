@@ -134,9 +134,17 @@ def default_of(argument: Argument) -> Any:
 def _cast(
     schema: FunctionSchema, position: int, value: Any, wrap_number: Callable[..., Any] | None
 ) -> Any:
-    declared = schema.arguments[position].real_type
-    if wrap_number is not None and is_number(value) and _is_tensor(declared):
+    argument = schema.arguments[position]
+    declared = argument.real_type
+    if (
+        wrap_number is not None
+        and is_number(value)
+        and _is_tensor(declared)
+        and not argument.is_out  # what is written into a number would be lost
+    ):
         value = wrap_number(value)
+    if wrap_number is not None and value is None and isinstance(declared, TensorType):
+        raise undefined_error(schema, position)
     try:
         return caster(declared)(value)
     except CastError as reason:
@@ -249,6 +257,17 @@ def missing_error(schema: FunctionSchema, argument: Argument) -> ArgumentError:
         schema,
         list(schema.arguments).index(argument),
         (),
+    )
+
+
+def undefined_error(schema: FunctionSchema, position: int) -> ArgumentError:
+    """Return the error for None in place of a tensor that a base operator needs."""
+    return ArgumentError(
+        f"{schema.name}() Expected a proper Tensor but got None (or an undefined Tensor) for "
+        f"argument #{position} '{schema.arguments[position].name}'. Give a tensor.",
+        schema,
+        position,
+        (None,),
     )
 
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from .compatibility import check_forward_compatible, is_backward_compatible
 from .formatting import format_argument, format_schema
+from .kept_property import kept
 from .types import ListType, OptionalType, Type
 
 
@@ -141,7 +141,7 @@ class FunctionSchema:
     is_vararg: bool = False
     is_varret: bool = False
 
-    @cached_property
+    @kept
     def is_mutable(self) -> bool:
         """Whether some argument is written to."""
         return any([argument.is_write for argument in self.arguments])
@@ -181,7 +181,7 @@ class FunctionSchema:
         """
         return check_forward_compatible(self, old)
 
-    @cached_property
+    @kept
     def _text(self) -> str:
         return format_schema(self)
 

@@ -53,7 +53,11 @@ def define(
         )
         op = registry.find_or_add(parsed.name, parsed.overload_name)
         policies = (tuple(tags), kind, promotion)
-        make(Definition(op, parsed, location, policies, registrar, stale, is_run_again), owner)
+        try:
+            make(Definition(op, parsed, location, policies, registrar, stale, is_run_again), owner)
+        except BaseException:
+            registry.drop_if_empty(op)
+            raise
     return op
 
 
@@ -167,6 +171,8 @@ def _take_out_definition(op: Operator, definition: Change) -> None:
                 op.variant_of = None
             if op.covered:
                 op.uncover()
+            else:
+                op.definition = None
         if not registry.is_defined(op.name):
             for observer in registry.undefined_observers:
                 observer(op.name)

@@ -27,7 +27,7 @@ def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) ->
             change = _kernel_change(op, kernel)
             make(change, owner)
             return change
-        except UserWarning:  # warnings are errors: refuse, and leave no trace
+        except BaseException:  # a warning that is an error, an interrupt: leave no trace
             registry.drop_if_empty(op)
             raise
 
@@ -60,9 +60,8 @@ class KernelChange(Change):
         """Put the kernel on top."""
         kernels, kernel = self._op.kernels, self._kernel
         with registry.changing([self._op]):
-            if self._earlier is not None:
-                kernels[kernel.key].remove(self._earlier)
-            kernels.setdefault(kernel.key, []).insert(0, kernel)
+            others = [each for each in kernels.get(kernel.key, ()) if each is not self._earlier]
+            kernels[kernel.key] = [kernel, *others]
 
     def exchange(self, kernel: Kernel) -> bool:
         """Put another kernel in the place of this one, beneath those that have been registered

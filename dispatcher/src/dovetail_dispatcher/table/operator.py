@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import DispatchKey
 
@@ -43,7 +43,8 @@ class Operator:
         in, and the names of the arguments that take part in finding it.
     refuses
         Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``,
-        ``"complex"``; or ``"any_bool"``, if not even one of its operands may be bool.
+        ``"complex"``; ``"wide_unsigned"``: uint16, uint32 and uint64; or ``"any_bool"``, if not
+        even one of its operands may be bool.
     tags
         Tags of the definition.
     variant_of, variants
@@ -131,7 +132,9 @@ class Operator:
         self.defined_at = defined_at
 
     def undefine(self) -> None:
-        """Take back the definition, and what was said of it."""
+        """Take back what was said of the operator by its definition, which is still noted as the
+        one that is taken back.
+        """
         self.forget_routes()
         # Entries of this definition keep the old dict, which stays empty, so that their calls are
         # bound anew.
@@ -139,7 +142,7 @@ class Operator:
         self.redispatch_routes = {}
         self.redispatch_entries = {}
         self._schema = self._schema_text = self.defined_at = self._handle = None
-        self.definition = self.formula = self.batching_rule = self.fusion = None
+        self.formula = self.batching_rule = self.fusion = None
         self.settings = {}
         self._drop_derivative_kernels()
         self.kind, self.promotion, self.promote, self.refuses, self.tags = (
@@ -172,12 +175,16 @@ class Operator:
         """
         self.forget_routes()
         *others, beneath = self.covered
-        self.covered = tuple(others)
-        kernels = self.kernels
-        for name in CoveredDefinition.__slots__:
+        remaining = tuple(others)
+        kernels = dict(beneath.kernels)
+        for key, stack in self.kernels.items():
+            below = kernels.get(key, [])
+            kernels[key] = [*[kernel for kernel in stack if kernel not in below], *below]
+        self.kernels = beneath.kernels = kernels
+        for name in _RESTORED_BEFORE:
             setattr(self, name, getattr(beneath, name))
-        for key, stack in kernels.items():
-            self.kernels[key] = [*stack, *self.kernels.get(key, ())]
+        # By the definition it is known whether this was done; if interrupted it is done again.
+        self.covered, self.definition = remaining, beneath.definition
 
     def drop_covered(self, beneath: CoveredDefinition) -> None:
         """Forget a covered definition; the kernels that were registered for it stay."""
@@ -317,6 +324,11 @@ class CoveredDefinition:
     def __init__(self, op: Operator) -> None:
         for name in self.__slots__:
             setattr(self, name, getattr(op, name))
+
+
+_RESTORED_BEFORE: Final = tuple(
+    name for name in CoveredDefinition.__slots__ if name not in ("definition", "kernels")
+)
 
 
 class Setting:

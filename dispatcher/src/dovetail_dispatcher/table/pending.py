@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from dovetail_kernel import Backend, DispatchKey, dispatch_key_for_device, on_new_backend
-from dovetail_kernel.devices.backends import is_device_type
+from dovetail_kernel.devices.backends import has_backend, is_device_type
 
 from . import registry
-from .changes import Change, make, take_back
+from .changes import Change, make, open_transaction, take_back
 
 
 class PendingKernel(NamedTuple):
@@ -96,8 +96,9 @@ def register_when_there(
     """Call `register` with the dense key of a device type: now, or as soon as there is such a
     backend.
     """
+    is_known = is_device_type(backend)  # which may read metadata, and load kernels
     with registry.lock:
-        if is_device_type(backend):
+        if is_known or has_backend(backend):
             register(dispatch_key_for_device(backend), owner)
         else:
             record = PendingKernel(operator, None, backend, origin)
@@ -106,9 +107,16 @@ def register_when_there(
 
 def _register_waiting(backend: Backend) -> None:
     with registry.lock:
-        for waiting in [each for each in _waiting if each.record.backend == backend.name]:
-            _waiting.remove(waiting)
-            waiting.register(dispatch_key_for_device(backend.name), waiting.made)
+        # Not for the plugin that brings the backend: if that fails, the kernel need not wait again,
+        # for a backend that was named once stays.
+        loading = open_transaction.get()
+        try:
+            open_transaction.set(None)
+            for waiting in [each for each in _waiting if each.record.backend == backend.name]:
+                waiting.register(dispatch_key_for_device(backend.name), waiting.made)
+                _waiting.remove(waiting)
+        finally:
+            open_transaction.set(loading)
 
 
 on_new_backend(_register_waiting)

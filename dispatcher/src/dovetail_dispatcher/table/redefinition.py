@@ -43,6 +43,8 @@ def take_out(op: Operator, kernels: Iterable[Kernel]) -> None:
         for layer in op.layers():
             stack = layer.kernels.get(kernel.key, [])
             if kernel in stack:
-                stack.remove(kernel)
-                if not stack:
+                others = [each for each in stack if each is not kernel]
+                if others:
+                    layer.kernels[kernel.key] = others
+                else:
                     del layer.kernels[kernel.key]

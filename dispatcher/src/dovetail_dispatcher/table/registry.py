@@ -19,14 +19,21 @@ from typing import Final
 
 from dovetail_kernel import DispatchKey, on_default_dtype_change
 from dovetail_kernel.errors import did_you_mean
+from dovetail_kernel.forks import held_over_fork
 
 from .kernels import Kernel
 from .operator import Operator
 
-lock: Final = RLock()
+lock: Final = held_over_fork(RLock())
 operators: Final[dict[str, dict[str, Operator]]] = {}
 """Operators by qualified name, then by overload, in order of definition."""
 fallbacks: Final[dict[DispatchKey, Kernel]] = {}
+left_out: Final[dict[str, str]] = {}
+"""Operators that a selective build of their library leaves out, by qualified name, and the message
+that says so.
+"""
+without_derivatives: Final[dict[str, str]] = {}
+"""Namespaces of libraries that were built without derivatives, and what to do about it."""
 epoch = 0
 """Counts changes; what was derived from the table outside it compares this number."""
 
@@ -54,7 +61,8 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
     Raises
     ------
     RuntimeError
-        If there is none; the text says what is there.
+        If there is none; the text says what is there. A NotImplementedError, which is one, for an
+        operator that a selective build leaves out.
     """
     op = find(name, overload)
     if op is not None and op.is_defined:
@@ -67,6 +75,8 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
             f"{', '.join(k.origin for stack in op.kernels.values() for k in stack)}. Define it: "
             "Library.define(...)."
         )
+    if name in left_out:
+        raise NotImplementedError(left_out[name])
     raise RuntimeError(
         f"Could not find schema for {qualified}.{did_you_mean(name, operators)} Load the library "
         "that defines it, or define it: Library.define(...)."
@@ -76,6 +86,12 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
 def is_defined(name: str) -> bool:
     """Return whether there is a definition of any overload of `name`."""
     return any(op.is_defined for op in list(operators.get(name, {}).values()))
+
+
+def defines_in(namespace: str) -> bool:
+    """Return whether there is a definition in `namespace`."""
+    prefix = f"{namespace}::"
+    return any(is_defined(name) for name in list(operators) if name.startswith(prefix))
 
 
 def all_operators() -> list[Operator]:

@@ -21,8 +21,8 @@ def transaction() -> Iterator[None]:
     """
     changes: list[Change] = []
     outer = open_transaction.get()
-    open_transaction.set(changes)
     try:
+        open_transaction.set(changes)
         yield
     except BaseException:
         take_back(changes)

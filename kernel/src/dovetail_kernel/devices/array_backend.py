@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..types.dtype import dtype
+from .allocator import Allocator, DataPtr
 
 
 class ArrayBackend:
@@ -21,10 +22,9 @@ class ArrayBackend:
         False for arrays that cannot be written: an in-place operator then gives its tensor a new
         array (`overwritten`), and raises where another tensor shows the same memory.
     error_state
-        ``(set, reset, quiet)`` of a context variable under whose value `quiet` the array library
-        does not warn of overflow, division by zero or NaN, which are results here; ``reset`` takes
-        what ``set`` returned. None where it never warns. Routes and the engine set it around
-        whatever is not a single array function.
+        ``(get, set, reset, quiet)`` of a context variable under whose value `quiet` the library
+        does not warn of overflow, division by zero or NaN, which are results here. None where it
+        never warns. Routes and the engine set it around whatever is not a single array function.
     dtype_bits
         Native dtype of an array (``array.dtype``) to the dtype bit of a signature. Total over what
         kernels may return.
@@ -33,14 +33,23 @@ class ArrayBackend:
     dlpack_types
         The `DLDeviceType` that arrays are exported with, then others that `from_dlpack` takes.
         Empty where the array library does not take part in DLPack.
+    allocator
+        Where the memory of storages comes from that are made or resized as such. None: `empty`
+        makes it.
+    shared_allocator
+        Where memory comes from that several processes share. None: there is none.
     """
 
     array_types: tuple[type, ...] = ()
     mutable_arrays: bool = True
-    error_state: tuple[Callable[[Any], Any], Callable[[Any], Any], Any] | None = None
+    error_state: (
+        tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any] | None
+    ) = None
     dtype_bits: Mapping[Any, int]
     native_dtypes: Mapping[dtype, Any]
     dlpack_types: tuple[int, ...] = ()
+    allocator: Allocator | None = None
+    shared_allocator: Allocator | None = None
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its
@@ -148,6 +157,58 @@ class ArrayBackend:
         it, which count as part of it, or be shared by several of them.
         """
         return self.byte_bounds(self.storage_of(array))
+
+    # -- memory as such: storages that are made, resized or given to other tensors -----------------
+
+    def bytes_at(self, pointer: DataPtr) -> Any:
+        """Return the memory of `pointer` as a line of uint8, which keeps the pointer alive."""
+        raise NotImplementedError(
+            f"{type(self).__qualname__} has an allocator, but not bytes_at(self, pointer), which "
+            "makes an array of what it allocates."
+        )
+
+    def pointer_of(self, memory: Any) -> DataPtr | None:
+        """Return the pointer that `memory`, the owner of some memory, was made of; None if no
+        allocator of ours made it.
+        """
+        return None
+
+    def shown(
+        self,
+        memory: Any,
+        native_dtype: Any,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+    ) -> Any:
+        """Return an array that shows a part of `memory`, which owns it.
+
+        Parameters
+        ----------
+        memory
+            The owner of the memory, as `storage_of` gives it.
+        native_dtype, shape
+            Of the array.
+        strides, offset
+            In bytes; the offset is that of the first element from the start of the memory. The
+            caller has checked that they stay within it.
+        """
+        raise NotImplementedError(
+            f"the arrays of {type(self).__qualname__} cannot show a part of some memory by strides."
+        )
+
+    def owns_memory(self, memory: Any) -> bool:
+        """Return whether `memory`, the owner of some memory, is the array library's own or an
+        allocator's: then it may be left for other memory, once nothing else shows it.
+        """
+        return False
+
+    def keeps(self, holder: Any) -> tuple[Any, ...]:
+        """Return what `holder`, an array or what one of them keeps, refers to of the objects that
+        keep its memory.
+        """
+        base = getattr(holder, "base", None)
+        return () if base is None else (base,)
 
     def strides(self, array: Any) -> tuple[int, ...]:
         """Return the strides of `array` in elements."""

@@ -10,6 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import did_you_mean
+from ..forks import held_over_fork
 from ..types.bits import allocate_bit
 from ..types.signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT
 
@@ -167,7 +168,7 @@ class Backend:
         return _unpickle, (self.name,)
 
 
-_lock = RLock()
+_lock = held_over_fork(RLock())
 _META_PRIORITY: Final = 1 << 30
 _WRAPPED: Final = "_wrapped"
 _by_name: dict[str, Backend] = {}

@@ -20,14 +20,28 @@ def innermost() -> Device | None:
     return _stack.get()[-1]
 
 
-def push(device: Device) -> None:
-    """Enter a block whose default is `device`."""
-    _stack.set((*_stack.get(), device))
+def enter(device: Device) -> Device:
+    """Enter a block whose default is `device`: ``Device.__enter__``."""
+    before = _stack.get()
+    try:
+        _stack.set((*before, device))
+    except BaseException:  # an interrupt: the block is not entered
+        _stack.set(before)
+        raise
+    return device
 
 
-def pop() -> None:
-    """Leave the innermost block."""
-    _stack.set(_stack.get()[:-1])
+def leave(device: Device, *exception: object) -> None:
+    """Leave the innermost block: ``Device.__exit__``. A device is no object of its own, so that
+    what was before is found in the stack.
+    """
+    before = None
+    try:
+        before = _stack.get()
+        _stack.set(before[:-1])
+    except BaseException:
+        _stack.set((before or _stack.get())[:-1])
+        raise
 
 
 def replace_outermost(device: Device | None) -> None:

@@ -13,6 +13,9 @@ from .backends import accelerator, is_device_type, known_device_types
 _interned: dict[tuple[str, int | None], Device] = {}
 _parsed: dict[str, Device] = {}
 
+MAX_INDEX: Final = 2**31 - 1
+"""PyTorch parses no larger one, and DLPack exchanges none."""
+
 
 class Device(Immutable):
     """Where a tensor is: ``Device('cuda:1')``, ``Device('cuda', 1)``, ``Device(another)``.
@@ -31,7 +34,8 @@ class Device(Immutable):
     Raises
     ------
     RuntimeError
-        If the string is no device string, or its type is neither known nor installed.
+        If the string is no device string, its type is neither known nor installed, or the index is
+        negative or above 2**31 - 1.
     TypeError
         For arguments of other types.
     """
@@ -48,12 +52,8 @@ class Device(Immutable):
                 return found
         return _make(type, index)
 
-    def __enter__(self) -> Device:
-        default_device.push(self)
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        default_device.pop()
+    __enter__ = default_device.enter
+    __exit__ = default_device.leave
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -116,6 +116,11 @@ def _parse(string: str) -> Device:
             f"Invalid device string: '{string}'; give a type and an index, such as 'cuda:1'"
         )
     _check_type(type, string)
+    if len(number) > len(str(MAX_INDEX)) or (colon and int(number) > MAX_INDEX):
+        raise RuntimeError(
+            f"Could not parse device index '{number}' in device string '{string}'; give one of at "
+            f"most {MAX_INDEX}"
+        )
     return _parsed.setdefault(string, _intern(type, int(number) if colon else None))
 
 
@@ -129,6 +134,8 @@ def _with_index(type: str, index: int) -> Device:
         raise RuntimeError(
             f"Device index must not be negative, got {index}; leave it out for the current device"
         )
+    if index > MAX_INDEX:
+        raise RuntimeError(f"Device index must be at most {MAX_INDEX}, got {index}")
     _check_type(type, type)
     return _intern(type, index)
 

@@ -12,7 +12,7 @@ from ..types.bits import allocate_bit
 from ..types.signature import OVERRIDES
 from .dispatch_key import DispatchKey
 from .dispatch_keyset import DispatchKeySet
-from .state import DisableTorchFunctionSubclass, StateGuard, Transition
+from .state import StateGuard, Transition, set_state, state, torch_function_off
 
 PYTHON_DISPATCH: Final = allocate_bit()
 """Signature bit of a tensor whose class has `__torch_dispatch__`: it carries the key Python, and
@@ -42,8 +42,12 @@ def disabled_torch_function_impl(
 
     Results are plain tensors then, as they are for `Parameter`.
     """
-    with DisableTorchFunctionSubclass():
+    before = state()
+    try:
+        set_state(torch_function_off(before))
         return func(*args, **(kwargs or {}))
+    finally:
+        set_state(before)
 
 
 def disabled_torch_dispatch_impl(

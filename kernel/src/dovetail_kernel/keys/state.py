@@ -16,6 +16,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any, Final
 
+from ..forks import renewed_after_fork
 from ..types.bits import allocate_bit
 from ..types.signature import NO_GRAD
 from .dispatch_key import DispatchKey
@@ -58,6 +59,9 @@ class DispatchState:
         The `__torch_function__` of Tensor subclasses is heeded.
     traced
         Every call is recorded by the trace of this task.
+    transformed
+        Inside a function that is being differentiated by a transform: new memory is marked as made
+        there, and no other may be written.
     """
 
     included: DispatchKeySet = DEFAULT_INCLUDED
@@ -66,12 +70,13 @@ class DispatchState:
     function_modes: bool = False
     torch_function: bool = True
     traced: bool = False
+    transformed: bool = False
 
 
 _DEFAULT: Final = DispatchState()
 _by_bit: dict[int, DispatchState] = {0: _DEFAULT}
 _bits: dict[DispatchState, int] = {_DEFAULT: 0}
-_lock = Lock()
+_lock = renewed_after_fork(Lock())
 
 
 def intern_state(value: DispatchState) -> int:
@@ -132,6 +137,15 @@ class Transition:
         return after
 
 
+Saved = tuple[Any, Any] | None
+"""What a guard has to restore: a value, and what the same guard has to restore after that, because
+it was entered within itself.
+
+Signals come after calls, so that between taking such a pair apart and one call that sets a context
+variable there is no instant for an interrupt: it finds the block entered, or left.
+"""
+
+
 class StateGuard:
     """Context manager that applies a `Transition` to this task's state and restores what it found,
     whatever happens.
@@ -141,12 +155,17 @@ class StateGuard:
 
     def __init__(self, transition: Transition) -> None:
         self._transition = transition
-        self._previous: list[int] = []
+        self._previous: Saved = None
 
     def __enter__(self) -> None:
         before = _state.get()
-        self._previous.append(before)
-        _state.set(self._transition(before))
+        after = self._transition(before)
+        self._previous = before, self._previous
+        try:
+            _state.set(after)
+        except BaseException:  # an interrupt: the block is not entered
+            self.__exit__(None, None, None)
+            raise
 
     def __exit__(
         self,
@@ -154,7 +173,8 @@ class StateGuard:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        _state.set(self._previous.pop())
+        before, self._previous = self._previous  # type: ignore[misc]
+        _state.set(before)
 
 
 def _below_autograd(now: DispatchState) -> DispatchState:
@@ -201,6 +221,9 @@ tracing_on: Final = Transition(lambda s: replace(s, traced=True))
 
 tracing_off: Final = Transition(lambda s: replace(s, traced=False))
 """Record no calls."""
+
+inside_transform: Final = Transition(lambda s: replace(s, transformed=True), no_grad=False)
+"""Mark new memory and guard what there was before, with grad mode on."""
 
 
 torch_function_off: Final = Transition(lambda s: replace(s, torch_function=False))

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from threading import RLock
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from warnings import warn
 
 from ..devices.backends import add_device_type_source
 from ..errors import PluginError, forget_distributions
+from ..forks import call_in_child, held_over_fork
 from .entries import (
     BACKENDS,
     GROUPS,
@@ -26,47 +26,11 @@ from .entries import (
 )
 from .hookspecs import BackendSpec
 from .installed_plugins import InstalledPlugins, same_distribution
+from .loading_threads import LoadingThreads
 from .plugin_hooks import PluginHooks
+from .plugin_records import LoadedPlugin, PluginRecord
 
 _loading: ContextVar[PluginEntry | None] = ContextVar("dovetail_loading_plugin", default=None)
-
-
-class PluginRecord(NamedTuple):
-    """One line of `PluginManager.list_plugins`.
-
-    Attributes
-    ----------
-    distribution, version, group, name
-        Where the plugin comes from and what it provides.
-    state
-        ``'available'``, ``'not loaded'``, ``'blocked'``, ``'failed: reason'`` or ``'unavailable:
-        reason'``.
-    kernels
-        How many kernels it has registered.
-    traceback
-        Of the failure, if it failed.
-    """
-
-    distribution: str
-    version: str | None
-    group: str
-    name: str
-    state: str
-    kernels: int = 0
-    traceback: str | None = None
-
-
-class _Plugin:
-    """What became of an entry that was asked for."""
-
-    __slots__ = ("entry", "error", "result", "spec", "state")
-
-    def __init__(self, entry: PluginEntry) -> None:
-        self.entry = entry
-        self.state = "not loaded"
-        self.error: BaseException | None = None
-        self.result: Any = None
-        self.spec: BackendSpec | None = None
 
 
 class PluginManager:
@@ -78,9 +42,13 @@ class PluginManager:
     """
 
     def __init__(self) -> None:
-        self._lock = RLock()
-        self._installed = InstalledPlugins(self._load_ready_kernels)
-        self._plugins: dict[tuple[str, str], _Plugin] = {}
+        # Held for moments only, never while code of a plugin runs: that may import, which takes a
+        # lock too, or wait for a thread that asks for plugins.
+        self._loaders = LoadingThreads()
+        self._lock = self._loaders.lock
+        self._installed = InstalledPlugins(self._note_scan)
+        self._has_new_scan = False
+        self._plugins: dict[tuple[str, str], LoadedPlugin] = {}
         self._in_use: set[tuple[str, str]] = set()
         self._hooks = PluginHooks()
         self.count_kernels: Callable[[PluginEntry], int] = lambda entry: 0
@@ -117,9 +85,9 @@ class PluginManager:
         with self._lock:
             plugin = self._plugins.get((BACKENDS, name))
             entry = self._installed.find(BACKENDS, name) if plugin is None else plugin.entry
-            if plugin is not None and plugin.spec is not None:
-                return plugin.spec
-            return self._describe(entry)
+        if plugin is not None and plugin.spec is not None:
+            return plugin.spec
+        return self._describe(entry)
 
     def load_library(self, namespace: str) -> Any:
         """Load the operators of `namespace`, and return the plugin. Raises as `load_backend`
@@ -169,15 +137,17 @@ class PluginManager:
             ):
                 return False
             was_loaded = self._state(KERNELS, name) == "available"
-            self._load(KERNELS, name)
-            return not was_loaded
+        self._load(KERNELS, name)
+        return not was_loaded
 
     def provides(self, group: str, name: str) -> bool:
         """Tell whether something installed and not blocked has `name` in `group`; imports
         nothing.
         """
         with self._lock:
-            return any(not blocked(entry) for entry in self._installed.candidates(group, name))
+            found = any(not blocked(entry) for entry in self._installed.candidates(group, name))
+        self._load_kernels_after_scan()
+        return found
 
     def mark_in_use(self, group: str, name: str) -> None:
         """Note that a namespace or device type is in use without a plugin: kernels for it may be
@@ -185,7 +155,11 @@ class PluginManager:
         """
         with self._lock:
             self._in_use.add((group, name))
-            self._load_ready_kernels()
+        self._load_ready_kernels()
+
+    def mark_unused(self, group: str, name: str) -> None:
+        """Undo `mark_in_use`."""
+        self._in_use.discard((group, name))
 
     def refresh(self) -> None:
         """Forget what is installed and what failed, so that packages installed meanwhile are
@@ -208,22 +182,18 @@ class PluginManager:
         nothing.
         """
         with self._lock:
-            return tuple(
-                dict.fromkeys(
-                    entry.name for entry in self._installed.entries() if entry.group == BACKENDS
-                )
-            )
+            entries = self._installed.entries()
+        self._load_kernels_after_scan()
+        return tuple(dict.fromkeys(each.name for each in entries if each.group == BACKENDS))
 
     def namespaces(self) -> tuple[str, ...]:
         """Return the namespaces that installed libraries provide, blocked ones included; imports
         nothing.
         """
         with self._lock:
-            return tuple(
-                dict.fromkeys(
-                    entry.name for entry in self._installed.entries() if entry.group == LIBRARIES
-                )
-            )
+            entries = self._installed.entries()
+        self._load_kernels_after_scan()
+        return tuple(dict.fromkeys(each.name for each in entries if each.group == LIBRARIES))
 
     def loading(self) -> PluginEntry | None:
         """Return the entry whose plugin is being loaded in this task, and registers what comes."""
@@ -236,7 +206,9 @@ class PluginManager:
                 self._installed.entries(),
                 key=lambda entry: (list(GROUPS).index(entry.group), entry.name),
             )
-            return [self._record(entry) for entry in entries]
+            records = [self._record(entry) for entry in entries]
+        self._load_kernels_after_scan()
+        return records
 
     def _record(self, entry: PluginEntry) -> PluginRecord:
         plugin = self._plugins.get((entry.group, entry.name))
@@ -263,25 +235,29 @@ class PluginManager:
         with self._lock:
             plugin = self._plugins.get(key)
             if plugin is None:
-                plugin = self._plugins.setdefault(key, _Plugin(self._installed.find(group, name)))
+                plugin = self._plugins.setdefault(
+                    key, LoadedPlugin(self._installed.find(group, name))
+                )
+            self._loaders.wait_for(plugin)
             if plugin.state in ("loading", "available"):
-                return plugin.result
+                return plugin.result  # of what this very thread is loading, as far as it has come
             if plugin.error is None:
-                self._run(plugin)
-            if plugin.error is not None:
-                raise PluginError(
-                    f"{plugin.entry} failed to load from {plugin.entry.target!r}: "
-                    f"{_reason(plugin.error)}. "
-                    f"The cause is above; once it is repaired, call refresh() or start again"
-                ) from plugin.error
-            self._load_ready_kernels()
-            return plugin.result
+                self._loaders.begin(plugin)
+        if plugin.error is None:
+            self._run(plugin)
+        if plugin.error is not None:
+            raise PluginError(
+                f"{plugin.entry} failed to load from {plugin.entry.target!r}: "
+                f"{_reason(plugin.error)}. "
+                f"The cause is above; once it is repaired, call refresh() or start again"
+            ) from plugin.error
+        self._load_ready_kernels()
+        return plugin.result
 
-    def _run(self, plugin: _Plugin) -> None:
+    def _run(self, plugin: LoadedPlugin) -> None:
         """Load `plugin`, leaving the failure, if it fails, in its record; being unavailable is
         raised, and not kept.
         """
-        plugin.state = "loading"
         unavailable: str | None = None
         try:
             with _as_loading(plugin.entry), self.transaction():
@@ -296,17 +272,21 @@ class PluginManager:
                         name=plugin.entry.name,
                     )
         except (Exception, SystemExit) as error:
-            plugin.state, plugin.error, plugin.result = f"failed: {_reason(error)}", error, None
-            return
+            plugin.error, plugin.result = error, None
+            plugin.state = f"failed: {_reason(error)}"
         except BaseException:
             plugin.state, plugin.result = "not loaded", None
             raise
-        if unavailable is not None:
-            plugin.state, plugin.result = f"unavailable: {unavailable}", None
-            raise PluginError(f"{plugin.entry} is unavailable: {unavailable}")
-        plugin.state = "available"
+        else:
+            if unavailable is None:
+                plugin.state = "available"
+            else:
+                plugin.state, plugin.result = f"unavailable: {unavailable}", None
+                raise PluginError(f"{plugin.entry} is unavailable: {unavailable}")
+        finally:
+            self._loaders.end(plugin)
 
-    def _run_backend(self, plugin: _Plugin) -> str | None:
+    def _run_backend(self, plugin: LoadedPlugin) -> str | None:
         entry = plugin.entry
         spec = plugin.spec
         if spec is None:
@@ -332,10 +312,19 @@ class PluginManager:
 
     # -- kernels for the namespace of another plugin -----------------------------------------------
 
+    def _note_scan(self) -> None:
+        self._has_new_scan = True
+
+    def _load_kernels_after_scan(self) -> None:
+        """Load kernels that a scan has shown to be ready, now that the lock is free."""
+        if self._has_new_scan:
+            self._load_ready_kernels()
+
     def _load_ready_kernels(self) -> None:
         """Load kernels whose library and backend are both in use. Failures wait in their records
         for `load_kernels`.
         """
+        self._has_new_scan = False
         for name in list(self._ready_kernels()):
             with suppress(PluginError):
                 self._load(KERNELS, name)
@@ -363,8 +352,8 @@ class PluginManager:
 @contextmanager
 def _as_loading(entry: PluginEntry) -> Iterator[None]:
     previous = _loading.get()
-    _loading.set(entry)
     try:
+        _loading.set(entry)
         yield
     finally:
         _loading.set(previous)
@@ -382,5 +371,8 @@ def _reason(error: BaseException) -> str:
 
 plugin_manager: Final = PluginManager()
 """The plugins of this process."""
+
+held_over_fork(plugin_manager._loaders, first=True)
+call_in_child(plugin_manager._loaders.start_child)
 
 add_device_type_source(plugin_manager.device_types)

@@ -28,6 +28,12 @@ class AutogradInterface:
     def check_requires_grad_(self) -> None:
         """Refuse a call of ``requires_grad_`` where a function is being transformed."""
 
+    def text_inside(self, tensor: TensorBase) -> str | None:
+        """Return ``repr(tensor)`` inside of a function that is being transformed; None if it shows
+        nothing of that.
+        """
+        return None
+
     def grad(self, tensor: TensorBase) -> TensorBase | None:
         """Return ``tensor.grad``."""
         return None

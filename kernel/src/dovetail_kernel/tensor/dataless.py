@@ -1,5 +1,5 @@
-"""`DatalessArray`: what a wrapper subclass holds instead of an array, with geometry and no
-elements.
+"""`DatalessArray`: geometry without elements. A wrapper subclass holds one instead of an array, and
+so does a tensor whose storage was made too small for it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 
 class DatalessArray:
-    """Geometry of a tensor whose elements only its class knows where to find.
+    """Geometry of a tensor whose elements only its class knows where to find, or that are gone.
 
     It belongs to any backend, and has of an array just what describes it. No kernel can run on it:
     calls on such a tensor go to its class's ``__torch_dispatch__``.
@@ -28,9 +28,11 @@ class DatalessArray:
         Distance of the first element from the start of the memory, in elements.
     device_index
         Index of the device; None where devices have none.
+    why
+        What to say to those who look for elements. Default: that the class finds them.
     """
 
-    __slots__ = ("base", "device", "dtype", "element_strides", "ndim", "offset", "shape")
+    __slots__ = ("base", "device", "dtype", "element_strides", "ndim", "offset", "shape", "why")
 
     def __init__(
         self,
@@ -39,7 +41,9 @@ class DatalessArray:
         element_strides: Sequence[int] | None = None,
         offset: int = 0,
         device_index: int | None = None,
+        why: str | None = None,
     ) -> None:
+        self.why = why
         self.shape = tuple(shape)
         self.dtype = dtype
         self.element_strides = (
@@ -48,7 +52,7 @@ class DatalessArray:
         self.ndim = len(self.shape)
         self.offset = offset
         self.device = SimpleNamespace(id=device_index or 0)
-        self.base = None
+        self.base: Any = None
 
     @property
     def itemsize(self) -> int:
@@ -75,10 +79,20 @@ class DatalessArray:
         """Whether the elements would lie in C order without gaps, as arrays tell it."""
         dense = zip(self.shape, self.element_strides, _contiguous(self.shape), strict=True)
         return SimpleNamespace(
-            c_contiguous=0 in self.shape or all(n == 1 or own == c for n, own, c in dense)
+            c_contiguous=0 in self.shape or all(n == 1 or own == c for n, own, c in dense),
+            writeable=False,
         )
 
     def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        self.refuse()
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        self.refuse()
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        self.refuse()
+
+    def __dlpack__(self, **_options: Any) -> NoReturn:
         self.refuse()
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -95,7 +109,8 @@ class DatalessArray:
             Always.
         """
         raise RuntimeError(
-            f"A wrapper subclass of shape {list(self.shape)} has no data: its class finds the "
+            self.why
+            or f"A wrapper subclass of shape {list(self.shape)} has no data: its class finds the "
             "elements, and something looked for them without asking it. Handle the operator in its "
             "__torch_dispatch__, or run it on the tensor that is wrapped."
         )

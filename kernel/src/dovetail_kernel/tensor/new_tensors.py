@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices.backends import Backend
-from ..keys.state import dispatch_state
+from ..keys.state import DispatchState, dispatch_state
 from ..types.signature import DTYPE_MASK, INFERENCE, NORMAL, ZERO_DIM
 from .dataless import DatalessArray
 from .tensor_base import TensorBase
+from .version import inside_counter
 
 _tensor_class: type[TensorBase] | None = None
 _frozen = False
@@ -69,7 +70,12 @@ def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> T
         array = arrays.asarray(array)
     if cls is None:
         cls = tensor_class()
-    return new_tensor(array, signature_of(array, backend) | cls._class_bits, cls)
+    now = dispatch_state()
+    signature = _signature_in(now, array, backend)
+    tensor = new_tensor(array, signature | cls._class_bits, cls)
+    if now.transformed:
+        tensor._counter = inside_counter()
+    return tensor
 
 
 def new_tensor(array: Any, signature: int, cls: type[TensorBase]) -> TensorBase:
@@ -87,10 +93,14 @@ def new_tensor(array: Any, signature: int, cls: type[TensorBase]) -> TensorBase:
 
 def signature_of(array: Any, backend: Backend) -> int:
     """Return the signature of a new tensor around `array`, made in the present state."""
+    return _signature_in(dispatch_state(), array, backend)
+
+
+def _signature_in(now: DispatchState, array: Any, backend: Backend) -> int:
     signature = backend.bit | backend.arrays.dtype_bits[array.dtype]
     if not array.shape:
         signature |= ZERO_DIM
-    return signature | (INFERENCE if dispatch_state().inference else NORMAL)
+    return signature | (INFERENCE if now.inference else NORMAL)
 
 
 def replace_array(tensor: TensorBase, array: Any) -> None:

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..devices.backends import Backend
 from ..devices.device import Device
+from ..devices.memory import new_memory
 from .dataless import DatalessArray
 
 if TYPE_CHECKING:
-    from ..devices.backends import Backend
     from .tensor_base import TensorBase
 
 
 class Storage:
     """The memory behind a tensor. Two tensors alias each other exactly if their storages are the
     same object.
+
+    It comes into being at the latest when a second tensor is to show the memory. The base library
+    sets a subclass for storages that can be made and read as such (see `set_storage_class`).
     """
 
     __slots__ = ("__weakref__", "_array", "_backend")
 
-    def __init__(self, array: Any, backend: Backend) -> None:
-        self._array = array
-        self._backend = backend
+    _array: Any
+    _backend: Backend
+
+    @classmethod
+    def of(cls, array: Any, backend: Backend) -> Storage:
+        """Return a storage that consists of the memory that `array` owns."""
+        made = object.__new__(cls)
+        made._array = array
+        made._backend = backend
+        return made
 
     @property
     def array(self) -> Any:
@@ -60,26 +71,17 @@ class Storage:
     def __len__(self) -> int:
         return self.nbytes()
 
-    def resizable(self) -> bool:
-        """Return False: the arrays of other libraries cannot be resized in place."""
-        return False
-
-    def resize_(self, nbytes: int) -> None:
-        """Refuse.
-
-        Raises
-        ------
-        RuntimeError
-            Always; the memory belongs to the backend's array.
-        """
-        raise RuntimeError(
-            f"Trying to resize storage that is not resizable: it has {self.nbytes()} bytes that "
-            "belong to a "
-            f"{type(self._array).__name__}. Make a new tensor of the wanted size and copy."
-        )
-
     def __repr__(self) -> str:
-        return f"<dovetail.UntypedStorage of {self.nbytes()} bytes on {self.device}>"
+        return f"<{type(self).__name__} of {self.nbytes()} bytes on {self.device}>"
+
+
+_storage_class: type[Storage] = Storage
+
+
+def set_storage_class(cls: type[Storage]) -> None:
+    """Set the class of storages."""
+    global _storage_class
+    _storage_class = cls
 
 
 def share_storage(tensor: TensorBase) -> Storage:
@@ -89,5 +91,10 @@ def share_storage(tensor: TensorBase) -> Storage:
         backend = tensor._backend
         array = tensor.array
         memory = array if array.__class__ is DatalessArray else backend.arrays.storage_of(array)
-        storage = tensor._storage = Storage(memory, backend)
+        storage = tensor._storage = _storage_class.of(memory, backend)
     return storage
+
+
+def new_storage(backend: Backend, nbytes: int, device_index: int | None = None) -> Storage:
+    """Return a storage of new memory; what it holds is not set. Raises as `Allocator.allocate`."""
+    return _storage_class.of(new_memory(backend.arrays, nbytes, device_index), backend)

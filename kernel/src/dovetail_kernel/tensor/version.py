@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import count
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .tensor_base import TensorBase
@@ -28,20 +29,20 @@ class DetachedCounter(VersionCounter):
     that graph is gone. What is saved from now on compares with the new one.
     """
 
-    __slots__ = ("_shared", "_times")
+    __slots__ = ("_times", "shared")
 
     def __init__(self, shared: VersionCounter) -> None:
-        self._shared = shared
+        self.shared = shared
         self._times = DETACHED
 
     @property
     def value(self) -> int:
         """The count of writes, and far above it how often the tensor was detached in place."""
-        return self._shared.value + self._times
+        return self.shared.value + self._times
 
     @value.setter
     def value(self, value: int) -> None:
-        self._shared.value = value - self._times
+        self.shared.value = value - self._times
 
 
 class WritableCounter(VersionCounter):
@@ -50,6 +51,87 @@ class WritableCounter(VersionCounter):
     """
 
     __slots__ = ()
+
+
+class InsideCounter(VersionCounter):
+    """The counter of memory that was made inside of a function transform.
+
+    Attributes
+    ----------
+    made
+        The number of the transform that was entered last before.
+    """
+
+    __slots__ = ("made",)
+
+    def __init__(self, made: int, value: int = 0) -> None:
+        self.value = value
+        self.made = made
+
+
+class InputCounter(VersionCounter):
+    """The counter, still shared, of an input of a function transform: there it may be written.
+
+    Attributes
+    ----------
+    made
+        The number of the transform.
+    shared
+        The counter of what was given to the transform.
+    """
+
+    __slots__ = ("made", "shared")
+
+    def __init__(self, made: int, shared: VersionCounter) -> None:
+        self.made = made
+        self.shared = shared
+
+    @property
+    def value(self) -> int:
+        """The count of writes."""
+        return self.shared.value
+
+    @value.setter
+    def value(self, value: int) -> None:
+        self.shared.value = value
+
+
+_numbers: Final = count(1)
+_last_number = 0
+
+
+def next_transform() -> int:
+    """Return the number of a function transform that is being entered: a higher one each time."""
+    global _last_number
+    _last_number = number = next(_numbers)
+    return number
+
+
+def inside_counter() -> VersionCounter:
+    """Return a counter for memory that was just made inside of a function transform."""
+    return InsideCounter(_last_number)
+
+
+def apart(counter: VersionCounter | None) -> VersionCounter | None:
+    """Return a count of its own for the memory that `counter` is of; None if it was made outside of
+    every transform.
+    """
+    while isinstance(counter, DetachedCounter):
+        counter = counter.shared
+    if isinstance(counter, InputCounter):
+        return InputCounter(counter.made, apart(counter.shared) or VersionCounter())
+    return InsideCounter(counter.made) if isinstance(counter, InsideCounter) else None
+
+
+def is_known_to(transform: int, counter: VersionCounter | None) -> bool:
+    """Return whether the memory with `counter` is an input of the transform with that number, or
+    was made inside of it.
+    """
+    while isinstance(counter, DetachedCounter) or (
+        isinstance(counter, InputCounter) and counter.made > transform
+    ):
+        counter = counter.shared
+    return isinstance(counter, (InsideCounter, InputCounter)) and counter.made >= transform
 
 
 DETACHED = 1 << 48

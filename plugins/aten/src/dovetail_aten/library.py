@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration.batching_rules import on_first_vmap
+from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.definitions import define_many
 from dovetail_dispatcher.table.formula_module import FormulaOfModule
 from dovetail_dispatcher.table.kernel_registration import add_kernel
@@ -27,6 +28,9 @@ __all__ = ["load"]
 
 LOCATION = f"{__file__}:1"
 
+ABOVE_GRADIENTS = (("aten::resize_", "dovetail_aten.composites.memory", "resize_of_variable"),)
+"""Operators with a kernel of their own at Autograd: no formula says what they do there."""
+
 _NOT_IMPORTED: Any = None
 _loaded = False
 
@@ -43,6 +47,8 @@ def load() -> None:
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
         add_kernel(base, overload, Composite(module, name, DispatchKey[key]), [])
+    for base, module, name in ABOVE_GRADIENTS:
+        add_kernel(base, "", Composite(module, name, DispatchKey.Autograd), [])
     backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
     on_first_vmap(_load_batching_rules)
@@ -98,7 +104,14 @@ def _set_formulas() -> None:
         for name in names
     ]
     set_derivative_formulas(formulas, [])
-    set_fusions(FUSIONS, [])
+    known = {name for names in derivatives.OPERATORS.values() for name in names}
+    # A selective build has those of its operators, or none at all without derivatives.
+    fusions = [
+        fusion
+        for fusion in FUSIONS
+        if fusion.operator not in registry.left_out and {fusion.inner, fusion.outer} <= known
+    ]
+    set_fusions(fusions, [])
 
 
 define_many(OPERATORS, LOCATION)

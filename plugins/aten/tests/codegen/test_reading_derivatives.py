@@ -193,13 +193,6 @@ def test_a_tensor_without_a_line_must_not_require_grad_unless_it_is_marked(tmp_p
     assert mul.refused == ()
 
 
-def test_entries_of_operators_left_out_are_skipped_for_a_partial_library(tmp_path: Path) -> None:
-    assert (
-        read(tmp_path, "- name: elsewhere(Tensor self) -> Tensor\n  self: grad\n", partial=True)
-        == []
-    )
-
-
 def test_helpers_for_tensors_only_leave_no_array_body(tmp_path: Path) -> None:
     (exp,) = read(tmp_path, EXP + "  self: help_backward(grad)\n", tensors_only={"help_backward"})
     assert not exp.has_array_body

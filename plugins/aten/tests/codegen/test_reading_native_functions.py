@@ -13,10 +13,10 @@ from dovetail_aten.codegen import DeclarationError, NativeFunction, read_native_
 SINE = "- func: sine(Tensor self) -> Tensor\n"
 
 
-def read(folder: Path, text: str, only: list[str] | None = None) -> list[NativeFunction]:
+def read(folder: Path, text: str) -> list[NativeFunction]:
     path = folder / "native_functions.yaml"
     path.write_text(text, encoding="utf-8")
-    return read_native_functions(path, only=only)
+    return read_native_functions(path)
 
 
 def test_a_bare_entry_is_a_function_of_kind_other(tmp_path: Path) -> None:
@@ -102,11 +102,6 @@ def test_the_inplace_variant_of_a_composite_is_a_composite_of_its_own(tmp_path: 
     assert inplace.composite == ("CompositeImplicitAutograd", "sine_")
 
 
-def test_only_the_named_operators_are_kept_with_what_they_derive_from(tmp_path: Path) -> None:
-    text = SINE + "  autogen: sine_\n- func: cosine(Tensor self) -> Tensor\n"
-    assert [f.name for f in read(tmp_path, text, ["sine_"])] == ["sine", "sine_"]
-
-
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
@@ -155,8 +150,3 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, 
 def test_a_declaration_error_is_an_assertion_error_as_in_pytorch(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         read(tmp_path, SINE + "  color: red\n")
-
-
-def test_a_list_of_operators_may_not_name_unknown_ones(tmp_path: Path) -> None:
-    with pytest.raises(DeclarationError, match="no operator tangent is declared"):
-        read(tmp_path, SINE, ["tangent"])

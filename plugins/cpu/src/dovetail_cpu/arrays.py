@@ -5,18 +5,17 @@ faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import c_size_t
 from functools import partial
 from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
 
-from dovetail_aten.backend.namespace_arrays import NamespaceArrays
-from dovetail_kernel import bfloat16, dtype
+from dovetail_kernel import DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
 from .accumulation import add_at_leading, places_along
+from .memory import CpuMemory
 from .silence import silent
 
 Array = np.ndarray[Any, Any]
@@ -32,37 +31,6 @@ _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 _SORTED_FROM: Final = 64
 """From so many indices on, sorting them and adding runs is faster than adding one by one."""
 
-_read_address = c_size_t.from_address
-_DATA: Final = object.__basicsize__
-"""Where an ndarray has its data pointer: it is the first member of NumPy's public struct, behind
-the object's head.
-"""
-
-
-def _view_of_memory(
-    memory: Array, first: int, size: Sequence[int], steps: Sequence[int], dtype: Any
-) -> Array:
-    """Return a view from the address `first` on, with `steps` in bytes; it refuses writes if its
-    elements share a place.
-    """
-    shared = any([not step and count > 1 for count, step in zip(size, steps, strict=True)])
-    interface = {
-        "data": (first, shared or not memory.flags.writeable),
-        "shape": tuple(size),
-        "strides": tuple(steps),
-        "typestr": f"|V{dtype.itemsize}",
-        "version": 3,
-    }
-    return np.asarray(_Memory(memory, interface)).view(dtype)
-
-
-class _Memory:
-    """A place in memory that NumPy can read; keeps the array alive that owns it."""
-
-    def __init__(self, base: Array, interface: dict[str, Any]) -> None:
-        self.base = base
-        self.__array_interface__ = interface
-
 
 class _AdoptedMemory:
     """The bytes from the first element of an array to its last, as memory of their own."""
@@ -77,7 +45,7 @@ class _AdoptedMemory:
         }
 
 
-class CpuArrays(NamespaceArrays):
+class CpuArrays(CpuMemory):
     """NumPy's arrays, and bfloat16 from ml_dtypes."""
 
     array_types = (np.ndarray,)
@@ -193,30 +161,19 @@ class CpuArrays(NamespaceArrays):
         """Return whether the elements of `array` lie in C order without gaps."""
         return bool(array.flags.c_contiguous)
 
-    def data_ptr(self, array: Array) -> int:
-        """Return the address of the first element."""
-        # ndarray.ctypes.data says the same ten times slower, and writes in place ask for it.
-        return _read_address(id(array) + _DATA).value
-
-    def storage_of(self, array: Array) -> Array:
-        """Return the root of the bases of `array`, also where something between them is no
-        array.
-        """
-        base: Any = array.base
-        while base is not None:
-            if isinstance(base, np.ndarray):
-                array = base
-            base = getattr(base, "base", None)
-        return array
-
-    def copy_into(self, destination: Array, source: Any) -> None:
+    def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
         complex numbers.
         """
-        if source.dtype == destination.dtype:
-            np.copyto(destination, source)
-        else:
-            _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
+        try:
+            if source.dtype == destination.dtype:
+                np.copyto(destination, source)
+            else:
+                _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
+        except TypeError:
+            if destination.__class__ is DatalessArray:
+                destination.refuse()
+            raise
 
     def cast(self, array: Any, native_dtype: Any) -> Array:
         """Return a copy of `array` with another dtype; of complex numbers, the real part in a real
@@ -264,30 +221,6 @@ class CpuArrays(NamespaceArrays):
             return True
 
     # -- views, indexing, error functions ----------------------------------------------------------
-
-    def as_strided(
-        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
-    ) -> Array:
-        """Return a view of the memory that `array` lies in; it does not reach beyond."""
-        root, itemsize = self.storage_of(array), array.itemsize
-        first = self.byte_bounds(root)[0] + storage_offset * itemsize
-        steps = [step * itemsize for step in stride]
-        return _view_of_memory(root, first, size, steps, array.dtype)
-
-    def write_once(self, array: Array, source: Any, memory: Array) -> bool:
-        """Write one number for all elements into the read-only `array`, or anything if no two of
-        them share a place; return False if that is not so, or `memory` may not be written either.
-        """
-        sizes = [
-            size if step else min(size, 1)
-            for size, step in zip(array.shape, array.strides, strict=True)
-        ]
-        if not memory.flags.writeable or (source.ndim and sizes != list(array.shape)):
-            return False
-        first = array.__array_interface__["data"][0]
-        part = _view_of_memory(memory, first, sizes, array.strides, array.dtype)
-        self.copy_into(part, source)
-        return True
 
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Array:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from math import isfinite
 from typing import Any
 
 import numpy
@@ -13,11 +12,12 @@ from dovetail_aten.array_kernels import Function, KernelTable
 from dovetail_aten.array_kernels.rectifiers import Rectifiers
 from dovetail_aten.array_kernels.sigmoids import Sigmoids
 
-from .constants import ones_of, zeros_of
+from .constants import zeros_of
 
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
 _BOOL = numpy.dtype(bool)
+_BITS = {each: numpy.dtype(f"i{each.itemsize}") for each in _FLOATS}
 _ONES = {each: numpy.array(1, each) for each in _FLOATS}
 _INFINITY = {each: numpy.array(math.inf, each) for each in _FLOATS}
 _maximum, _where, _less_equal = numpy.maximum, numpy.where, numpy.less_equal
@@ -144,8 +144,8 @@ class FastRectifiers(Rectifiers):
                 raise RuntimeError("Boolean inputs not supported for relu")
             if x.flags.c_contiguous:
                 # Three times as fast as with one number.
-                return _maximum(x, zeros_of(x.shape, dtype))
-            return _maximum(x, self._zeros[dtype])
+                return _maximum(zeros_of(x.shape, dtype), x)
+            return _maximum(self._zeros[dtype], x)
         # On large arrays clip is three times as fast as maximum with a number.
         return (
             x.clip(self._zeros[dtype], _INFINITY[dtype])
@@ -158,11 +158,10 @@ class FastRectifiers(Rectifiers):
         if threshold == 0 and x.size <= _SMALL:
             dropped = _less_equal(x, self._zeros[x.dtype])
             if dropped.ndim and (grad_output.dtype is _SINGLE or grad_output.dtype in _FLOATS):
-                # A product takes half the time of where, but makes NaN of the infinities that are
-                # dropped.
-                kept = _multiply(grad_output, _logical_not(dropped).astype(grad_output.dtype))
-                if isfinite(kept.ravel().dot(ones_of(kept.size, kept.dtype))):
-                    return kept
+                # A product with the bits takes half the time of where; one with the numbers would
+                # make NaN of infinities that are dropped, and -0 of negative numbers.
+                bits = grad_output.view(_BITS[grad_output.dtype])
+                return _multiply(_logical_not(dropped), bits).view(grad_output.dtype)
             return _where(dropped, self._zeros[grad_output.dtype], grad_output)
         if (
             threshold == 0

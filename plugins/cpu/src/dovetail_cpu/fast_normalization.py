@@ -43,10 +43,16 @@ class FastNormalization(Normalization):
         self, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
     ) -> tuple[Any, Any, Any]:
         """Return layer normalization, mean and reciprocal deviation, by blocks of rows."""
-        if input.dtype not in _FLOATS or not input.size:
+        dtype = input.dtype
+        if (
+            dtype not in _FLOATS
+            or not input.size
+            or (weight is not None and weight.dtype is not dtype)
+            or (bias is not None and bias.dtype is not dtype)
+        ):
             return Normalization.native_layer_norm(self, input, normalized_shape, weight, bias, eps)
         lead = check_layer_norm(input, normalized_shape, weight, bias)
-        dtype, length = input.dtype, prod(input.shape[lead:])
+        length = prod(input.shape[lead:])
         rows = self.capabilities.contiguous(input).reshape(-1, length)
         scale = None if weight is None else weight.reshape(length)
         shift = None if bias is None else bias.reshape(length)

@@ -100,13 +100,14 @@ class FastSoftmax(Softmax):
         if (
             input_dtype is not output.dtype
             or grad_output.dtype is not input_dtype
+            or grad_output.shape != output.shape
             or not is_small(output, dim)
         ):
             return Softmax.softmax_backward(self, grad_output, output, dim, input_dtype)
         classes = output.shape[1]
         result = _multiply(grad_output, output)
         total = across(result.dot(ones_of(classes, input_dtype)), classes)
-        return _subtract(result, _multiply(output, total, out=total), out=result)
+        return _multiply(output, _subtract(grad_output, total, out=total), out=total)
 
     def log_softmax_backward(
         self, grad_output: Any, output: Any, dim: int, input_dtype: Any
@@ -115,6 +116,7 @@ class FastSoftmax(Softmax):
         if (
             input_dtype is not output.dtype
             or grad_output.dtype is not input_dtype
+            or grad_output.shape != output.shape
             or not is_small(output, dim)
         ):
             return Softmax.log_softmax_backward(self, grad_output, output, dim, input_dtype)

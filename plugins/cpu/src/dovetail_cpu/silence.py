@@ -17,7 +17,7 @@ if _found is None:
     raise RuntimeError(
         "NumPy has no context variable for its error state. Install NumPy 2.1 or later."
     )
-_set, _reset, _QUIET = _found
+_get, _set, _, _QUIET = _found
 
 
 def silent(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,10 +25,11 @@ def silent(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def quiet(*args: Any) -> Any:
-        token = _set(_QUIET)
+        before = _get()
         try:
+            _set(_QUIET)
             return function(*args)
         finally:
-            _reset(token)
+            _set(before)
 
     return quiet

@@ -13,10 +13,10 @@ import cupyx
 import cupyx.scipy.special
 import numpy as np
 
-from dovetail_aten.backend.namespace_arrays import NamespaceArrays
 from dovetail_aten.backend.wrapped_numbers import number_as
 
 from .availability import device_count
+from .memory import CudaMemory
 
 _ALL: Final = slice(None)
 _ADDED_AS: Final = {
@@ -27,7 +27,7 @@ _ADDED_AS: Final = {
 """What to add in where CUDA has no atomic addition; narrowing afterwards wraps."""
 
 
-class CudaArrays(NamespaceArrays):
+class CudaArrays(CudaMemory):
     """CuPy's arrays. There is no bfloat16, and an index out of range wraps around, where NumPy
     raises.
     """
@@ -72,11 +72,6 @@ class CudaArrays(NamespaceArrays):
         """Return a copy of `array` in host memory, once the device has computed it."""
         return cupy.asnumpy(array)
 
-    def data_ptr(self, array: Any) -> int:
-        """Return the address of the first element."""
-        address: int = array.data.ptr
-        return address
-
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
         complex numbers.
@@ -104,27 +99,6 @@ class CudaArrays(NamespaceArrays):
     def _host_number(self, value: Any, native_dtype: Any) -> Any:
         with np.errstate(all="ignore"):
             return np.asarray(number_as(value, self.dtypes[native_dtype])).astype(native_dtype)
-
-    def memory_bounds(self, array: Any) -> tuple[int, int]:
-        """Return where the memory that `array` lies in begins, and where it ends.
-
-        CuPy notes no base for an array made at an address, but every array knows its allocation,
-        whose size CuPy rounds up.
-        """
-        memory = array.data.mem
-        start, stop = super().memory_bounds(array)
-        return min(start, memory.ptr), max(stop, memory.ptr + memory.size)
-
-    def as_strided(
-        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
-    ) -> Any:
-        """Return a view of the memory that `array` lies in; it does not reach beyond."""
-        itemsize = array.itemsize
-        first = self.memory_bounds(array)[0] + storage_offset * itemsize
-        strides = tuple([step * itemsize for step in stride])
-        return cupy.ndarray(
-            tuple(size), array.dtype, array.data + (first - array.data.ptr), strides
-        )
 
     # -- indexing ----------------------------------------------------------------------------------
 

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_kernel import MemoryStatistics
+
 __all__ = [
     "current_device",
     "device_name",
     "empty_cache",
-    "memory_allocated",
+    "memory_info",
+    "memory_statistics",
     "set_device",
     "synchronize",
 ]
@@ -44,20 +47,29 @@ def device_name(index: int | None = None) -> str:
     return name.decode()
 
 
-def memory_allocated(index: int | None = None) -> int:
-    """Return the bytes that live arrays take on a device, by default the current one."""
+def memory_statistics(index: int | None = None) -> MemoryStatistics:
+    """Return what live arrays take on a device, by default the current one, and what the pool
+    keeps.
+    """
+    from .memory import ALLOCATOR
+
+    return ALLOCATOR.statistics(_device(index).id)
+
+
+def memory_info(index: int | None = None) -> tuple[int, int]:
+    """Return the bytes that are free on a device, by default the current one, and all there are."""
     import cupy
 
     with _device(index):
-        used: int = cupy.get_default_memory_pool().used_bytes()
-    return used
+        free, total = cupy.cuda.runtime.memGetInfo()
+    return int(free), int(total)
 
 
 def empty_cache() -> None:
     """Give memory that no array needs back to the driver."""
-    import cupy
+    from .memory import ALLOCATOR
 
-    cupy.get_default_memory_pool().free_all_blocks()
+    ALLOCATOR.empty_cache()
 
 
 def _device(index: int | None) -> Any:

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import VersionCounter, share_storage
+from dovetail_kernel import TensorBase, VersionCounter, share_storage
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.tensor.new_tensors import bare_tensor_maker
-from dovetail_kernel.tensor.version import WritableCounter
+from dovetail_kernel.tensor.version import WritableCounter, inside_counter
 from dovetail_kernel.types.signature import GRAD, ZERO_DIM
 
 from ...record import Record
@@ -196,3 +196,30 @@ class WrapUnlessMasked(Step):
     def print(self, to: Printer) -> None:
         array, wrap = to.name(self.array), to.bind("wrap", self.wrap)
         to.add(f"{to.name(self.result)} = None if {array} is None else {wrap}({array}, None)")
+
+
+class MarkInside(Step):
+    """Note of new tensors that their memory was made inside of a function transform.
+
+    Attributes
+    ----------
+    is_list
+        The one result is a list of tensors.
+    """
+
+    results: tuple[Value, ...]
+    is_list: bool = False
+
+    def print(self, to: Printer) -> None:
+        mark = to.bind("mark_inside", mark_inside)
+        for result in self.results:
+            to.add(f"{mark}({'*' if self.is_list else ''}{to.name(result)})")
+
+
+def mark_inside(*tensors: TensorBase | None) -> None:
+    """Note of new tensors that their memory was made inside of a function transform: of one that
+    shares the count of another it is known.
+    """
+    for tensor in tensors:
+        if tensor is not None and tensor._counter is None:
+            tensor._counter = inside_counter()

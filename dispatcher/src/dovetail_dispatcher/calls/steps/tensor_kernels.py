@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dovetail_kernel import bump_version, set_state, state, tensor_class
 
-from ..fake_context import FakeImplCtx, enter_fake, leave_fake
+from ..fake_context import FakeImplCtx, get_ctx, set_ctx
 from ..plan import Around, Step, Value
 
 if TYPE_CHECKING:
@@ -180,11 +180,12 @@ class WithFakeContext(Around):
 
     def print(self, to: Printer) -> None:
         outer, context = to.scratch("outer"), to.bind("CONTEXT", self.context)
-        to.add(f"{outer} = {to.bind('enter_fake', enter_fake)}({context})")
+        to.add(f"{outer} = {to.bind('get_ctx', get_ctx)}()")
         with to.block("try:"):
+            to.add(f"{to.bind('set_ctx', set_ctx)}({context})")
             to.print(self.steps)
         with to.block("finally:"):
-            to.add(f"{to.bind('leave_fake', leave_fake)}({outer})")
+            to.add(f"{to.bind('set_ctx', set_ctx)}({outer})")
 
 
 class InState(Around):
@@ -201,8 +202,9 @@ class InState(Around):
     def print(self, to: Printer) -> None:
         before, below = to.scratch("state_before"), to.bind("below", self.transition)
         set_to = to.bind("set_state", set_state)
-        to.add(f"{before} = {to.bind('state', state)}()", f"{set_to}({below}({before}))")
+        to.add(f"{before} = {to.bind('state', state)}()")
         with to.block("try:"):
+            to.add(f"{set_to}({below}({before}))")
             to.print(self.steps)
         with to.block("finally:"):
             to.add(f"{set_to}({before})")

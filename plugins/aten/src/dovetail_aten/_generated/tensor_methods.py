@@ -324,6 +324,9 @@ class TensorMethods(TensorBase):
     swapaxes = functions.swapaxes
     swapdims = functions.swapdims
     broadcast_to = functions.broadcast_to
+    resize_ = functions.resize_
+    resize_as_ = functions.resize_as_
+    set_ = functions.set_
 
     __neg__ = functions.neg
     __pos__ = functions.positive

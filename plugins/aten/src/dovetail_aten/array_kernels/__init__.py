@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
+from dovetail_dispatcher.table import registry
+
 from .arithmetic import Arithmetic
 from .capabilities import Capabilities
 from .choices import Choices
@@ -124,9 +126,11 @@ def array_kernel_table(
 
 def register_array_kernels(m: ArrayLibrary, table: KernelTable) -> None:
     """Register the array kernels of a table on ``Library("aten", "IMPL", "CPU")`` or that of
-    another backend's key.
+    another backend's key; those of operators that a selective build leaves out are not needed.
     """
     for name, kernel in table.kernels.items():
+        if f"aten::{name.partition('.')[0]}" in registry.left_out:
+            continue
         m.array_impl(
             name,
             kernel.fn,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from dovetail_kernel.types.dtype import uint16, uint32, uint64
+
 from .family import Family, helper, operator, widened
 from .table import KernelTable
 
@@ -160,6 +162,11 @@ class Arithmetic(Family):
             )
         if rounding_mode is None:
             return xp.true_divide(self.numbers.as_float(x), self.numbers.as_float(other))
+        if (kind := self.dtypes[x.dtype]) in (uint16, uint32, uint64):
+            raise NotImplementedError(
+                f"\"div_{rounding_mode}\" not implemented for '{kind.scalar_name}'. Convert to a "
+                "signed dtype."
+            )
         if rounding_mode == "trunc":
             if x.dtype not in self.precision.integral:
                 return xp.trunc(xp.true_divide(x, other))
@@ -204,7 +211,14 @@ class Arithmetic(Family):
         """Return the remainder of the division rounded down: it has the sign of the divisor."""
         x, other = self.numbers.pair(x, other)
         self._check_divisor(x, other)
-        return self.xp.remainder(x, other)
+        xp = self.xp
+        if x.dtype in self.precision.integral:
+            return xp.remainder(x, other)
+        # Not the namespace's, whose zeros have the sign of the divisor.
+        rest = xp.fmod(x, other)
+        zero = self.numbers.like(rest, 0)
+        opposite = xp.logical_and(rest != zero, (other < zero) != (rest < zero))
+        return xp.where(opposite, xp.add(rest, other), rest)
 
     @operator("fmod.Tensor", "fmod.Scalar")
     def fmod(self, x: Any, other: Any) -> Any:

@@ -5,12 +5,13 @@ order in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dovetail_dispatcher.calls.array_errors import broadcast_error, broadcast_shape
 
 from .memory_layout import contiguous_strides
 
-__all__ = ["broadcast_shapes", "elementwise_layout"]
+__all__ = ["broadcast_shapes", "elementwise_layout", "misfit"]
 
 Geometry = tuple[Sequence[int], Sequence[int]]
 """Sizes, and strides in elements."""
@@ -28,6 +29,15 @@ def broadcast_shapes(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     if shape is None:
         raise broadcast_error(shapes) or RuntimeError(f"shapes {list(shapes)} do not broadcast")
     return shape
+
+
+def misfit(error: ValueError, *operands: Any) -> RuntimeError:
+    """Return what to raise for the shapes of `operands`, which the array library refused."""
+    shapes = [tuple(each.shape) for each in operands if hasattr(each, "shape")]
+    return broadcast_error(shapes) or RuntimeError(
+        f"shapes {[list(shape) for shape in shapes]} do not fit together: {error}. Give tensors "
+        "whose shapes do."
+    )
 
 
 def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:

@@ -50,6 +50,18 @@ class Choices(Family):
         native = self.native_dtypes[common]
         return tuple([each.astype(native) if hasattr(each, "dtype") else each for each in operands])
 
+    def _bound_and(self, x: Any, bound: Any) -> tuple[Any, Any]:
+        """Return a bound and an array in one dtype: of equal ones, 0 and -0, namespaces return the
+        second.
+
+        Raises
+        ------
+        RuntimeError
+            If the dtype cannot hold the bound.
+        """
+        x, limit = self.numbers.pair(x, bound)
+        return (limit if limit is bound else self.numbers.fitting(x, bound)), x
+
     @operator("clamp", "clamp.Tensor")
     def clamp(self, x: Any, min: Any = None, max: Any = None) -> Any:
         """Return `x` limited to ``[min, max]``; a bound that is None is none."""
@@ -60,18 +72,18 @@ class Choices(Family):
             )
         x, min, max = self._promoted(x, min, max)
         if min is not None:
-            x = xp.maximum(*self.numbers.pair(x, min))
-        return x if max is None else xp.minimum(*self.numbers.pair(x, max))
+            x = xp.maximum(*self._bound_and(x, min))
+        return x if max is None else xp.minimum(*self._bound_and(x, max))
 
     @operator("clamp_min", "clamp_min.Tensor")
     def clamp_min(self, x: Any, min: Any) -> Any:
         """Return the greater of `x` and `min`."""
-        return self.xp.maximum(*self.numbers.pair(x, min))
+        return self.xp.maximum(*self._bound_and(x, min))
 
     @operator("clamp_max", "clamp_max.Tensor")
     def clamp_max(self, x: Any, max: Any) -> Any:
         """Return the lesser of `x` and `max`."""
-        return self.xp.minimum(*self.numbers.pair(x, max))
+        return self.xp.minimum(*self._bound_and(x, max))
 
     @operator("where.self")
     def where(self, condition: Any, x: Any, other: Any) -> Any:
@@ -113,4 +125,4 @@ class Choices(Family):
                 "masked_fill only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.ndim} dimension(s). Use where(mask, value, self)."
             )
-        return self._filled(x, mask, value.astype(x.dtype, copy=False))
+        return self._filled(x, mask, self.precision.converted(value, x.dtype))

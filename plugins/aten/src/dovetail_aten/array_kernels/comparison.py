@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from dovetail_kernel.types.dtype import FLOAT
 
+from .broadcasting import broadcast_shapes
 from .family import Family, operator
 
 
@@ -93,11 +94,17 @@ class Comparison(Family):
                 f"{names[0]} did not match {names[1]}: allclose compares tensors of one dtype. "
                 "Convert one."
             )
+        if not (rtol >= 0 and atol >= 0):
+            raise RuntimeError(
+                f"rtol and atol must be greater than or equal to zero, but got {rtol} and {atol}"
+            )
+        broadcast_shapes([x.shape, other.shape])
         close = x == other
         if equal_nan:
             close = xp.logical_or(close, xp.logical_and(x != x, other != other))
         if self.dtypes[x.dtype].category < FLOAT:
             other = other.astype(xp.float64)
         allowed = xp.absolute(other) * rtol + atol
-        near = xp.logical_and(xp.absolute(x - other) <= allowed, xp.isfinite(allowed))
+        away = xp.absolute(x - other)
+        near = xp.logical_and(away <= allowed, xp.isfinite(away))
         return bool(xp.all(xp.logical_or(close, near)))

@@ -98,13 +98,18 @@ class Creation(Family):
         **options: Any,
     ) -> Any:
         """Return a new array like `x` full of `fill_value`."""
+        own = dtype or x.dtype
         if memory_format is None or memory_format is preserve_format:
-            return self._filled(x.shape, fill_value, dtype or x.dtype)
+            if self.capabilities.is_contiguous(x):
+                return self._filled(x.shape, fill_value, own)
+            check_representable(fill_value, self.dtypes[own])
+            number = self.capabilities.number(fill_value, own)
+            return self.xp.full_like(x, number, dtype=own, order=_order_like(x))
 
         def make(shape: Any, dtype: Any) -> Any:
             return self._filled(tuple(shape), fill_value, dtype)
 
-        return self._in_format(make, x.shape, dtype or x.dtype, memory_format)
+        return self._in_format(make, x.shape, own, memory_format)
 
     @operator("new_full")
     def new_full(

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 from dovetail_kernel import get_default_dtype
 from dovetail_kernel.types.dtype import FLOAT
 
+from .broadcasting import misfit
 from .capabilities import Capabilities
 from .namespace_names import with_names
 from .operands import Numbers, Precision
@@ -52,14 +53,17 @@ def helper(*names: str) -> Callable[[_Method], _Method]:
 
 def widened(method: _Method) -> _Method:
     """Compute half-precision arguments of a method of a `Family` in float32, and return half
-    precision.
+    precision. Shapes that do not fit are a RuntimeError, as in PyTorch.
     """
 
     @wraps(method)
     def compute(self: Family, x: Any, *args: Any, **kwargs: Any) -> Any:
-        if x.dtype not in self.precision.halves:
-            return method(self, x, *args, **kwargs)
-        return _in_single(self, method, x, args, kwargs)
+        try:
+            if x.dtype not in self.precision.halves:
+                return method(self, x, *args, **kwargs)
+            return _in_single(self, method, x, args, kwargs)
+        except ValueError as error:
+            raise misfit(error, *args, x) from error
 
     return compute  # type: ignore[return-value]
 

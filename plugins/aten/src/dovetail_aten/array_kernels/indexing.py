@@ -86,6 +86,8 @@ class Indexing(Family):
     @operator("index.Tensor")
     def index(self, x: Any, indices: Sequence[Any]) -> Any:
         """Return the elements at `indices`, one for each dimension; None takes all of it."""
+        if not indices:
+            raise IndexError("at least one index must be provided")
         key = self._key_of(x, indices)
         if not any(each is not _ALL for each in key):
             return self.capabilities.clone(x)

@@ -127,7 +127,17 @@ class IndexingAlong(Family):
         were taken from, but for `padding_idx`.
         """
         xp = self.xp
+        if self.dtypes[indices.dtype] not in (int32, int64):
+            raise RuntimeError(
+                "Expected tensor for argument #2 'indices' to have one of the following scalar "
+                f"types: Long, Int; but got {self.dtypes[indices.dtype].scalar_name}. Convert it."
+            )
         width = grad_output.shape[-1]
+        if grad_output.size != indices.size * width:
+            raise RuntimeError(
+                f"shape '[{indices.size}, {width}]' is invalid for input of size "
+                f"{grad_output.size}: a gradient has one row for every index."
+            )
         flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
         if padding_idx >= 0:
             kept = flat != padding_idx

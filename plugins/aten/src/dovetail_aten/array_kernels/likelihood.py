@@ -179,7 +179,12 @@ class Likelihood(Family):
         classes = target.reshape(-1).astype(self._long, copy=False)
         slope = xp.negative(grad_output.reshape(-1).astype(wide, copy=False))
         if reduction == MEAN:
-            slope = slope / total_weight.astype(wide, copy=False)
+            if total_weight.size != 1:
+                raise RuntimeError(
+                    "expected total_weight to be a single element tensor, but got: "
+                    f"{list(total_weight.shape)}. Give that of the forward."
+                )
+            slope = slope / total_weight.reshape(()).astype(wide, copy=False)
         if not self._all_count(x, target, weight, ignore_index):
             counted, classes, weights = self._chosen(classes, count, weight, ignore_index, wide)
             slope = xp.where(counted, slope * weights, self.numbers.of_dtype(0, wide)).astype(

@@ -64,7 +64,21 @@ class Losses(Family):
         """Return ``x - target``."""
         if x.dtype != target.dtype or x.dtype not in self._full:
             x, target = self._common(name, x, target)
-        return self.xp.subtract(x, target)
+        return self._difference(x, target)
+
+    def _difference(self, x: Any, target: Any) -> Any:
+        """Return ``x - target``.
+
+        Raises
+        ------
+        RuntimeError
+            If they do not broadcast, in PyTorch's words.
+        """
+        try:
+            return self.xp.subtract(x, target)
+        except ValueError:
+            broadcast_shapes([x.shape, target.shape])
+            raise
 
     def _in_single(
         self, name: str, function: Function, x: Any, target: Any, reduction: int, *more: Any
@@ -84,24 +98,48 @@ class Losses(Family):
         xp = self.xp
         if x.dtype != target.dtype or x.dtype not in self._full:
             return self._in_single("mse_cpu", self.mse_loss, x, target, reduction)
-        away = xp.subtract(x, target)
+        away = self._difference(x, target)
         return reduced(xp.multiply(away, away), reduction)
 
+    def _as_input(self, grad: Any, x: Any) -> Any:
+        """Return the gradient of a loss in the dtype of its input `x`.
+
+        Raises
+        ------
+        RuntimeError
+            If the dtype cannot hold it.
+        """
+        if grad.dtype == x.dtype:
+            return grad
+        own, result = self.dtypes[x.dtype], self.dtypes[grad.dtype]
+        if result.category > own.category:
+            raise RuntimeError(
+                f"result type {result.scalar_name} can't be cast to the desired output type "
+                f"{own.scalar_name}. Convert the input of the loss first."
+            )
+        return grad.astype(x.dtype)
+
     @operator("mse_loss_backward")
-    @widened
     def mse_loss_backward(self, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
         """Return the gradient of `mse_loss`: ``2 * (x - target)``, divided by the number for a
         mean.
         """
-        xp = self.xp
         try:
-            away = self._away_from("mse_backward_cpu", x, target)
-            factor = 2 / (away.size or 1) if reduction == MEAN else 2
-            factor = self.numbers.like(grad_output, factor)
-            return xp.multiply(away, xp.multiply(grad_output, factor))
+            gradient = self._mse_gradient(grad_output, x, target, reduction)
         except ValueError:
             broadcast_shapes([x.shape, target.shape, grad_output.shape])
             raise
+        return self._as_input(gradient, x)
+
+    @widened
+    def _mse_gradient(self, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
+        """Return the gradient in the common dtype."""
+        xp = self.xp
+        away = self._away_from("mse_backward_cpu", x, target)
+        if grad_output.dtype != away.dtype:
+            grad_output = grad_output.astype(away.dtype)
+        factor = self.numbers.like(grad_output, 2 / (away.size or 1) if reduction == MEAN else 2)
+        return xp.multiply(away, xp.multiply(grad_output, factor))
 
     @operator("smooth_l1_loss")
     def smooth_l1_loss(self, x: Any, target: Any, reduction: int = MEAN, beta: float = 1.0) -> Any:
@@ -115,7 +153,7 @@ class Losses(Family):
             )
         if x.dtype != target.dtype or x.dtype not in self._full:
             return self._in_single("smooth_l1_cpu", self.smooth_l1_loss, x, target, reduction, beta)
-        size = xp.absolute(xp.subtract(x, target))
+        size = xp.absolute(self._difference(x, target))
         if beta == 0:
             return reduced(size, reduction)
         # With the lesser of size and beta, one formula gives both the parabola and the lines.
@@ -126,13 +164,25 @@ class Losses(Family):
         return reduced(loss if beta == 1 else loss / self.numbers.like(size, beta), reduction)
 
     @operator("smooth_l1_loss_backward")
-    @widened
     def smooth_l1_loss_backward(
         self, grad_output: Any, x: Any, target: Any, reduction: int, beta: float
     ) -> Any:
         """Return the gradient of `smooth_l1_loss`: ``(x - target) / beta``, limited to -1 and 1."""
+        try:
+            gradient = self._smooth_l1_gradient(grad_output, x, target, reduction, beta)
+        except ValueError:
+            broadcast_shapes([x.shape, target.shape, grad_output.shape])
+            raise
+        return self._as_input(gradient, x)
+
+    @widened
+    def _smooth_l1_gradient(
+        self, grad_output: Any, x: Any, target: Any, reduction: int, beta: float
+    ) -> Any:
+        """Return the gradient in the common dtype."""
         xp = self.xp
         away = self._away_from("smooth_l1_backward_cpu", x, target)
+        grad_output = grad_output.astype(away.dtype, copy=False)
         if beta == 0:
             slope = xp.sign(away)
         else:

@@ -41,8 +41,8 @@ class Normalization(Family):
         dimensions, and mean and the reciprocal root (Ba, Kiros and Hinton 2016, arXiv:1607.06450).
         """
         xp, wide, like = self.xp, self.precision.wide, self.numbers.like
-        self.check_float("LayerNormKernelImpl", input)
         lead = check_layer_norm(input, normalized_shape, weight, bias)
+        self.check_float("LayerNormKernelImpl", input)
         own, shape = input.dtype, input.shape
         statistics = self._dtype_of_statistics(own, weight, bias)
         length = math.prod(shape[lead:])
@@ -82,7 +82,16 @@ class Normalization(Family):
         """Return the gradients of input, weight and bias that `output_mask` asks for."""
         xp, wide, like = self.xp, self.precision.wide, self.numbers.like
         own, shape = input.dtype, input.shape
-        lead = input.ndim - len(normalized_shape)
+        lead = check_layer_norm(input, normalized_shape, weight, bias)
+        self.check_float("LayerNormBackwardKernelImpl", input)
+        rows = math.prod(shape[:lead])
+        if grad_out.shape != shape or mean.size != rows or rstd.size != rows:
+            raise RuntimeError(
+                f"native_layer_norm_backward: of an input of shape {list(shape)} the gradient has "
+                f"that shape and mean and rstd have {rows} elements, but they have shapes "
+                f"{list(grad_out.shape)}, {list(mean.shape)} and {list(rstd.shape)}. Pass what "
+                "native_layer_norm returned."
+            )
         inner = shape[lead:]
         length = math.prod(inner)
         matrix = (math.prod(shape[:lead]), length)

@@ -45,14 +45,16 @@ class Norms(Family):
         self, x: Any, ord: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None
     ) -> Any:
         """Return ``sum(abs(x) ** ord) ** (1 / ord)`` over `dim`, for infinities and 0 the limit."""
-        kind = self.dtypes[x.dtype if dtype is None else dtype]
+        kind = self.dtypes[x.dtype]
+        if kind.category >= FLOAT and dtype is not None:
+            kind = self.dtypes[dtype]
         if kind.category < FLOAT:
             raise RuntimeError(
                 "linalg.vector_norm: Expected a floating point or complex tensor as input. "
-                f"Got {kind.scalar_name}. Convert it, or give dtype=."
+                f"Got {kind.scalar_name}. Convert it."
             )
         if dtype is not None:
-            x = x.astype(dtype)
+            x = self.precision.converted(x, dtype)
         own = x.dtype
         wide = x.astype(self.precision.single) if own in self.precision.halves else x
         result = self.ordered(self._norm_of(wide, ord, wrap_dims(dim, x.ndim), keepdim))

@@ -7,11 +7,13 @@ from typing import Any
 
 from dovetail_kernel import bfloat16, float16, float32, get_default_dtype, int64, result_dtype
 from dovetail_kernel import bool as bool_
-from dovetail_kernel.types.dtype import COMPLEX, FLOAT, dtype
+from dovetail_kernel.types.dtype import COMPLEX, DTYPES, FLOAT, dtype
+from dovetail_kernel.types.dtype_info import finfo
 
 from .capabilities import Capabilities
 
 _CACHED_NUMBERS = 1024
+_GREATEST = {each: finfo(each).max for each in DTYPES if each.category == FLOAT}
 _CATEGORIES: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
 
 
@@ -25,17 +27,26 @@ def check_representable(value: Any, kind: dtype) -> None:
     """
     if kind is bool_ or kind.category == COMPLEX:
         return
-    fits = not isinstance(value, complex)
+    fits = not isinstance(value, complex) or not value.imag
     if fits and kind.category < FLOAT:
+        value = real_number(value)
         limit = 1 << 8 * kind.itemsize - kind.is_signed
         # A negative int fits an unsigned dtype, as in C.
         least = 0 if isinstance(value, float) and not kind.is_signed else -limit
         fits = math.isfinite(value) and least <= value <= limit - 1
+    elif fits:
+        size = abs(real_number(value))
+        fits = not size < math.inf or size <= _GREATEST[kind]
     if not fits:
         raise RuntimeError(
             f"value cannot be converted to type {kind.name} without overflow: {value!r}. Convert "
             "the tensor first."
         )
+
+
+def real_number(value: Any) -> Any:
+    """Return the real part of a complex number, any other number itself."""
+    return value.real if isinstance(value, complex) else value
 
 
 class Numbers:
@@ -81,8 +92,9 @@ class Numbers:
         RuntimeError
             If the dtype cannot hold it.
         """
-        check_representable(value, self._dtypes[array.dtype])
-        return self.like(array, value)
+        own = self._dtypes[array.dtype]
+        check_representable(value, own)
+        return self.like(array, real_number(value) if own.category != COMPLEX else value)
 
     def pair(self, array: Any, value: Any) -> tuple[Any, Any]:
         """Return an array and a number, or another array, with one dtype.
@@ -118,10 +130,21 @@ class Precision:
         self.complex = frozenset(
             each for each, dtype in capabilities.dtypes.items() if dtype.category == COMPLEX
         )
+        self._real = frozenset(
+            each
+            for each, dtype in capabilities.dtypes.items()
+            if dtype.category < COMPLEX and dtype is not bool_
+        )
         self.accumulators = {half: native[float32] for half in self.halves} | {
             each: native[int64] for each in self.integral
         }
         """Dtype that a sum accumulates in, where that is not the array's own."""
+
+    def converted(self, array: Any, native_dtype: Any) -> Any:
+        """Return an array in another dtype; of complex numbers the real part, unless as bools."""
+        if array.dtype in self.complex and native_dtype in self._real:
+            array = array.real
+        return array.astype(native_dtype, copy=False)
 
     def wide(self, value: Any) -> Any:
         """Return an array of half precision in float32, anything else itself."""

@@ -65,6 +65,7 @@ class Ordering(Family):
         """Return the places of all elements that are not zero, one in each row."""
         xp = self.xp
         if x.ndim:
-            return xp.stack(xp.nonzero(x), axis=1)
+            # PyTorch lists the places dimension by dimension, too.
+            return xp.stack(xp.nonzero(x)).T
         # One row or none, of no columns, without looking at the value.
         return xp.nonzero(x.reshape(1))[0][:, None][:, :0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from dovetail_kernel.types.dtype import COMPLEX
@@ -10,6 +9,7 @@ from dovetail_kernel.types.dtype import COMPLEX
 from .capabilities import Capabilities
 from .choosing import Choosing, PerDtype
 from .family import operator, widened
+from .operands import check_representable
 from .table import KernelTable
 
 
@@ -40,13 +40,15 @@ class Rectifiers(Choosing):
     def _own_number(self, array: Any, value: Any) -> Any:
         """Return `value` in the dtype of `array`; an integer array cuts fractions off."""
         if array.dtype in self.precision.integral:
-            return self.numbers.like(array, int(value) if math.isfinite(value) else value)
+            check_representable(value, self.dtypes[array.dtype])
+            return self.numbers.like(array, int(value))
         return self.numbers.like(array, value)
 
     @operator("relu")
     def relu(self, x: Any) -> Any:
         """Return ``max(x, 0)``."""
-        return self.xp.maximum(x, self._zeros_of_relu[x.dtype])
+        # Of equal operands, 0 and -0, namespaces return the second.
+        return self.xp.maximum(self._zeros_of_relu[x.dtype], x)
 
     @operator("threshold")
     def threshold(self, x: Any, threshold: Any, value: Any) -> Any:
@@ -85,7 +87,8 @@ class Rectifiers(Choosing):
         xp = self.xp
         if x.dtype in self.precision.integral:
             self._check_hardtanh(x.dtype, min_val, max_val)
-        return xp.minimum(xp.maximum(x, self._own_number(x, min_val)), self._own_number(x, max_val))
+        least, greatest = self._own_number(x, min_val), self._own_number(x, max_val)
+        return xp.minimum(greatest, xp.maximum(least, x))
 
     @operator("hardtanh_backward")
     def hardtanh_backward(self, grad_output: Any, x: Any, min_val: Any, max_val: Any) -> Any:
@@ -156,7 +159,7 @@ class Rectifiers(Choosing):
         xp = self.xp
         self.check_float("elu_cpu", x)
         # exp(x) - 1 is never less than x, and equal to it at 0.
-        return xp.maximum(x, xp.expm1(xp.minimum(x, self._zeros[x.dtype])))
+        return xp.maximum(xp.expm1(xp.minimum(x, self._zeros[x.dtype])), x)
 
     @operator("elu")
     @widened

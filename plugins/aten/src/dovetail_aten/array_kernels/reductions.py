@@ -28,12 +28,13 @@ class Reductions(Family):
         """Return the sum over `dim`, of integers in int64, of half precision accumulated in
         float32.
         """
-        xp, accumulators = self.xp, self.precision.accumulators
+        xp, precision = self.xp, self.precision
+        accumulators = precision.accumulators
         own = x.dtype
         dims = None if dim is None else wrap_dims(dim, x.ndim)
         if dtype is not None:
             wide = accumulators.get(dtype, dtype)
-            result = xp.sum(x.astype(dtype), axis=dims, dtype=wide, keepdims=keepdim)
+            result = xp.sum(precision.converted(x, dtype), axis=dims, dtype=wide, keepdims=keepdim)
             return self.ordered(result.astype(dtype))
         if own not in accumulators:
             return self.ordered(xp.sum(x, axis=dims, keepdims=keepdim))
@@ -58,7 +59,7 @@ class Reductions(Family):
         own = x.dtype if dtype is None else dtype
         dims = wrap_dims(dim, x.ndim)
         wide = self.precision.accumulators.get(own, own)
-        total = self.xp.sum(x.astype(wide, copy=False), axis=dims, keepdims=keepdim)
+        total = self.xp.sum(self.precision.converted(x, wide), axis=dims, keepdims=keepdim)
         total = self.ordered(total)
         size = count(x.shape, dims)
         result = total / size if size else total * math.nan
@@ -70,7 +71,7 @@ class Reductions(Family):
     ) -> Any:
         """Return the product over `dim`, of integers in int64."""
         if dtype is not None:
-            x = x.astype(dtype)
+            x = self.precision.converted(x, dtype)
         own = x.dtype
         dims = None if dim is None else wrap_dims(dim, x.ndim)
         wide = self.precision.accumulators.get(own, own)

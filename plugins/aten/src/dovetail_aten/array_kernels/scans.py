@@ -25,7 +25,7 @@ class Scans(Family):
     def _scanned(self, scan: Function, x: Any, dim: int, dtype: Any) -> Any:
         """Return the scan along `dim`, accumulated in float32 or int64, in the wanted dtype."""
         if dtype is not None:
-            x = x.astype(dtype)
+            x = self.precision.converted(x, dtype)
         own, precision = x.dtype, self.precision
         wide = precision.accumulators.get(own, own)
         keeps = own in precision.halves or dtype is not None

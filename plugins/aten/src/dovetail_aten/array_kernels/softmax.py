@@ -6,6 +6,7 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
+from .broadcasting import misfit
 from .capabilities import Capabilities
 from .dims import wrap_dim
 from .family import Family, operator
@@ -60,12 +61,18 @@ class Softmax(Family):
         self, gradient: Function, grad_output: Any, output: Any, dim: int, input_dtype: Any
     ) -> Any:
         """Return ``gradient(grad_output, output, axis)``, of half precision computed in float32."""
+        self._axis_of(grad_output, dim)
         axis = self._axis_of(output, dim)
         if output.dtype in self.precision.halves:
             single = self.precision.single
             grad_output, output = grad_output.astype(single), output.astype(single)
-        result = self.ordered(gradient(grad_output, output, axis))
-        return result if result.dtype == input_dtype else result.astype(input_dtype)
+        try:
+            result = self.ordered(gradient(grad_output, output, axis))
+        except ValueError as error:
+            raise misfit(error, output, grad_output) from error
+        return (
+            result if result.dtype == input_dtype else self.precision.converted(result, input_dtype)
+        )
 
     def _refuse(self, name: str, own: Any, half_to_float: bool) -> None:
         """Refuse a dtype that softmax is not computed in."""
@@ -105,8 +112,8 @@ class Softmax(Family):
     def _softmax_gradient(self, grad: Any, output: Any, axis: int | None) -> Any:
         """Return ``output * (grad - sum(grad * output))``."""
         xp = self.xp
-        product = xp.multiply(grad, output)
-        return xp.subtract(product, xp.multiply(output, product.sum(axis=axis, keepdims=True)))
+        total = xp.multiply(grad, output).sum(axis=axis, keepdims=True)
+        return xp.multiply(output, xp.subtract(grad, total))
 
     def _log_softmax_gradient(self, grad: Any, output: Any, axis: int | None) -> Any:
         """Return ``grad - exp(output) * sum(grad)``."""

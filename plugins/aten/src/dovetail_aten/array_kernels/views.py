@@ -171,6 +171,9 @@ class Views(Family):
             )
         index %= input_sizes[axis]
         key = (_ALL,) * axis + (slice(index, index + 1),)
+        lead = len(input_sizes) - 1 - grad_output.ndim
+        if lead > 0:
+            grad_output = grad_output[(None,) * lead]
         return self._embedding_of(input_sizes, key, grad_output[(_ALL,) * axis + (None, ...)])
 
     @operator("slice_backward")

@@ -114,12 +114,13 @@ class CoreArrays(ArrayBackend):
         if self.error_state is None:
             yield
             return
-        set_state, reset, silent = self.error_state
-        token = set_state(silent)
+        error_state, set_error_state, _, silent = self.error_state
+        before = error_state()
         try:
+            set_error_state(silent)
             yield
         finally:
-            reset(token)
+            set_error_state(before)
 
     # -- for the core: see ArrayBackend ------------------------------------------------------------
 

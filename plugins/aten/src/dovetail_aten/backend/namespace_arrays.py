@@ -114,19 +114,44 @@ class NamespaceArrays(CoreArrays):
         self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:
         """Return a view of the memory that `array` lies in; it does not reach beyond."""
-        as_strided = self.needed(
-            "lib.stride_tricks.as_strided", "as_strided(self, array, size, stride, storage_offset)"
+        itemsize = array.dtype.itemsize
+        return self.shown(
+            self.storage_of(array),
+            array.dtype,
+            tuple(size),
+            tuple([step * itemsize for step in stride]),
+            storage_offset * itemsize,
         )
-        root, itemsize = self.storage_of(array), array.dtype.itemsize
-        start, stop = self.byte_bounds(root)
-        backwards = [_BACKWARDS if step < 0 else _ALL for step in getattr(root, "strides", ())]
-        length = (stop - start) // root.dtype.itemsize
-        memory = as_strided(root[(*backwards, ...)], (length,), (root.dtype.itemsize,))
-        if root.dtype != array.dtype:
-            memory = memory.view(self.native_dtypes[uint8])
-            memory = memory[: memory.size // itemsize * itemsize].view(array.dtype)
-        strides = tuple([step * itemsize for step in stride])
-        return as_strided(memory[storage_offset:], tuple(size), strides)
+
+    def shown(
+        self,
+        memory: Any,
+        native_dtype: Any,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+    ) -> Any:
+        """Return an array that shows a part of `memory`; strides and offset are in bytes."""
+        as_strided = self.needed(
+            "lib.stride_tricks.as_strided", "shown(self, memory, native_dtype, shape, strides, ...)"
+        )
+        start, stop = self.byte_bounds(memory)
+        backwards = [_BACKWARDS if step < 0 else _ALL for step in getattr(memory, "strides", ())]
+        own = memory.dtype.itemsize
+        line = as_strided(memory[(*backwards, ...)], ((stop - start) // own,), (own,))
+        if memory.dtype != native_dtype or offset % own:
+            itemsize = native_dtype.itemsize
+            line = line.view(self.native_dtypes[uint8])[offset:]
+            return as_strided(
+                line[: line.size // itemsize * itemsize].view(native_dtype), tuple(shape), strides
+            )
+        return as_strided(line[offset // own :], tuple(shape), strides)
+
+    def owns_memory(self, memory: Any) -> bool:
+        """Return whether the last of the bases of `memory` is an array that has its own data."""
+        while (base := getattr(memory, "base", None)) is not None:
+            memory = base
+        return bool(getattr(getattr(memory, "flags", None), "owndata", False))
 
     def resized(self, array: Any, shape: Sequence[int]) -> Any | None:
         """Return a view in C order of another shape that begins where `array` does; None if the

@@ -2,7 +2,7 @@
 
 NumPy reads its error state from a context variable, and `numpy.errstate` costs more than a small
 operator. So the code that runs array functions (a route, the autograd engine) sets that variable
-itself, and resets it. What the user's own code with that library sees is the same as ever.
+itself, and sets it back. What the user's own code with that library sees is the same as ever.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 __all__ = ["find_error_state"]
 
-ErrorState = tuple[Callable[[Any], Any], Callable[[Any], Any], Any]
+ErrorState = tuple[Callable[[], Any], Callable[[Any], Any], Callable[[Any], Any], Any]
 
 
 def find_error_state(namespace: Any) -> ErrorState | None:
-    """Return ``(set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets, for
-    `ArrayBackend`.
+    """Return ``(get, set, reset, quiet)`` of the context variable that ``namespace.errstate`` sets,
+    for `ArrayBackend`.
 
     None if the library has no ``errstate``, or keeps its state elsewhere: then nothing can silence
     it from outside.
@@ -31,7 +31,7 @@ def find_error_state(namespace: Any) -> ErrorState | None:
         with errstate(all="ignore"):
             for variable, value in copy_context().items():
                 if before.get(variable) is not value:
-                    return variable.set, variable.reset, value
+                    return variable.get, variable.set, variable.reset, value
     except TypeError:
         # CuPy's has other categories, and warns of none of these.
         return None

@@ -97,11 +97,29 @@ class Overloads:
                 continue
             if out is None:
                 return overload.function(*args, **bound)
-            assert overload.out is not None
-            if isinstance(out, tuple | list):
-                return overload.out(*args, **bound, **_outs(overload, out))
-            return overload.out(*args, **bound, out=out)
+            return overload.out(*args, **bound, **self._outs(overload, out))  # type: ignore[misc]
         return self._overridden(overloads, args, kwargs)
+
+    def _outs(self, overload: Overload, out: Any) -> dict[str, Any]:
+        """Return the tensors to write by their names: the last parameters of the function for them.
+
+        Raises
+        ------
+        TypeError
+            If `out` is not as many tensors as there are results.
+        """
+        code = overload.out.__code__  # type: ignore[union-attr]
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        names = names[len(overload.names) :]
+        if len(names) == 1 and fits(out, "Tensor"):
+            return {names[0]: out}
+        if len(names) == 1 or not isinstance(out, tuple | list) or len(out) != len(names):
+            wanted = "Tensor" if len(names) == 1 else f"tuple of {len(names)} Tensors"
+            raise TypeError(
+                f"{self._name.partition('::')[2]}(): argument 'out' must be {wanted}, not "
+                f"{type(out).__name__}. Give {wanted} to write into."
+            )
+        return dict(zip(names, out, strict=True))
 
     def _overridden(
         self, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -138,14 +156,6 @@ def _overload(
         required=tuple([parameter(a) for a in schema.arguments if not a.has_default_value()]),
         out=out,
     )
-
-
-def _outs(overload: Overload, outs: Sequence[Any]) -> dict[str, Any]:
-    """Return results to write by their names: the last parameters of the function for them."""
-    assert overload.out is not None
-    code = overload.out.__code__
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return dict(zip(names[len(overload.names) :], outs, strict=True))
 
 
 def _bind(
@@ -197,6 +207,8 @@ def fits(value: Any, kind: str) -> bool:
             return isinstance(value, dtype)
         case "Device":
             return isinstance(value, str) or type(value).__name__ == "Device"
+        case "Storage":
+            return type(value).__name__ in ("UntypedStorage", "TypedStorage")
         case "int[]" | "SymInt[]":
             return isinstance(value, tuple | list)
     if kind.endswith("[]"):

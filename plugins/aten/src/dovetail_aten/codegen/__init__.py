@@ -5,10 +5,14 @@ library may use it.
 from .derivative_records import Derivative, SavedValue
 from .derivatives import read_derivatives
 from .errors import DeclarationError, DerivativeError, Location
-from .generate import Library, generate, operators_listed, stale_files, write_files
+from .explanation import dragged_in, explanation, summary
+from .generate import Build, generate, read_build, stale_files, write_files
+from .library import Library
 from .native_functions import NativeFunction, read_native_functions
+from .selection import Selection, read_selection
 
 __all__ = [
+    "Build",
     "DeclarationError",
     "Derivative",
     "DerivativeError",
@@ -16,10 +20,15 @@ __all__ = [
     "Location",
     "NativeFunction",
     "SavedValue",
+    "Selection",
+    "dragged_in",
+    "explanation",
     "generate",
-    "operators_listed",
+    "read_build",
     "read_derivatives",
     "read_native_functions",
+    "read_selection",
     "stale_files",
+    "summary",
     "write_files",
 ]

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import DeclarationError, DerivativeError
-from .generate import Library, operators_listed, stale_files, write_files
+from .explanation import explanation
+from .generate import read_build, stale_files, write_files
+from .library import Library
+from .selection import read_selection
 
 _ATEN = Path(__file__).resolve().parent.parent
 
@@ -17,16 +20,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status: 1 if declarations are wrong or, with ``--check``,
     files are stale.
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.ops is None and (options.explain or not options.autograd):
+        parser.error("--explain and --no-autograd go with --ops.")
     try:
-        only = None if options.ops is None else operators_listed(options.ops)
+        selection = None
+        if options.ops is not None:
+            selection = read_selection(options.ops, autograd=options.autograd)
         library = Library.of_folder(options.folder)
+        if options.explain:
+            print("\n".join(explanation(read_build(library, selection))))
+            return 0
         if options.check:
-            stale = stale_files(library, only=only)
+            stale = stale_files(library, selection=selection)
             for path in stale:
                 print(f"stale: {path}: run 'python -m dovetail_aten.codegen'", file=sys.stderr)
             return 1 if stale else 0
-        for path in write_files(library, only=only):
+        for path in write_files(library, selection=selection):
             print(f"{'wrote' if path.exists() else 'removed'} {path}")
     except (DeclarationError, DerivativeError) as problem:
         print(problem, file=sys.stderr)
@@ -43,7 +54,18 @@ def _parser() -> argparse.ArgumentParser:
         "--ops",
         type=Path,
         metavar="list.yaml",
-        help="generate only the operators listed in this file",
+        help="generate only the operators listed in this file, and what they need",
+    )
+    parser.add_argument(
+        "--no-autograd",
+        dest="autograd",
+        action="store_false",
+        help="with --ops: generate no derivatives",
+    )
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="with --ops: write nothing; print what each entry of the list drags in",
     )
     parser.add_argument(
         "--folder",

@@ -29,7 +29,6 @@ def read_derivatives(
     helpers: Collection[str] = (),
     tensors_only: Collection[str] = (),
     operators: Collection[str] = (),
-    partial: bool = False,
 ) -> list[Derivative]:
     """Read the derivatives that `paths` declare. In-place variants use those of their functional
     operator.
@@ -46,8 +45,6 @@ def read_derivatives(
         Those of them that do not work on arrays.
     operators
         Base names of operators of other libraries that formulas may call.
-    partial
-        Skip entries of operators that are not among `functions` (for ``--ops``).
 
     Raises
     ------
@@ -59,10 +56,8 @@ def read_derivatives(
     derivatives: dict[str, Derivative] = {}
     numbers: dict[str, int] = {}
     for entry in read_entries(paths, DerivativeError):
-        function = _find(entry, by_name, partial)
+        function = _find(entry, by_name)
         node = node_name(entry, numbers)
-        if function is None:
-            continue
         if function.name in derivatives:
             raise DerivativeError(
                 entry.where,
@@ -75,7 +70,7 @@ def read_derivatives(
     return list(derivatives.values())
 
 
-def _find(entry: Entry, by_name: dict[str, NativeFunction], partial: bool) -> NativeFunction | None:
+def _find(entry: Entry, by_name: dict[str, NativeFunction]) -> NativeFunction:
     if "name" not in entry.values:
         raise DerivativeError(
             entry.where, "the entry has no 'name'.", "Write the operator's schema there."
@@ -91,8 +86,6 @@ def _find(entry: Entry, by_name: dict[str, NativeFunction], partial: bool) -> Na
         f".{schema.overload_name}" if schema.overload_name else ""
     )
     function = by_name.get(name)
-    if function is None and partial:
-        return None
     if function is None or function.schema != schema:
         base = name.partition(".")[0]
         available = [f.text for f in by_name.values() if f.base_name == base]

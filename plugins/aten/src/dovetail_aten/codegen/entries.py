@@ -50,12 +50,6 @@ def read_entries(paths: Path | Iterable[Path], error: type[Exception]) -> Iterat
         yield from _entries(path, error)
 
 
-def start_of(paths: Path | Iterable[Path]) -> Location:
-    """Return the first line of the first of `paths`."""
-    first = paths if isinstance(paths, Path) else next(iter(paths))
-    return Location(_shown(first), 1)
-
-
 def _shown(path: Path) -> str:
     """Return the name of a declaration file in messages: with the family that it belongs to."""
     family = path.parent

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-import yaml
-
+from .closure import Need, closure, groups_of
 from .derivative_records import Derivative
 from .derivatives import read_derivatives
-from .entries import FAMILIES
-from .errors import DeclarationError, Location
+from .errors import DeclarationError
+from .library import BASE, DERIVATIVES, NATIVE_FUNCTIONS, Library
 from .native_functions import NativeFunction, read_native_functions
+from .needs import needs
 from .policies import missing_policy
+from .selection import Selection
 from .source_functions import composite_functions, helper_functions, public_functions
 from .writers.derivatives import Modules, write_derivatives
 from .writers.functions import write_functions
+from .writers.left_out import LeftOut
 from .writers.policies import write_policies
 from .writers.python_modules import write_python_modules
 from .writers.registrations import write_registrations
@@ -25,147 +27,106 @@ from .writers.stubs import write_function_stubs, write_method_stubs
 from .writers.tensor_methods import write_tensor_methods
 from .writers.text import HEADER
 
-NATIVE_FUNCTIONS = "native_functions.yaml"
-DERIVATIVES = "derivatives.yaml"
-"""Files of a library, or of each of its families."""
-
-BASE = "dovetail_aten"
-"""The base library, whose operators every formula may call."""
-
 
 @dataclass(frozen=True)
-class Library:
-    """An operator library: its declarations, and the names of its generated modules.
+class Build:
+    """What is generated of a library.
 
     Attributes
     ----------
-    package
-        Import name of the library, ``dovetail_aten``.
-    folder
-        Folder of that package, with ``native_functions.yaml`` and, if anything is differentiable,
-        ``derivatives.yaml``; or with a folder ``declarations``, which has them by family.
-    derivative_helpers
-        Module file, or package folder, with the helper functions of formulas; None if there are
-        none.
-    composites
-        Package folder with the composite kernels; None if there are none.
-    tensor_methods
-        Whether to write the class of tensor methods.
+    functions
+        All declared operators.
+    included
+        Those that the build has.
+    derivatives
+        The derivatives of these.
+    reasons
+        Why the build has each group of operators; empty for a whole library.
+    selection
+        The list of a selective build.
     """
 
-    package: str
-    folder: Path
-    derivative_helpers: Path | None = None
-    composites: Path | None = None
-    tensor_methods: bool = False
-
-    @classmethod
-    def of_folder(cls, folder: Path) -> Library:
-        """Return the library whose package is `folder`, with what is found there.
-
-        Raises
-        ------
-        DeclarationError
-            If there are no declarations, or both in one file and by family.
-        """
-        folder = folder.resolve()
-        _declarations(folder)
-        places = [folder / "derivative_helpers.py", folder / "derivative_helpers"]
-        composites = folder / "composites"
-        return cls(
-            package=folder.name,
-            folder=folder,
-            derivative_helpers=next((place for place in places if place.exists()), None),
-            composites=composites if composites.is_dir() else None,
-            tensor_methods=folder.name == BASE,
-        )
+    functions: list[NativeFunction]
+    included: list[NativeFunction]
+    derivatives: list[Derivative]
+    reasons: dict[str, Need] = field(default_factory=dict)
+    selection: Selection | None = None
 
     @property
-    def declarations(self) -> tuple[Path, ...]:
-        """The folders with declarations: that of the package, or one per family."""
-        return _declarations(self.folder)
-
-    @property
-    def has_rules(self) -> bool:
-        """Whether there are folders with the rules that declarations name or imply."""
-        return (self.folder / "meta").is_dir() and (self.folder / "batching").is_dir()
-
-    @property
-    def output(self) -> Path:
-        """Folder of the generated modules."""
-        return self.folder / "_generated"
+    def left_out(self) -> list[NativeFunction]:
+        """The operators that the build has not."""
+        names = {function.name for function in self.included}
+        return [function for function in self.functions if function.name not in names]
 
 
-def _declarations(folder: Path) -> tuple[Path, ...]:
-    whole = folder / NATIVE_FUNCTIONS
-    families = sorted([path.parent for path in (folder / FAMILIES).glob(f"*/{NATIVE_FUNCTIONS}")])
-    if whole.exists() and families:
-        raise DeclarationError(
-            Location(str(whole), 1),
-            f"{FAMILIES}/{families[0].name} declares operators too.",
-            "Move its entries to the families.",
-        )
-    if not whole.exists() and not families:
-        raise DeclarationError(
-            Location(str(whole), 1),
-            f"there is no such file, nor {FAMILIES}/<family>/{NATIVE_FUNCTIONS}.",
-            "Give the folder of a package that has it.",
-        )
-    return tuple(families) or (folder,)
-
-
-def operators_listed(path: Path) -> list[str]:
-    """Return the names in a YAML list of operators, without the namespace of the base library.
-
-    Raises
-    ------
-    DeclarationError
-        If it is no list of names.
-    """
-    names = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(names, list) or not all([isinstance(name, str) for name in names]):
-        raise DeclarationError(
-            Location(path.name, 1), "not a list of operator names.", "Write '- add.Tensor' lines."
-        )
-    return [name.removeprefix("aten::") for name in names]
-
-
-def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str, str]:
-    """Return the generated files of `library`, text by name.
-
-    Parameters
-    ----------
-    library
-        The declarations.
-    only
-        Names of the operators to generate; default: all.
+def read_build(library: Library, selection: Selection | None = None) -> Build:
+    """Read the declarations of `library` and find what to generate of it.
 
     Raises
     ------
     DeclarationError, DerivativeError
         With the line and the remedy.
     """
-    functions = read_native_functions(
-        [folder / NATIVE_FUNCTIONS for folder in library.declarations], only=only
-    )
+    functions = read_native_functions([path / NATIVE_FUNCTIONS for path in library.declarations])
     _check_policies(library, functions)
-    derivatives = _derivatives(library, functions, partial=only is not None)
+    derivatives = _derivatives(library, functions)
+    if selection is None:
+        return Build(functions, functions, derivatives)
+    if not selection.autograd:
+        derivatives = []
+    needed = needs(
+        library.folder,
+        library.package,
+        functions,
+        composites=composite_functions(library.composites, library.package),
+        derivatives=derivatives,
+        helpers=helper_functions(library.derivative_helpers, library.package)[0],
+    )
+    reasons = closure(selection, functions, needed)
+    groups = groups_of(functions)
+    return Build(
+        functions,
+        [f for f in functions if groups[f.base_name] in reasons],
+        [d for d in derivatives if groups[d.function.base_name] in reasons],
+        reasons,
+        selection,
+    )
+
+
+def generate(library: Library, *, selection: Selection | None = None) -> dict[str, str]:
+    """Return the generated files of `library`, text by name.
+
+    Parameters
+    ----------
+    library
+        The declarations.
+    selection
+        The operators to generate, with what these need; default: all.
+
+    Raises
+    ------
+    DeclarationError, DerivativeError
+        With the line and the remedy.
+    """
+    build = read_build(library, selection)
+    functions = build.included
     generated = f"{library.package}._generated"
     files = {
         "__init__.py": '"""Generated by `python -m dovetail_aten.codegen` '
         'from the declarations; do not edit."""\n',
         "registrations.py": write_registrations(functions, _composite_modules(library, functions)),
         **write_derivatives(
-            derivatives,
+            build.derivatives,
             Modules(
                 functions=f"{generated}.functions",
                 helpers=helper_functions(library.derivative_helpers, library.package)[0],
                 base=None if library.package == BASE else f"{BASE}._generated.functions",
             ),
+            is_split=library.is_split,
         ),
-        **write_functions(functions),
+        **write_functions(functions, is_split=library.is_split, without=_left_out(library, build)),
         **write_function_stubs(functions),
-        **write_python_modules(functions),
+        **write_python_modules(build.functions),
     }
     if library.has_rules:
         files["policies.py"] = write_policies(
@@ -174,18 +135,26 @@ def generate(library: Library, *, only: Iterable[str] | None = None) -> dict[str
             _rule_modules(library, functions, "batching"),
         )
     if library.tensor_methods:
+        # All of them: what is left out says so when it is called, also by Python's operators.
         files["tensor_methods.py"] = write_tensor_methods(
-            functions, functions_module=f"{generated}.functions"
+            build.functions, functions_module=f"{generated}.functions"
         )
         files["tensor_methods.pyi"] = write_method_stubs(functions)
     return files
 
 
-def stale_files(library: Library, *, only: Iterable[str] | None = None) -> list[Path]:
+def _left_out(library: Library, build: Build) -> LeftOut | None:
+    if build.selection is None:
+        return None
+    namespaces = sorted({function.namespace for function in build.functions})
+    return LeftOut(build.left_out, build.selection, library.folder.name, namespaces)
+
+
+def stale_files(library: Library, *, selection: Selection | None = None) -> list[Path]:
     """Return the generated files that differ from what the declarations say, or should not be
     there.
     """
-    files = generate(library, only=only)
+    files = generate(library, selection=selection)
     stale = [
         library.output / name
         for name, text in files.items()
@@ -194,11 +163,11 @@ def stale_files(library: Library, *, only: Iterable[str] | None = None) -> list[
     return sorted([*stale, *_surplus(library, files)])
 
 
-def write_files(library: Library, *, only: Iterable[str] | None = None) -> list[Path]:
+def write_files(library: Library, *, selection: Selection | None = None) -> list[Path]:
     """Write the generated files, remove those that are not generated any more; return what
     changed.
     """
-    files = generate(library, only=only)
+    files = generate(library, selection=selection)
     changed = []
     for name, text in files.items():
         path = library.output / name
@@ -227,9 +196,7 @@ def _read(path: Path) -> str | None:
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
-def _derivatives(
-    library: Library, functions: Sequence[NativeFunction], *, partial: bool
-) -> list[Derivative]:
+def _derivatives(library: Library, functions: Sequence[NativeFunction]) -> list[Derivative]:
     paths = [path for folder in library.declarations if (path := folder / DERIVATIVES).exists()]
     if not paths:
         return []
@@ -240,7 +207,6 @@ def _derivatives(
         helpers=helpers,
         tensors_only=tensors_only,
         operators=() if library.package == BASE else _base_operators(),
-        partial=partial,
     )
 
 

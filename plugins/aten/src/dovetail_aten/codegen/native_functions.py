@@ -4,21 +4,29 @@ derived from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dovetail_dispatcher.schema import FunctionSchema, parse_schema
 
 from . import policies
-from .entries import Entry, read_entries, start_of
+from .entries import Entry, read_entries
 from .errors import DeclarationError, Location
 from .policies import Policies, kind_of, read_policies
 from .tags import read_tags, with_automatic_tags
 from .variants import SchemaKind, derive_variant, schema_kind
 
 PROMOTIONS = ("none", "same", "exact", "operands", "int_to_float", "bool_result", "complex_to_real")
-REFUSED_KINDS = ("bool", "int", "float", "complex", "any_bool", "bool_alpha")
+REFUSED_KINDS = (
+    "bool",
+    "int",
+    "float",
+    "complex",
+    "any_bool",
+    "bool_alpha",
+    "wide_unsigned",
+)
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
 COMPOSITE_KEYS = {
@@ -116,24 +124,19 @@ class NativeFunction:
         return schema_kind(self.schema)
 
 
-def read_native_functions(
-    paths: Path | Sequence[Path], *, only: Iterable[str] | None = None
-) -> list[NativeFunction]:
+def read_native_functions(paths: Path | Sequence[Path]) -> list[NativeFunction]:
     """Read the operators that `paths` declare, derived variants after the entry that derives them.
 
     Parameters
     ----------
     paths
         The YAML file, or those of the families in order.
-    only
-        Names (``add.Tensor``, or ``add`` for all overloads) of the entries to keep; default: all.
 
     Raises
     ------
     DeclarationError
         With the line and the remedy: unknown keys, schemas that do not parse, unknown kinds, tags
-        or variants, operators declared twice, variants that cannot be derived, names in `only` that
-        no entry has.
+        or variants, operators declared twice, variants that cannot be derived.
     """
     functions: dict[str, NativeFunction] = {}
     for entry in read_entries(paths, DeclarationError):
@@ -159,30 +162,7 @@ def read_native_functions(
                 "Name a functional operator that stands above.",
             )
         seen[name] = replace(function, policies=seen[function.derived_from].policies)
-    return _select(list(seen.values()), paths, only)
-
-
-def _select(
-    functions: list[NativeFunction],
-    paths: Path | Sequence[Path],
-    only: Iterable[str] | None,
-) -> list[NativeFunction]:
-    if only is None:
-        return functions
-    wanted = set(only)
-    known = {name for f in functions for name in (f.name, f.base_name)}
-    if missing := sorted(wanted - known):
-        raise DeclarationError(
-            start_of(paths),
-            f"no operator {', '.join(missing)} is declared.",
-            "Correct the list of operators.",
-        )
-
-    def is_wanted(function: NativeFunction) -> bool:
-        return function.name in wanted or function.base_name in wanted
-
-    needed = {f.derived_from for f in functions if is_wanted(f)}
-    return [f for f in functions if is_wanted(f) or f.name in needed]
+    return list(seen.values())
 
 
 def _read(entry: Entry) -> list[NativeFunction]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import contiguous_format, int64, preserve_format
 
 
 def zeros_like(
@@ -18,7 +19,9 @@ def zeros_like(
     memory_format: Any = None,
 ) -> Any:
     """Return zeros in the shape of `self`; dtype and device default to its own."""
-    return new_zeros(self, tuple(self.shape), dtype=dtype, device=device)
+    if in_c_order(self, memory_format):
+        return new_zeros(self, tuple(self.shape), dtype=dtype, device=device)
+    return F.zero_(F.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
 
 
 def ones_like(
@@ -31,7 +34,9 @@ def ones_like(
     memory_format: Any = None,
 ) -> Any:
     """Return ones in the shape of `self`; dtype and device default to its own."""
-    return new_ones(self, tuple(self.shape), dtype=dtype, device=device)
+    if in_c_order(self, memory_format):
+        return new_ones(self, tuple(self.shape), dtype=dtype, device=device)
+    return F.fill_(F.empty_like(self, dtype=dtype, device=device, memory_format=memory_format), 1)
 
 
 def full_like(
@@ -47,7 +52,10 @@ def full_like(
     """Return a tensor full of `fill_value` in the shape of `self`; dtype and device default to its
     own.
     """
-    return new_full(self, tuple(self.shape), fill_value, dtype=dtype, device=device)
+    if in_c_order(self, memory_format):
+        return new_full(self, tuple(self.shape), fill_value, dtype=dtype, device=device)
+    made = F.empty_like(self, dtype=dtype, device=device, memory_format=memory_format)
+    return F.fill_(made, fill_value)
 
 
 def new_zeros(
@@ -111,7 +119,7 @@ def to_dtype(
     self: Any, dtype: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
 ) -> Any:
     """Return `self` converted to `dtype`; itself if nothing changes."""
-    if not copy and self.dtype is dtype and memory_format is None:
+    if not copy and self.dtype is dtype and is_laid_out(self, memory_format):
         return self
     return F._to_copy(self, dtype=dtype, non_blocking=non_blocking, memory_format=memory_format)
 
@@ -125,7 +133,12 @@ def to_device(
     memory_format: Any = None,
 ) -> Any:
     """Return `self` on `device`, converted to `dtype`; itself if nothing changes."""
-    if not copy and self.dtype is dtype and is_on(self, device) and memory_format is None:
+    if (
+        not copy
+        and self.dtype is dtype
+        and is_on(self, device)
+        and is_laid_out(self, memory_format)
+    ):
         return self
     return F._to_copy(
         self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=memory_format
@@ -163,6 +176,23 @@ def to_dtype_layout(
     )
 
 
+def in_c_order(like: Any, memory_format: Any) -> bool:
+    """Return whether a new tensor like another lies in C order: as that one does, or as asked."""
+    return memory_format is contiguous_format or (
+        (memory_format is None or memory_format is preserve_format)
+        and like._backend.arrays.is_contiguous(like.array)
+    )
+
+
+def is_laid_out(tensor: Any, memory_format: Any) -> bool:
+    """Return whether a conversion leaves `tensor` where it lies: no other order is asked for."""
+    return (
+        memory_format is None
+        or memory_format is preserve_format
+        or tensor.is_contiguous(memory_format=memory_format)
+    )
+
+
 def is_on(tensor: Any, device: Any) -> bool:
     """Return whether `tensor` is on `device`; a device without index means any of its kind."""
     own, wanted = str(tensor.device), str(device)
@@ -171,6 +201,11 @@ def is_on(tensor: Any, device: Any) -> bool:
 
 def one_hot(self: Any, num_classes: int = -1) -> Any:
     """Return vectors with a one at the place that each class index names."""
+    if self.dtype is not int64:
+        raise RuntimeError(
+            f"one_hot is only applicable to index tensor of type LongTensor, not {self.dtype}. "
+            "Convert it: x.long()."
+        )
     if not self._backend.is_device:  # inside of a transform, where the values cannot be looked at
         if num_classes < 1:
             raise RuntimeError(

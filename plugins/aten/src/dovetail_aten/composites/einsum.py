@@ -91,6 +91,12 @@ def _parse(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str, dict[
     sizes: dict[str, int] = {}
     for term, tensor in zip(terms, tensors, strict=True):
         for label, size in zip(term, tensor.shape, strict=True):
+            first = tensor.shape[term.index(label)]
+            if size != first:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for an operand but the sizes don't "
+                    f"match, {size} != {first}. Reshape the operand."
+                )
             known = sizes.get(label, 1)
             if size != known and 1 not in (size, known):
                 raise RuntimeError(

@@ -36,10 +36,19 @@ def nll_loss_nd(
     """Return the negative log likelihood for log probabilities of shape (N, C, ...), (N, C) or
     (C,).
     """
-    if self.ndim < 1 or target.ndim > max(self.ndim - 1, 0):
+    if self.ndim < 1:
+        raise ValueError("Expected 1 or more dimensions (got 0). Give one for the classes.")
+    if self.ndim == 1 and target.ndim == 1:
+        if target.shape[0] != 1:
+            raise ValueError(
+                "For 1D input, 1D target must have size 1, but got target size: "
+                f"{target.shape[0]}. Give one class."
+            )
+        target = F.reshape(target, ())
+    samples = target.shape[0] if target.ndim else 0
+    if self.ndim > 1 and samples != self.shape[0]:
         raise ValueError(
-            f"Expected target of {max(self.ndim - 1, 0)} dimensions for input of {self.ndim}, but "
-            f"got {target.ndim}. "
+            f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({samples}). "
             "The target has the input's shape without the classes."
         )
     if self.ndim <= 2:

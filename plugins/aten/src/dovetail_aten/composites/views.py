@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.array_kernels.dims import infer_size
-from dovetail_kernel import contiguous_format
+from dovetail_kernel import contiguous_format, preserve_format
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
@@ -64,8 +64,15 @@ def contiguous(self: Any, *, memory_format: Any = None) -> Any:
     """Return `self` if its elements lie in row-major order, else a copy in which they do."""
     if memory_format is None:
         memory_format = contiguous_format
-    if memory_format is contiguous_format and self._backend.arrays.is_contiguous(self.array):
+    as_it_lies = memory_format is preserve_format
+    if (memory_format is contiguous_format or as_it_lies) and self._backend.arrays.is_contiguous(
+        self.array
+    ):
         return self
+    if as_it_lies:
+        raise RuntimeError(
+            "preserve memory format is unsupported by the contiguous operator. Use clone()."
+        )
     return F.clone(self, memory_format=memory_format)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from dovetail_dispatcher.table import registry
+
 if TYPE_CHECKING:
     from dovetail_dispatcher.testing import OpInfo
 
@@ -27,8 +29,8 @@ FAMILIES: Final = (
 
 
 def op_infos() -> list[OpInfo]:
-    """Return the `OpInfo` of every operator of the base library."""
+    """Return the `OpInfo` of every operator of the base library, or of a selective build of it."""
     found: list[OpInfo] = []
     for family in FAMILIES:
         found += import_module(f".{family}.samples", __name__).OP_INFOS
-    return found
+    return [info for info in found if info.name.partition(".")[0] not in registry.left_out]

@@ -29,7 +29,7 @@ def smooth_l1_loss_double_backward(
     if beta == 0:
         return k.zeros_like(grad)
     difference = k.sub(self, target)
-    curved = k.where(k.lt(k.abs(difference), beta), k.div(grad, beta), 0)
+    curved = k.div(k.mul(grad, k.lt(k.abs(difference), beta)), beta)
     return k.div(curved, max(broadcast_size(self, target), 1)) if reduction == MEAN else curved
 
 

@@ -4,6 +4,7 @@ cost nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dovetail_kernel import ArrayBackend, BackendSpec, backend, dtype, hookimpl
@@ -72,6 +73,23 @@ class MetaArrays(ArrayBackend):
     def data_ptr(self, array: MetaArray) -> int:
         """Return the distance from the start of the memory in bytes: there are no addresses."""
         return array.offset * array.dtype.itemsize
+
+    def shown(
+        self,
+        memory: MetaArray,
+        native_dtype: dtype,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+    ) -> MetaArray:
+        """Return an array that shows a part of `memory`; strides and offset are in bytes."""
+        itemsize = native_dtype.itemsize
+        steps = [step // itemsize for step in strides]
+        return MetaArray(shape, native_dtype, steps, offset // itemsize, memory.memory)
+
+    def owns_memory(self, memory: MetaArray) -> bool:
+        """Return True: nothing else can show memory that does not exist."""
+        return True
 
     def strides(self, array: MetaArray) -> tuple[int, ...]:
         """Return the strides in elements."""

@@ -21,11 +21,13 @@ from dovetail_kernel import (
     uint8,
     wrap,
 )
+from dovetail_kernel.keys.guard import STATE, restoring
 from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
 from ..backend.devices import as_device, backend_for, ready_backend
+from .untyped_storage import UntypedStorage
 
 __all__ = [
     "deepcopy_tensor",
@@ -103,8 +105,15 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
 
 def _geometry(tensor: TensorBase) -> tuple[Any, ...]:
     """Return what `rebuild_wrapper` takes for a tensor without data."""
+    _refuse_lost(tensor)
     shape, strides, offset = tuple(tensor.array.shape), tensor.stride(), tensor.array.offset
     return type(tensor), tensor.dtype, shape, strides, offset, tensor.device, tensor.requires_grad
+
+
+def _refuse_lost(tensor: TensorBase) -> None:
+    """Refuse a tensor whose storage has become too small for it; there is none behind a wrapper."""
+    if tensor.array.base is not None:
+        tensor.array.refuse()
 
 
 def rebuild_wrapper(
@@ -138,6 +147,7 @@ def _place(tensor: TensorBase) -> Place:
     return storage, tensor.dtype, tuple(tensor.array.shape), tensor.stride(), start
 
 
+@restoring(STATE)
 def storable(tensor: _Tensor) -> _Tensor:
     """Return `tensor`, or a copy of one that no strides and offset of a storage describe.
 
@@ -145,6 +155,7 @@ def storable(tensor: _Tensor) -> _Tensor:
     it is a view of.
     """
     if tensor.array.__class__ is DatalessArray:
+        _refuse_lost(tensor)
         return tensor
     storage, itemsize = share_storage(tensor), tensor.dtype.itemsize
     steps = getattr(tensor.array, "strides", None) or ()
@@ -167,8 +178,8 @@ def storable(tensor: _Tensor) -> _Tensor:
 def _outside() -> Iterator[None]:
     """Call operators unseen: by modes, by autograd, and by inference mode."""
     before = state()
-    set_state(NO_GRAD)
     try:
+        set_state(NO_GRAD)
         yield
     finally:
         set_state(before)
@@ -182,11 +193,13 @@ def _flat(storage: Storage) -> Any:
     return aten.as_strided(whole, (storage.nbytes() // whole.dtype.itemsize,), (1,), 0)
 
 
+@restoring(STATE)
 def _copy_of(storage: Storage) -> Storage:
     with _outside():
         return share_storage(aten.clone(_flat(storage)))
 
 
+@restoring(STATE)
 def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
     with _outside():
         flat = _flat(storage)
@@ -194,6 +207,7 @@ def _reduce_storage(storage: Storage) -> tuple[Any, ...]:
         return rebuild_storage, (storage.device, flat.dtype, host)
 
 
+@restoring(STATE)
 def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
     """Return a new storage on `device` with the elements of a host array; `host` is their number
     where there are none, on the meta device.
@@ -219,6 +233,7 @@ def rebuild_storage(device: Device, dtype: dtype, host: Any) -> Storage:
         return share_storage(wrap(owned, ready_backend("cpu")).to(as_device(device)))  # type: ignore[attr-defined]
 
 
+@restoring(STATE)
 def rebuild_tensor(
     cls: type[TensorBase],
     storage: Storage,
@@ -269,4 +284,4 @@ def _expect(is_valid: bool, value: object, what: str) -> None:
         )
 
 
-copyreg.pickle(Storage, _reduce_storage)
+copyreg.pickle(UntypedStorage, _reduce_storage)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import Layout, scalar_category, scalar_dtype
 
-from .factory import Factory, finished, number_of
+from .factory import Factory, check_out, finished, number_of
 from .sizes import shape_of
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def full(
             f"{type(size).__name__}. Give (n,)."
         )
     shape = shape_of("full", (size,), None)
-    value = number_of(fill_value)
+    value = number_of(fill_value, "full", "fill_value")
     if dtype is None and out is None:
         dtype = scalar_dtype(scalar_category(value))
     return _full((shape, value), dtype, layout, device, pin_memory, requires_grad, out)
@@ -182,11 +182,11 @@ def arange(
     for name, value in zip(names, bounds, strict=False):
         if given[name] is not None:
             raise TypeError(f"arange() got multiple values for argument '{name}'")
-        given[name] = value
+        given[name] = number_of(value, "arange", name)
     if given["end"] is None:
         raise TypeError("arange() missing 1 required positional argument: 'end'")
     first, last, stride = (
-        number_of(given[name] if given[name] is not None else default)
+        number_of(given[name] if given[name] is not None else default, "arange", name)
         for name, default in (("start", 0), ("end", 0), ("step", 1))
     )
     check_range(first, last, stride)
@@ -216,7 +216,7 @@ def linspace(
     steps = index(steps)
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
-    first, last = number_of(start), number_of(end)
+    first, last = number_of(start, "linspace", "start"), number_of(end, "linspace", "end")
     if dtype is None and out is None:
         dtype = scalar_dtype(max(2, scalar_category(first), scalar_category(last)))
     return _linspace((first, last, steps), dtype, layout, device, pin_memory, requires_grad, out)
@@ -241,6 +241,7 @@ def eye(
     if rows < 0 or columns < 0:
         raise RuntimeError(f"n must be greater or equal to 0, got {min(rows, columns)}")
     if out is not None:
+        check_out("eye", out)
         dtype, device = out.dtype if dtype is None else dtype, device or out.device
     made: Any = _eye((max(rows, columns),), dtype, layout, device, pin_memory, False, None)
     if rows != columns:
@@ -259,7 +260,15 @@ def scalar_tensor(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return a 0-d tensor of the default dtype with the value `s`. Other parameters as `zeros`."""
-    return _scalar_tensor((number_of(s),), dtype, layout, device, pin_memory, requires_grad, None)
+    return _scalar_tensor(
+        (number_of(s, "scalar_tensor", "s"),),
+        dtype,
+        layout,
+        device,
+        pin_memory,
+        requires_grad,
+        None,
+    )
 
 
 @_empty_strided.called_by

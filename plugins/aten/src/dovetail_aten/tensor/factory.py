@@ -13,6 +13,7 @@ from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import (
     Layout,
+    TensorBase,
     dispatch_state,
     get_default_dtype,
     state,
@@ -29,7 +30,7 @@ from .dtype_arguments import as_dtype, refuse_pinning
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
-__all__ = ["Factory", "finished", "like_options", "number_of"]
+__all__ = ["Factory", "check_out", "finished", "like_options", "number_of"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -147,19 +148,24 @@ def finished(made: Any, requires_grad: bool, out: Tensor | None, function: str =
     return result
 
 
-def number_of(value: Any) -> Any:
-    """Return a number given as such, as a NumPy scalar or as a tensor with one element.
+def number_of(value: Any, function: str, argument: str) -> Any:
+    """Return a number given as such, as a NumPy scalar, or as a tensor or array with one element.
 
     Raises
     ------
     TypeError
         For anything else.
     """
-    if hasattr(value, "item"):
-        value = value.item()
-    if not isinstance(value, int | float | complex):
-        raise TypeError(f"argument must be Number, not {type(value).__name__}. Give a number.")
-    return value
+    try:
+        number = value.item() if hasattr(value, "item") else value
+    except ValueError:  # NumPy's, for more than one element
+        number = None
+    if not isinstance(number, int | float | complex):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be Number, not {type(value).__name__}. Give "
+            "a number."
+        )
+    return number
 
 
 def _checked_options(
@@ -193,9 +199,16 @@ def check_out(function: str, out: Tensor) -> None:
 
     Raises
     ------
+    TypeError
+        If it is no tensor.
     RuntimeError
         In grad mode.
     """
+    if not isinstance(out, TensorBase):
+        raise TypeError(
+            f"{function}(): argument 'out' must be Tensor, not {type(out).__name__}. Give a tensor "
+            "to write into."
+        )
     if not state() & NO_GRAD and out.requires_grad:
         raise RuntimeError(
             f"{function}(): functions with out=... arguments don't support automatic "

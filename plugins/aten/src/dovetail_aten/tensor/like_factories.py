@@ -77,7 +77,10 @@ def full_like(
 ) -> Tensor:
     """Return a tensor filled with `fill_value`. Parameters as `zeros_like`."""
     made = aten.full_like(
-        input, number_of(fill_value), **like_options(options), memory_format=memory_format
+        input,
+        number_of(fill_value, "full_like", "fill_value"),
+        **like_options(options),
+        memory_format=memory_format,
     )
     return finished(made, requires_grad, None)
 

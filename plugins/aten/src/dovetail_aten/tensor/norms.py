@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_dispatcher import overridable
-from dovetail_kernel import TensorBase, dtype
+from dovetail_kernel import dtype
 
 from .._generated import functions as aten
 
@@ -19,7 +19,7 @@ def norm(
     p: float | str | None = "fro",
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
-    out: TensorBase | None = None,
+    out: Any = None,
     dtype: dtype | None = None,
 ) -> Any:
     """Return a vector norm of `input`.
@@ -51,5 +51,4 @@ def norm(
             f"norm(): p={p!r} is not implemented. Give a number, 'fro' or None."
         )
     order = 2 if p is None or isinstance(p, str) else p
-    result = aten.linalg_vector_norm(input, order, dim, keepdim, dtype=dtype)
-    return result if out is None else out.copy_(result)  # type: ignore[attr-defined]
+    return aten.linalg_vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)

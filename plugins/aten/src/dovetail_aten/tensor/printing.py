@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dovetail_kernel import DatalessArray, TensorBase, complex64, get_default_dtype, int64
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.keys.state import dispatch_state
+from dovetail_kernel.tensor import autograd_interface
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -183,6 +185,10 @@ def tensor_text(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     tensor_contents
         What to print in place of the numbers.
     """
+    if dispatch_state().transformed:
+        text = autograd_interface.interface.text_inside(tensor)
+        if text is not None:
+            return text
     if not tensor._backend.is_device:
         return repr(tensor.array)
     options = _options

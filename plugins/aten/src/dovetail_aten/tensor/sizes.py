@@ -5,8 +5,6 @@ from __future__ import annotations
 from operator import index
 from typing import Any
 
-from dovetail_kernel import TensorBase
-
 from ..backend.backend_select import check_size
 
 __all__ = ["shape_of"]
@@ -30,7 +28,7 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
     try:
         shape = tuple([index(n) for n in sizes])
     except TypeError:
-        wrong = next(n for n in sizes if not hasattr(n, "__index__") or isinstance(n, TensorBase))
+        wrong = next(n for n in sizes if not _is_int(n))
         raise TypeError(
             f"{function}(): argument 'size' (position 1) must be tuple of ints, not "
             f"{type(wrong).__name__}. Give ints."
@@ -38,3 +36,14 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
     if shape and min(shape) < 0:
         check_size(function, shape)
     return shape
+
+
+def _is_int(value: Any) -> bool:
+    """Return whether a value can be an index: classes and arrays have ``__index__`` and still may
+    not.
+    """
+    try:
+        index(value)
+    except TypeError:
+        return False
+    return True

@@ -6,13 +6,14 @@ from functools import cache
 from typing import Any, ClassVar
 
 from dovetail_kernel import (
-    DisableTorchFunction,
-    DisableTorchFunctionSubclass,
     TensorBase,
+    disabled_torch_function_impl,
+    set_state,
     state,
     tensor_class,
 )
 from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.state import functions_as_they_are
 from dovetail_kernel.types.signature import NO_GRAD, OVERRIDES
 
 from .._generated import functions as aten
@@ -44,8 +45,7 @@ class TensorSubclasses(TensorExchange):
         """
         if not all(issubclass(cls, each) for each in types):
             return NotImplemented
-        with DisableTorchFunctionSubclass():
-            result = func(*args, **(kwargs or {}))
+        result = disabled_torch_function_impl(func, types, args, kwargs)
         return result if func in default_nowrap_functions() else _as_instances(result, cls)
 
     _make_subclass = staticmethod(make_subclass)
@@ -55,9 +55,13 @@ class TensorSubclasses(TensorExchange):
         """Return the tensor as an instance of `cls`, sharing data and graph."""
         check_subclass(cls)
         tensor: Any = self
-        if self._signature & OVERRIDES or state() & ~NO_GRAD:
-            with DisableTorchFunction():
+        before = state()
+        if self._signature & OVERRIDES or before & ~NO_GRAD:
+            try:
+                set_state(functions_as_they_are(before))
                 made: Any = aten.alias(tensor)
+            finally:
+                set_state(before)
         else:
             made = aten.alias(tensor)
         if made.__class__ is not cls:

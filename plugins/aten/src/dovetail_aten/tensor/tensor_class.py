@@ -22,8 +22,8 @@ from dovetail_kernel import (
     wrap,
 )
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
-from dovetail_kernel.tensor.version import WritableCounter
-from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, ZERO_DIM
+from dovetail_kernel.tensor.version import WritableCounter, apart
+from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_BIT, ZERO_DIM
 
 from .._generated import functions as aten
 from ..array_kernels.memory_layout import is_contiguous
@@ -35,12 +35,16 @@ from .legacy_constructors import TensorMeta
 from .norms import norm
 from .sizes import shape_of
 from .subclasses import TensorSubclasses
+from .typed_storage import TypedStorage, storage_of
 
 __all__ = ["Tensor"]
 
 operator_modules.update(
     {value.__module__ for value in vars(aten).values() if isinstance(value, FunctionType)}
 )
+
+_DETACHES = PYTHON_DISPATCH | WRAPPED_BIT
+"""Tensors whose ``data`` only an operator can get at."""
 
 
 class Tensor(TensorSubclasses, metaclass=TensorMeta):
@@ -71,11 +75,13 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
             On assigning a tensor without gradients to one that requires them.
         """
         made: Any
-        if self._signature & PYTHON_DISPATCH or (state() & ~NO_GRAD and dispatch_modes.modes):
+        if self._signature & _DETACHES or (state() & ~NO_GRAD and dispatch_modes.modes):
             made = self.detach()
-            made._counter = None
+            made._counter = apart(made._counter)
             return made
         made = wrap(self.array, self._backend)
+        if made._counter is not None:
+            made._counter = apart(self._counter)
         made._signature = made._signature & ~(NORMAL | INFERENCE) | self._signature & (
             NORMAL | INFERENCE
         )
@@ -296,6 +302,24 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     def is_same_size(self, other: TensorBase) -> Any:
         """Return whether the shapes are equal."""
         return self.array.shape == other.array.shape
+
+    def storage(self) -> TypedStorage:
+        """Return the memory as elements of this tensor's dtype. Deprecated in PyTorch: use
+        `untyped_storage`.
+        """
+        return storage_of(self)
+
+    def is_shared(self) -> bool:
+        """Return whether other processes see what is written; always True on CUDA."""
+        storage: Any = self.untyped_storage()
+        return self.is_cuda or bool(storage.is_shared())
+
+    def share_memory_(self) -> Any:
+        """Move the memory to where processes share it; see `UntypedStorage.share_memory_`."""
+        storage: Any = self.untyped_storage()
+        if not self.is_cuda:
+            storage.share_memory_()
+        return self
 
     def is_set_to(self, tensor: TensorBase) -> Any:
         """Return whether both tensors show the same memory in the same way."""

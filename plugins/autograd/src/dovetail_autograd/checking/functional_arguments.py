@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail_kernel.keys.guard import Guard
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor import autograd_interface
@@ -20,20 +21,16 @@ from ..transforms.duals import cut
 from .strict_checks import check_depends, check_grads
 
 
-class GradMode:
+class GradMode(Guard):
     """Grad mode on for the block if `on`, else as it is."""
 
     def __init__(self, on: bool) -> None:
         self._on = on
-        self._before = 0
 
-    def __enter__(self) -> None:
-        self._before = state()
+    def change(self) -> None:
+        """Turn grad mode on, if it is to be."""
         if self._on:
-            set_state(self._before & ~NO_GRAD)
-
-    def __exit__(self, *exception: object) -> None:
-        set_state(self._before)
+            set_state(state() & ~NO_GRAD)
 
 
 def tensors_of(value: Any, name: str, function: str) -> tuple[bool, tuple[TensorBase, ...]]:

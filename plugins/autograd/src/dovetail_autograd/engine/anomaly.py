@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from dovetail_kernel.keys.guard import Guard, SettingGuard
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from ..graph.recording_extras import TRACEBACK, anomaly_changed
+from ..graph.recording_extras import EXTRAS, TRACEBACK, anomaly_changed
 
 if TYPE_CHECKING:
     from ..graph.node import Node
@@ -33,7 +34,7 @@ def is_anomaly_check_nan_enabled() -> bool:
     return _mode.get()[1]
 
 
-class set_detect_anomaly:
+class set_detect_anomaly(SettingGuard):
     """Turn anomaly mode on or off, at once; as a context manager, restore it at the end.
 
     Parameters
@@ -44,18 +45,18 @@ class set_detect_anomaly:
         Raise when a backward returns nan.
     """
 
+    variables = (_mode, EXTRAS)
+
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = _mode.get()
-        _set(mode, check_nan)
+        self._wanted = mode, check_nan
+        super().__init__()
 
-    def __enter__(self) -> None:
-        """Do nothing: the mode was set at construction."""
-
-    def __exit__(self, *exception: object) -> None:
-        _set(*self._before)
+    def change(self) -> None:
+        """Turn the mode on or off."""
+        _set(*self._wanted)
 
 
-class detect_anomaly:
+class detect_anomaly(Guard):
     """Context manager that turns anomaly mode on: slow, for finding the operation at fault.
 
     Parameters
@@ -64,8 +65,9 @@ class detect_anomaly:
         Raise when a backward returns nan.
     """
 
+    variables = (_mode, EXTRAS)
+
     def __init__(self, check_nan: bool = True) -> None:
-        self._before = _mode.get()
         self._check_nan = check_nan
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
@@ -74,12 +76,9 @@ class detect_anomaly:
             stacklevel=2,
         )
 
-    def __enter__(self) -> None:
-        self._before = _mode.get()
+    def change(self) -> None:
+        """Turn the mode on."""
         _set(True, self._check_nan)
-
-    def __exit__(self, *exception: object) -> None:
-        _set(*self._before)
 
 
 def _set(mode: bool, check_nan: bool) -> None:

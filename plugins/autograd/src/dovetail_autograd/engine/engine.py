@@ -14,7 +14,7 @@ from threading import Thread
 from typing import Any, Final
 
 from dovetail_kernel.devices.backends import backend_of_signature
-from dovetail_kernel.keys.state import DisableTorchFunction, dispatch_state, set_state, state
+from dovetail_kernel.keys.state import dispatch_state, functions_as_they_are, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
 
@@ -94,8 +94,11 @@ def _run(
 ) -> None:
     before = state()
     if before & ~NO_GRAD and dispatch_state(before).function_modes:
-        with DisableTorchFunction():  # what the engine calls, the user has not called
+        try:
+            set_state(functions_as_they_are(before))  # what the engine calls, no user has called
             _run(task, grads, wanted, capture)
+        finally:
+            set_state(before)
         return
     if wanted is not None:
         task.want(wanted, capture)
@@ -136,9 +139,9 @@ def execute_plainly(
     if tensor is None:
         tensor = side.wrap(grad, None)
     before = state()
-    set_state(before | NO_GRAD)
-    current_task.set(task)
     try:
+        set_state(before | NO_GRAD)
+        current_task.set(task)
         if node._is_flat and node._node_hooks is None:
             task.node = node
             grads = node.apply_tensors(tensor)
@@ -148,8 +151,10 @@ def execute_plainly(
         else:
             grads = run_node(task, node, (tensor,))
     finally:
-        current_task.set(None)
-        set_state(before)
+        try:
+            current_task.set(None)
+        finally:
+            set_state(before)
     arrays = as_arrays(grads, side)
     if arrays is None:
         run_on_tensors(task, node, edges, grads)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dovetail_kernel.keys import interception
-from dovetail_kernel.keys.state import DisableTorchFunction
+from dovetail_kernel.keys.state import functions_as_they_are, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph import engine_ops
@@ -98,8 +98,12 @@ def _apply(node: Node, grads: tuple[TensorBase | None, ...]) -> Sequence[TensorB
     if node._is_formula_node and not any([grad is not None for grad in grads]):
         return [None] * len(node.next_edges)
     if node._is_formula_node and interception.is_used():
-        with DisableTorchFunction():  # saved tensors of overriding classes take part as they are
+        before = state()
+        try:  # saved tensors of overriding classes take part as they are
+            set_state(functions_as_they_are(before))
             return _applied(node, grads)
+        finally:
+            set_state(before)
     return _applied(node, grads)
 
 

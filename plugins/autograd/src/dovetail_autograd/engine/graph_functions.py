@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Literal
 
+from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import bump_version
 
@@ -92,7 +93,7 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     tensors = tuple(tensors)
-    lock = Lock()
+    lock = renewed_after_fork(Lock())
     if mode == "any":
         done: set[int] = set()
 

@@ -54,8 +54,8 @@ class GraphTask:
         Called when the run is over.
     outer
         The run that this one is nested in.
-    error_token
-        What resets the error state of the array library, while gradients are arrays.
+    error_state
+        The error state of the array library that the user chose, while gradients are arrays.
     """
 
     counts: dict[Node, int] | None = None
@@ -66,7 +66,7 @@ class GraphTask:
     node: Node | None = None
     callbacks: tuple[Callable[[], Any], ...] = ()
     depth = 0
-    error_token: Any = None
+    error_state: Any = None
     _id: int | None = None
     _reached: Container[Node] | None = None
 
@@ -186,13 +186,15 @@ def call_in_task(task: GraphTask, function: Callable[..., Any], *arguments: Any)
     run.
     """
     before = state()
-    set_state(before & ~NO_GRAD if task.create_graph else before | NO_GRAD)
-    current_task.set(task)
     try:
+        set_state(before & ~NO_GRAD if task.create_graph else before | NO_GRAD)
+        current_task.set(task)
         return function(*arguments)
     finally:
-        current_task.set(task.outer)
-        set_state(before)
+        try:
+            current_task.set(task.outer)
+        finally:
+            set_state(before)
 
 
 def call_back(task: GraphTask) -> None:

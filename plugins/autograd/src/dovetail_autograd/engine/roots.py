@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, Final, TypeAlias
 
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.keys.state import AutoDispatchBelowAutograd, DisableTorchFunction, state
+from dovetail_kernel.keys.state import below_autograd, functions_as_they_are, set_state, state
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import DTYPES
@@ -150,8 +150,12 @@ def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
     if output._signature & WRAPPED_BIT:
         return engine_ops.filled_like(output, 1)
     if state() & ~NO_GRAD or output._signature & PYTHON_DISPATCH:
-        with AutoDispatchBelowAutograd(), DisableTorchFunction():
+        before = state()
+        try:
+            set_state(functions_as_they_are(below_autograd(before)))
             return engine_ops.ones_like(output)
+        finally:
+            set_state(before)
     arrays = output._backend.arrays
     if shape:
         return engine_ops.filled(shape, output.array.dtype, output._backend, 1)

@@ -38,12 +38,13 @@ def run_on_arrays(
     if error_state is None:
         _loop_over_arrays(task, node, edges, grads)
     else:
-        set_error_state, reset_error_state, quiet = error_state
-        task.error_token = set_error_state(quiet)
+        current, set_error_state, _, quiet = error_state
+        before = task.error_state = current()
         try:
+            set_error_state(quiet)
             _loop_over_arrays(task, node, edges, grads)
         finally:
-            reset_error_state(task.error_token)
+            set_error_state(before)
     if task.callbacks:
         call_in_task(task, call_back, task)
 
@@ -55,12 +56,12 @@ def _call_from_arrays(task: GraphTask, function: Callable[..., Any], *arguments:
     error_state = task.side.error_state
     if error_state is None:
         return call_in_task(task, function, *arguments)
-    set_error_state, reset_error_state, quiet = error_state
-    reset_error_state(task.error_token)
+    _, set_error_state, _, quiet = error_state
     try:
+        set_error_state(task.error_state)
         return call_in_task(task, function, *arguments)
     finally:
-        task.error_token = set_error_state(quiet)
+        set_error_state(quiet)
 
 
 def _loop_over_arrays(

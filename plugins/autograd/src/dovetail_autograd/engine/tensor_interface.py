@@ -10,13 +10,13 @@ from dovetail_kernel.keys.state import dispatch_state
 from dovetail_kernel.tensor.autograd_interface import AutogradInterface
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import DetachedCounter, share_version
-from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW
+from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW, WRAPPED_BIT
 
 from ..graph.accumulate import watch_leaves
 from ..graph.autograd_meta import UNSET, gradient_edge, meta_of, requires_grad, retain_on_node
 from ..graph.hooks import Hooks, NodeHooks, RemovableHandle
 from ..graph.node import Node
-from .active_levels import is_in_transform
+from .active_levels import is_in_transform, refuse_captured, text_inside
 from .backward import backward_of_one
 
 _SCALAR_TYPES = {
@@ -53,6 +53,10 @@ class TensorInterface(AutogradInterface):
                 "call requires_grad_() "
                 "outside of a function being transformed instead."
             )
+
+    def text_inside(self, tensor: TensorBase) -> str | None:
+        """Return ``repr(tensor)`` inside of a transform that knows `tensor`; None if none does."""
+        return text_inside(tensor)
 
     def set_requires_grad(self, tensor: TensorBase, value: bool) -> None:
         """Make the leaf `tensor` require grad, or not.
@@ -266,12 +270,17 @@ class TensorInterface(AutogradInterface):
             For a view; in inference mode, which lets one pass that has nothing to be detached from,
             for one that requires grad.
         """
+        now = dispatch_state()
+        if now.transformed:
+            refuse_captured("aten::detach_", tensor)
         if tensor._signature & VIEW:
-            if dispatch_state().inference and not requires_grad(tensor):
+            if now.inference and not requires_grad(tensor):
                 return tensor
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         if tensor._grad_fn is not None:
             tensor._counter = DetachedCounter(share_version(tensor))
+        if tensor._signature & WRAPPED_BIT:
+            tensor.array = tensor.array.without_tangent()
         tensor._grad_fn = None
         tensor.output_nr = 0
         tensor._signature &= ~GRAD

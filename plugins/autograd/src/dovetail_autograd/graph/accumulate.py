@@ -89,7 +89,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: TensorBase, meta: AutogradMeta, lock: Lock) -> None:
         array = variable.array
         backend = variable._backend
-        self.leaf = ref(variable)
+        self.leaf = ref(variable, meta.leaf_died)
         self.held: TensorBase | None = None
         self.meta = meta
         self.lock = lock

@@ -5,9 +5,11 @@ of a tensor.
 from __future__ import annotations
 
 import weakref
+from gc import get_objects
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
+from dovetail_kernel.forks import call_in_child, renewed_after_fork
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, VIEW
 
@@ -71,6 +73,10 @@ class AutogradMeta:
             return self.accumulator
         return self.presented()
 
+    def leaf_died(self, _leaf: object) -> None:
+        """Let go of the accumulator, which holds this object, and with it the gradient."""
+        self.accumulator = None
+
     def forget_accumulator(self) -> None:
         """Let the next call of the leaf make an accumulator anew."""
         self.accumulator = self.presented = None
@@ -88,7 +94,17 @@ class AutogradMeta:
             node.strides = getattr(array, "strides", None)
 
 
-_lock = Lock()
+_lock = renewed_after_fork(Lock())
+
+
+def _renew_locks_of_leaves() -> None:
+    """Free, in the child of a fork, the leaves to which other threads were adding a gradient."""
+    for each in get_objects():
+        if each.__class__ is AutogradMeta and each.lock is not None and each.lock.locked():
+            each.lock._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+call_in_child(_renew_locks_of_leaves)
 
 
 def meta_of(tensor: TensorBase) -> AutogradMeta:

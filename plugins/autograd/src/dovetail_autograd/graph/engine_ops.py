@@ -11,7 +11,7 @@ from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.keys.state import state
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.tensor.version import share_version
+from dovetail_kernel.tensor.version import apart, share_version
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 if TYPE_CHECKING:
@@ -128,9 +128,12 @@ def twin(tensor: TensorBase, cls: type[TensorBase] | None = None) -> TensorBase:
     """
     if tensor._signature & PYTHON_DISPATCH:
         made = detach(tensor)
-        made._counter = None
+        made._counter = apart(tensor._counter)
         return made
-    return wrap(tensor.array, tensor._backend, cls)
+    made = wrap(tensor.array, tensor._backend, cls)
+    if made._counter is not None:
+        made._counter = apart(tensor._counter)
+    return made
 
 
 def detach(tensor: TensorBase) -> TensorBase:

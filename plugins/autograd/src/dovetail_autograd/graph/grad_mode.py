@@ -9,7 +9,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
+from dovetail_kernel.keys.guard import SettingGuard
 from dovetail_kernel.keys.state import (
+    Saved,
     dispatch_state,
     inference_mode_off,
     inference_mode_on,
@@ -37,7 +39,7 @@ class _StateMode:
     __slots__ = ("_before",)
 
     def __init__(self) -> None:
-        self._before: list[int] = []
+        self._before: Saved = None
 
     def _after(self, before: int) -> int:
         raise NotImplementedError
@@ -47,11 +49,17 @@ class _StateMode:
 
     def __enter__(self) -> Any:
         before = state()
-        self._before.append(before)
-        set_state(self._after(before))
+        after = self._after(before)
+        self._before = before, self._before
+        try:
+            set_state(after)
+        except BaseException:  # an interrupt: the block is not entered
+            self.__exit__()
+            raise
 
     def __exit__(self, *exception: object) -> None:
-        set_state(self._before.pop())
+        before, self._before = self._before  # type: ignore[misc]
+        set_state(before)
 
     def __call__(self, function: F) -> F:
         """Return `function` with the mode on while it runs."""
@@ -77,16 +85,13 @@ def _decorate(function: Callable[..., Any], mode: Callable[[], _StateMode]) -> C
             sent: Any = None
             try:
                 while True:
-                    with mode():
-                        step = generator.asend(sent)
-                        try:
-                            item = await _Stepped(step, mode)
-                        except StopAsyncIteration:
-                            return
+                    try:
+                        item = await _Stepped(generator.asend(sent), mode)
+                    except StopAsyncIteration:
+                        return
                     sent = yield item
             finally:
-                with mode():
-                    await generator.aclose()
+                await _Stepped(generator.aclose(), mode)
 
         return async_generator
     if inspect.iscoroutinefunction(function):
@@ -106,8 +111,12 @@ def _decorate(function: Callable[..., Any], mode: Callable[[], _StateMode]) -> C
 
     @functools.wraps(function)
     def plain(*args: Any, **kwargs: Any) -> Any:
-        with mode():
-            return function(*args, **kwargs)
+        before = state()
+        try:
+            with mode():
+                return function(*args, **kwargs)
+        finally:  # also where the mode is interrupted before it has begun to
+            set_state(before)
 
     return plain
 
@@ -130,16 +139,23 @@ class _Stepped:
         return self.send(None)
 
     def send(self, value: Any) -> Any:
-        with self._mode():
-            return self._inner.send(value)
+        return _run_in(self._mode, self._inner.send, value)
 
     def throw(self, *error: Any) -> Any:
-        with self._mode():
-            return self._inner.throw(*error)
+        return _run_in(self._mode, self._inner.throw, *error)
 
     def close(self) -> None:
-        with self._mode():
-            self._inner.close()
+        _run_in(self._mode, self._inner.close)
+
+
+def _run_in(mode: Callable[[], _StateMode], function: Callable[..., Any], *args: Any) -> Any:
+    """Return ``function(*args)``, run in a mode."""
+    before = state()
+    try:
+        with mode():
+            return function(*args)
+    finally:
+        set_state(before)
 
 
 class _BareDecorator(_StateMode):
@@ -151,7 +167,7 @@ class _BareDecorator(_StateMode):
         if function is not None:
             return _decorate(function, cls)
         self = object.__new__(cls)
-        self._before = []
+        self._before = None
         return self
 
     # `__new__` does all there is to do; a constructor in Python would be a frame more.
@@ -167,8 +183,12 @@ class no_grad(_BareDecorator):
 
     def __enter__(self) -> None:
         before = state()
-        self._before.append(before)
-        set_state(before | NO_GRAD)
+        self._before = before, self._before
+        try:
+            set_state(before | NO_GRAD)
+        except BaseException:
+            self.__exit__()
+            raise
 
 
 class enable_grad(_BareDecorator):
@@ -178,8 +198,12 @@ class enable_grad(_BareDecorator):
 
     def __enter__(self) -> None:
         before = state()
-        self._before.append(before)
-        set_state(before & ~NO_GRAD)
+        self._before = before, self._before
+        try:
+            set_state(before & ~NO_GRAD)
+        except BaseException:
+            self.__exit__()
+            raise
 
 
 class set_grad_enabled(_StateMode):
@@ -197,8 +221,14 @@ class set_grad_enabled(_StateMode):
     def __init__(self, mode: bool) -> None:
         super().__init__()
         self.mode = bool(mode)
-        self._pending: int | None = state()
-        set_state(self._after(state()))
+        self._pending: int | None = None
+        before = state()
+        try:
+            self._pending = before
+            set_state(self._after(before))
+        except BaseException:
+            set_state(before)
+            raise
 
     def _after(self, before: int) -> int:
         return before & ~NO_GRAD if self.mode else before | NO_GRAD
@@ -207,18 +237,23 @@ class set_grad_enabled(_StateMode):
         return set_grad_enabled(self.mode)
 
     def __enter__(self) -> None:
-        before = state() if self._pending is None else self._pending
-        self._pending = None
-        self._before.append(before)
-        set_state(self._after(state()))
+        before, self._pending = self._pending, None
+        if before is None:
+            before = state()
+        self._before = before, self._before
+        try:
+            set_state(self._after(state()))
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __call__(self, function: F) -> F:
         """Return `function` with the mode set while it runs; the mode of the caller is put back at
         once.
         """
         if self._pending is not None:
-            set_state(self._pending)
-            self._pending = None
+            before, self._pending = self._pending, None
+            set_state(before)
         return super().__call__(function)
 
     def __repr__(self) -> str:
@@ -253,7 +288,10 @@ class inference_mode(_StateMode):
         return inference_mode(self.mode)
 
 
-class set_multithreading_enabled:
+_multithreading: ContextVar[bool] = ContextVar("dovetail_multithreading", default=True)
+
+
+class set_multithreading_enabled(SettingGuard):
     """Say whether backward may use several threads: at once when called, for a block as a context
     manager.
 
@@ -266,21 +304,16 @@ class set_multithreading_enabled:
         Whether it may.
     """
 
-    __slots__ = ("_before", "mode")
+    variables = (_multithreading,)
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
-        self._before = _multithreading.get()
-        _multithreading.set(mode)
+        super().__init__()
 
-    def __enter__(self) -> None:
-        pass
+    def change(self) -> None:
+        """Remember the mode."""
+        _multithreading.set(self.mode)
 
-    def __exit__(self, *exception: object) -> None:
-        _multithreading.set(self._before)
-
-
-_multithreading: ContextVar[bool] = ContextVar("dovetail_multithreading", default=True)
 
 is_multithreading_enabled = _multithreading.get
 """Return whether backward may use several threads."""

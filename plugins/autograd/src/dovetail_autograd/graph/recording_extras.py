@@ -48,6 +48,9 @@ class Extras:
 _NOTHING: Final = Extras()
 _extras: ContextVar[Extras | None] = ContextVar("dovetail_recording_extras", default=None)
 
+EXTRAS: Final = _extras
+"""The context variable that holds them, for `Guard.variables`."""
+
 recording_extras: Final[Callable[[], Extras | None]] = _extras.get
 """Return what to do with a node that was just recorded; None: nothing."""
 
@@ -62,26 +65,20 @@ def needs_extras() -> bool:
     return _ever_wanted
 
 
-def change_extras(**changes: Any) -> Extras:
-    """Change the extras of this task and return those in force before."""
-    before = _extras.get() or _NOTHING
-    restore_extras(replace(before, **changes))
-    return before
-
-
-def restore_extras(extras: Extras) -> None:
-    """Put `extras` in force."""
+def change_extras(**changes: Any) -> None:
+    """Change the extras of this task."""
     global _ever_wanted
+    extras = replace(_extras.get() or _NOTHING, **changes)
     if not _ever_wanted and extras != _NOTHING:
         _ever_wanted = True
         registry.forget_all_routes()
     _extras.set(None if extras == _NOTHING else extras)
 
 
-def refuse_hooks(message: str) -> Extras | None:
-    """Refuse saved-tensor hooks in this task; return the extras in force before.
+def refuse_hooks(message: str) -> None:
+    """Refuse saved-tensor hooks in this task.
 
-    Unlike `restore_extras` it does not make recording routes ask: there is nothing to do for them.
+    Unlike `change_extras` it does not make recording routes ask: there is nothing to do for them.
 
     Raises
     ------
@@ -95,11 +92,6 @@ def refuse_hooks(message: str) -> Extras | None:
         raise RuntimeError(message)
     elif before.disabled is None:
         _extras.set(replace(before, disabled=message))
-    return before
-
-
-put_back: Final[Callable[[Extras | None], Any]] = _extras.set
-"""Put the extras back that `refuse_hooks` returned."""
 
 
 @cache

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.calls.number_operands import OF_NUMBER
 from dovetail_dispatcher.table.derivative_formula import Saved
+from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.types.signature import NO_GRAD
 
 from . import engine_ops
 from .autograd_meta import gradient_edge
-from .grad_mode import no_grad
 from .saved_slots import (
     RELEASED,
     SECOND_TIME,
@@ -118,8 +119,12 @@ def pack_tensor(
     """
     before = current_version(tensor)
     given = tensor if maker is None else placed(tensor, maker)
-    with no_grad():
+    grad_mode = state()
+    try:
+        set_state(grad_mode | NO_GRAD)
         value = pack(given)
+    finally:
+        set_state(grad_mode)
     if current_version(given) != before:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input "

@@ -7,13 +7,14 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import WeakSet
 
+from dovetail_kernel.keys.guard import Guard
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from . import engine_ops
-from .recording_extras import Extras, Pack, Unpack, change_extras, recording_extras, restore_extras
+from .recording_extras import EXTRAS, Extras, Pack, Unpack, change_extras, recording_extras
 
 
-class saved_tensors_hooks:
+class saved_tensors_hooks(Guard):
     """Context manager: `pack` is called with every tensor saved inside, `unpack` gives it back when
     backward needs it.
 
@@ -31,21 +32,18 @@ class saved_tensors_hooks:
         On entering, inside `disable_saved_tensors_hooks`.
     """
 
+    variables = (EXTRAS,)
+
     def __init__(self, pack_hook: Pack, unpack_hook: Unpack) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
-        self._before: list[Extras] = []
 
-    def __enter__(self) -> None:
+    def change(self) -> None:
+        """Put the hooks in force."""
         extras = recording_extras() or Extras()
         if extras.disabled is not None:
             raise RuntimeError(extras.disabled)
-        self._before.append(
-            change_extras(hooks=(*extras.hooks, (self.pack_hook, self.unpack_hook)))
-        )
-
-    def __exit__(self, *exception: object) -> None:
-        restore_extras(self._before.pop())
+        change_extras(hooks=(*extras.hooks, (self.pack_hook, self.unpack_hook)))
 
 
 class save_on_cpu(saved_tensors_hooks):
@@ -75,7 +73,7 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks(ContextDecorator):
+class disable_saved_tensors_hooks(Guard, ContextDecorator):
     """Context manager and decorator: saved-tensor hooks are refused inside.
 
     Parameters
@@ -89,18 +87,17 @@ class disable_saved_tensors_hooks(ContextDecorator):
         On entering, if hooks are in force already.
     """
 
+    variables = (EXTRAS,)
+
     def __init__(self, error_message: str) -> None:
         self._message = error_message
-        self._before: list[Extras] = []
 
-    def __enter__(self) -> None:
+    def change(self) -> None:
+        """Refuse hooks."""
         extras = recording_extras()
         if extras is not None and extras.hooks:
             raise RuntimeError(self._message)
-        self._before.append(change_extras(disabled=self._message))
-
-    def __exit__(self, *exception: object) -> None:
-        restore_extras(self._before.pop())
+        change_extras(disabled=self._message)
 
 
 class _Copy:
@@ -139,7 +136,7 @@ class AllowMutationOnSavedContext:
         return copy.tensor
 
 
-class allow_mutation_on_saved_tensors:
+class allow_mutation_on_saved_tensors(Guard):
     """Context manager: tensors that a graph saved may be written in place, and backward uses what
     they were before.
 
@@ -153,21 +150,23 @@ class allow_mutation_on_saved_tensors:
     """
 
     def __init__(self) -> None:
+        self.variables = (EXTRAS, _allowing)  # type: ignore[misc]
         self._context = AllowMutationOnSavedContext()
         self._hooks = saved_tensors_hooks(self._context._pack, self._context._unpack)
 
-    def __enter__(self) -> AllowMutationOnSavedContext:
+    def change(self) -> AllowMutationOnSavedContext:
+        """Have what is saved copied."""
         if _allowing.get() is not None:
             raise RuntimeError(
                 "allow_mutation_on_saved_tensors contexts cannot be nested. Use the outer one."
             )
-        self._hooks.__enter__()
+        self._hooks.change()
         _allowing.set(self._context)
         return self._context
 
-    def __exit__(self, *exception: object) -> None:
-        _allowing.set(None)
-        self._hooks.__exit__(*exception)
+    def restore(self, saved: Any) -> None:
+        """Forget the copies as well."""
+        super().restore(saved)
         self._context.clear()
 
 

@@ -133,8 +133,8 @@ def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
         base._signature |= GRAD
     before = state()
     # The node is recorded in any mode, inference mode too.
-    set_state(inference_mode_off(before) if before & ~NO_GRAD else 0)
     try:
+        set_state(inference_mode_off(before) if before & ~NO_GRAD else 0)
         fresh = viewed(base, Place(tensor, base))
     finally:
         set_state(before)

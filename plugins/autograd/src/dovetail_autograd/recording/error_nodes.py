@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from dovetail_dispatcher.table import registry
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.autograd_meta import gradient_edge
@@ -55,10 +56,12 @@ class NotImplementedNode(Node):
                 stacklevel=2,
             )
             return [None] * len(self.next_edges)
+        remedy = registry.without_derivatives.get(
+            self.operator.partition(".")[0], "Please use register_autograd to add one."
+        )
         raise RuntimeError(
             f"Trying to backward through {self.operator} but no autograd formula was registered. "
-            "Please use "
-            "register_autograd to add one."
+            f"{remedy}"
         )
 
 

@@ -157,8 +157,8 @@ class Function(metaclass=FunctionMeta):
                 recording = False
             if before & ~NO_GRAD and _holds_wrapped(inputs):
                 return _apply_to_wrapped(cls, args, kwargs)
-        set_state(before | NO_GRAD)
         try:
+            set_state(before | NO_GRAD)
             if cls._has_setup_context:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(node, inputs, output)
@@ -209,8 +209,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(backward)
     def wrapper(ctx: Any, *grads: Any) -> Any:
         before = state()
-        set_state(before | NO_GRAD)
         try:
+            set_state(before | NO_GRAD)
             outputs = backward(ctx, *grads)
         finally:
             set_state(before)

@@ -18,6 +18,7 @@ from dovetail_dispatcher.table.fusion import Fusion
 from dovetail_dispatcher.table.kernels import Kernel
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import Backend, backend_key, backends_of_signature, dtype_of_signature
+from dovetail_kernel.keys.state import DispatchState, intern_state
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL
 
 from ..graph.function_node import DIFFERENTIABLE
@@ -47,7 +48,10 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
     if fusion is None or kernel.registrar is not None or len(backends) != 1:
         return None
     backend = backends[0]
-    if not backend.is_device or key & ~(DTYPE_MASK | NORMAL | GRAD | backend.bit):
+    known = DTYPE_MASK | NORMAL | GRAD | backend.bit
+    if composition.state.transformed:
+        known |= intern_state(DispatchState(transformed=True))
+    if not backend.is_device or key & ~known:
         return None
     if not fusion.takes(key & DTYPE_MASK):
         return None

@@ -196,8 +196,8 @@ class SetUpContext(Step):
             keywords = ", ".join([f"{name!r}: {to.name(each)}" for name, each in self.keywords])
             given += f", keyword_only_inputs={{{keywords}}}"
         to.add(f"{outer} = {to.bind('state', state)}()")
-        to.add(f"{set_to}({outer} | {to.bind('NO_GRAD', NO_GRAD)})")
         with to.block("try:"):
+            to.add(f"{set_to}({outer} | {to.bind('NO_GRAD', NO_GRAD)})")
             to.add(f"{to.bind('setup_context', self.setup_context)}({given})")
         with to.block("finally:"):
             to.add(f"{set_to}({outer})")

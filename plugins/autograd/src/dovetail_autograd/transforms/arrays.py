@@ -11,9 +11,11 @@ from dovetail_kernel import ArrayBackend, dtype
 from dovetail_kernel.keys.state import dispatch_state
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
 from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import inside_counter
 from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import DTYPE_MASK, NORMAL, WRAPPED_BIT, ZERO_DIM
 
+from ..engine.active_levels import framed
 from ..graph.engine_ops import operator
 
 if TYPE_CHECKING:
@@ -85,6 +87,10 @@ class WrappedArray:
         """Return a wrapper of copies."""
         raise NotImplementedError
 
+    def without_tangent(self) -> WrappedArray:
+        """Return what is left in place of the wrapper when its tensor is detached in place."""
+        return self
+
     def host(self) -> Any:
         """Return the elements as a NumPy array."""
         raise NotImplementedError
@@ -94,8 +100,14 @@ class WrappedArray:
         return self.host()
 
     def __repr__(self) -> str:
-        value = "\n".join([f"    {line}" for line in repr(self.physical).splitlines()])
-        return f"{self.kind}(lvl={self.level.depth}, value=\n{value}\n)"
+        return framed(f"{self.kind}(lvl={self.level.depth}", self.inner_text())
+
+    def inner_text(self) -> str:
+        """Return the text of the tensor inside."""
+        if self.level.is_alive:
+            text: str = self.level.run_outside(repr, self.physical)
+            return text
+        return repr(self.physical)
 
 
 class BatchedArray(WrappedArray):
@@ -120,8 +132,7 @@ class BatchedArray(WrappedArray):
         return strides
 
     def __repr__(self) -> str:
-        value = "\n".join([f"    {line}" for line in repr(self.physical).splitlines()])
-        return f"{self.kind}(lvl={self.level.depth}, bdim=0, value=\n{value}\n)"
+        return framed(f"{self.kind}(lvl={self.level.depth}, bdim=0", self.inner_text())
 
     def copy(self) -> BatchedArray:
         """Return a wrapper of a copy."""
@@ -143,6 +154,25 @@ class BatchedArray(WrappedArray):
         )
 
 
+class MovedArray(BatchedArray):
+    """A batch that was given in dimension `given`, and is shown as it was given."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, physical: TensorBase, level: Level, given: int) -> None:
+        super().__init__(physical, level)
+        self.given = given
+
+    def __repr__(self) -> str:
+        return framed(f"{self.kind}(lvl={self.level.depth}, bdim={self.given}", self.inner_text())
+
+    def inner_text(self) -> str:
+        """Return the text of the tensor as it was given."""
+        as_given = operator("movedim", "int")
+        text: str = self.level.run_outside(lambda: repr(as_given(self.physical, 0, self.given)))
+        return text
+
+
 class SharedArray(WrappedArray):
     """A tensor that all samples share, at the level of their vmap.
 
@@ -154,6 +184,9 @@ class SharedArray(WrappedArray):
     __slots__ = ()
     kind = "BatchedTensor"
     dim: ClassVar[int | None] = None
+
+    def __repr__(self) -> str:
+        return self.inner_text()
 
     def copy(self) -> SharedArray:
         """Return a wrapper of a copy."""
@@ -222,9 +255,21 @@ def wrapped(array: WrappedArray) -> TensorBase:
     signature = WRAPPED_BIT | array.physical._signature & DTYPE_MASK
     if not array.shape:
         signature |= ZERO_DIM
-    if not dispatch_state().inference:
+    now = dispatch_state()
+    if not now.inference:
         signature |= NORMAL
-    return new_tensor(array, signature, tensor_class())
+    tensor = new_tensor(array, signature, tensor_class())
+    if now.transformed:
+        tensor._counter = inside_counter()
+    return tensor
 
 
-__all__ = ["BatchedArray", "SharedArray", "WrappedArray", "WrappedArrays", "is_wrapped", "wrapped"]
+__all__ = [
+    "BatchedArray",
+    "MovedArray",
+    "SharedArray",
+    "WrappedArray",
+    "WrappedArrays",
+    "is_wrapped",
+    "wrapped",
+]

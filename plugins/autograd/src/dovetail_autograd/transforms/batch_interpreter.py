@@ -16,12 +16,14 @@ from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.kernel_results import KernelResults
 from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version
+from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import Transition, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
+from ..engine.active_levels import LEVELS
 from ..graph.engine_ops import operator
-from .arrays import BatchedArray, SharedArray, wrapped
+from .arrays import BatchedArray, MovedArray, SharedArray, wrapped
 from .batching_errors import check_outputs, loop_refusal, unbatched_write_error
 from .function_rules import call_batched
 from .levels import Level
@@ -111,22 +113,18 @@ class VmapLevel(Level):
         What random operators are to do. Default: ``'error'``.
     """
 
-    __slots__ = ("_state_before", "info")
+    variables = (STATE, LEVELS)
 
     def __init__(self, batch_size: int, randomness: str = "error") -> None:
         super().__init__()
         load_batching_rules()
         self.info = VmapInfo(batch_size, randomness)
 
-    def __enter__(self) -> Any:
-        super().__enter__()
-        self._state_before = state()
-        set_state(_in_vmap_mode(self._state_before))
+    def change(self) -> Any:
+        """Become the innermost level; random operators have to ask it."""
+        super().change()
+        set_state(_in_vmap_mode(state()))
         return self
-
-    def __exit__(self, *exception: Any) -> None:
-        set_state(self._state_before)
-        super().__exit__(*exception)
 
     def wrap(self, tensor: TensorBase, dim: int | None = 0) -> TensorBase:
         """Return `tensor`, whose dimension `dim` is the batch, as a tensor without that dimension.
@@ -135,7 +133,8 @@ class VmapLevel(Level):
         if dim is None:
             return wrapped(SharedArray(tensor, self))
         if dim:
-            tensor = operator("movedim", "int")(tensor, dim, 0)
+            moved = operator("movedim", "int")(tensor, dim, 0)
+            return wrapped(MovedArray(moved, self, dim % tensor.dim()))
         return wrapped(BatchedArray(tensor, self))
 
     def enclose(self, tensor: TensorBase) -> TensorBase | None:

@@ -9,6 +9,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph import engine_ops
 from .batch_interpreter import GradBatchLevel
+from .levels import leaves_levels
 
 
 def unstack(tensor: TensorBase) -> list[TensorBase]:
@@ -22,6 +23,7 @@ def stack(tensors: Sequence[TensorBase]) -> TensorBase:
     return result
 
 
+@leaves_levels
 def grad_batched(
     grad: Callable[..., tuple[TensorBase | None, ...]],
     outputs: tuple[Any, ...],

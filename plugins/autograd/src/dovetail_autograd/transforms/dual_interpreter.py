@@ -10,14 +10,20 @@ with. An operator without any formula is an error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, ClassVar
 
+from dovetail_kernel.keys.guard import STATE
+from dovetail_kernel.keys.state import inside_transform, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.tensor.version import next_transform
+from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
+from ..engine.active_levels import LEVELS
 from ..graph.autograd_meta import gradient_edge
 from ..graph.engine_ops import cast, operator
 from .arrays import is_wrapped, wrapped
+from .captured_writes import as_input
 from .duals import DualArray, cut, leads_elsewhere, same_layout
 from .forward_plans import plan_of
 from .inplace_duals import write_dual
@@ -37,7 +43,16 @@ from .wrapped_functions import apply_keeping, jvp_of_function
 class JvpLevel(Level):
     """One forward-mode differentiation in force. What is left of it afterwards are the primals."""
 
-    __slots__ = ()
+    variables: ClassVar[tuple[ContextVar[Any], ...]] = (STATE, LEVELS)
+
+    def change(self) -> Any:
+        """Become the innermost level; captured tensors may not be written any more."""
+        super().change()
+        if self.transforms_function:
+            before = state()
+            self.number = next_transform()
+            set_state(inside_transform(before) | before & NO_GRAD)
+        return self
 
     def results(self, tensors: Sequence[TensorBase]) -> list[TensorBase]:
         """Return physical results without a graph that leads to nothing but leaves of the
@@ -161,7 +176,10 @@ def dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase
         )
     if tangent.dtype is not primal.dtype:
         tangent = cast(tangent, primal.dtype)
-    return wrapped(level.dual(operator("alias", "default")(primal), tangent))
+    alias = operator("alias", "default")(primal)
+    if level.number:
+        as_input(alias, level.number)
+    return wrapped(level.dual(alias, tangent))
 
 
 def attached_dual(level: JvpLevel, primal: TensorBase, tangent: TensorBase) -> TensorBase:

@@ -10,8 +10,9 @@ from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, WRAPPED_BIT
 
+from ..engine.active_levels import framed
 from ..graph.autograd_meta import gradient_edge
-from ..graph.engine_ops import operator, with_strides
+from ..graph.engine_ops import filled_like, operator, with_strides
 from .arrays import WrappedArray
 
 if TYPE_CHECKING:
@@ -35,12 +36,18 @@ class DualArray(WrappedArray):
         self.tangent = tangent
 
     def __repr__(self) -> str:
-        return f"{repr(self.physical).removesuffix(')')}, tangent={self.tangent!r})"
+        if self.level.transforms_function:
+            return framed(f"GradTrackingTensor(lvl={self.level.depth}", self.inner_text())
+        return f"{self.inner_text().removesuffix(')')}, tangent={self.tangent!r})"
 
     def copy(self) -> DualArray:
         """Return a wrapper of copies."""
         clone = operator("clone", "default")
         return DualArray(clone(self.physical), clone(self.tangent), self.level)
+
+    def without_tangent(self) -> DualArray:
+        """Return a wrapper of the same primal whose tangent is zero."""
+        return DualArray(self.physical, filled_like(self.tangent, 0), self.level)
 
     def host(self) -> Any:
         """Return the elements of the primal as a NumPy array."""

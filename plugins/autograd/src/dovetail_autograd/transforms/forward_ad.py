@@ -8,11 +8,12 @@ Jacobian with the tangent.
 from __future__ import annotations
 
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any, Final, NamedTuple
 
+from dovetail_kernel.keys.guard import Guard
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
+from ..engine.active_levels import LEVELS
 from .arrays import is_wrapped
 from .dual_interpreter import JvpLevel, attached_dual
 from .duals import DualArray
@@ -26,8 +27,14 @@ class DualLevel(JvpLevel):
     anywhere.
     """
 
-    __slots__ = ()
+    variables = (LEVELS, _current)
     transforms_function = False
+
+    def change(self) -> int:
+        """Become the innermost level, and the one that dual tensors are made at."""
+        super().change()
+        _current.set(self)
+        return _ONLY_LEVEL
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -59,9 +66,7 @@ def enter_dual_level() -> int:
             "or use "
             "dovetail.func.jvp, which nests."
         )
-    level = DualLevel()
-    level.__enter__()
-    _current.set(level)
+    DualLevel().__enter__()
     return _ONLY_LEVEL
 
 
@@ -90,23 +95,24 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "is not supported: give "
             f"{_ONLY_LEVEL}, which enter_dual_level() returned, or nothing."
         )
-    _current.set(None)
-    current.__exit__()
+    current.__exit__(None, None, None)
 
 
-class dual_level:
+class dual_level(Guard):
     """Context manager that enters a forward level and leaves it at the end."""
 
-    def __enter__(self) -> int:
+    variables = DualLevel.variables
+
+    def change(self) -> int:
+        """Enter a level."""
         return enter_dual_level()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        exit_dual_level()
+    def restore(self, saved: Any) -> None:
+        """Leave it."""
+        current = _current.get()
+        if current is not None:
+            current.is_alive = False
+        super().restore(saved)
 
 
 def make_dual(tensor: TensorBase, tangent: TensorBase, *, level: int | None = None) -> Any:

@@ -13,6 +13,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from ..graph.engine_ops import operator
 from ..recording.function import Function
 from .batching_errors import check_outputs
+from .levels import leaves_levels
 from .pytree import flatten, flatten_prefix, map_leaves, unflatten
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ class _Generated:
         self.out_dims: Any = None
         self.sample = _SampleContext()
 
+    @leaves_levels
     def forward(self, physical: tuple[Any, ...]) -> Any:
         with self.level() as level:
             output = self.cls.forward(*_batched(level, physical, self.in_dims), **self.kwargs)
@@ -137,6 +139,7 @@ class _Generated:
         self.out_dims = unflatten(structure, [dim for _, dim in pairs])
         return unflatten(structure, [value for value, _ in pairs])
 
+    @leaves_levels
     def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         with self.level() as level:
             wrapped_inputs = (*_batched(level, inputs, self.in_dims), *self.kwargs.values())
@@ -146,6 +149,7 @@ class _Generated:
                 )
                 sample.hand_over(level)
 
+    @leaves_levels
     def backward(self, ctx: Any, grads: tuple[Any, ...]) -> Any:
         dims, _ = flatten(self.out_dims)
         with self.level() as level, self.sample.of(ctx) as sample:

@@ -12,17 +12,21 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Final, NamedTuple
 
-from dovetail_kernel.keys.state import set_state, state
+from dovetail_kernel.keys.guard import STATE
+from dovetail_kernel.keys.state import inside_transform, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
+from dovetail_kernel.tensor.version import next_transform
 from dovetail_kernel.types.signature import GRAD, NO_GRAD
 
+from ..engine.active_levels import LEVELS
 from ..engine.backward import grad_or_zeros
 from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
-from ..graph.recording_extras import put_back, refuse_hooks
+from ..graph.recording_extras import EXTRAS, refuse_hooks
 from ..graph.views import CreationMeta, view_info
+from .captured_writes import as_input
 from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
-from .levels import Level
+from .levels import Level, leaves_levels
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import Argnums, checked_argnums, checked_outputs, replaced, selected, split_aux
 
@@ -33,21 +37,25 @@ _NO_HOOKS: Final = (
 
 
 class GradLevel(Level):
-    """One reverse-mode transform in force: grad mode is on. It wraps nothing."""
+    """One reverse-mode transform in force: grad mode is on. It wraps nothing.
 
-    __slots__ = ("outer_extras", "outer_state")
+    Until `function_returned`, only what the transform knows may be written.
+    """
 
-    def __enter__(self) -> GradLevel:
-        self.outer_extras = refuse_hooks(_NO_HOOKS)
-        super().__enter__()
+    variables = (STATE, LEVELS, EXTRAS)
+
+    def change(self) -> GradLevel:
+        """Become the innermost level, with grad mode on."""
+        refuse_hooks(_NO_HOOKS)
+        super().change()
         self.outer_state = state()
-        set_state(self.outer_state & ~NO_GRAD)
+        self.number = next_transform()
+        set_state(inside_transform(self.outer_state))
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        set_state(self.outer_state)
-        super().__exit__(*exception)
-        put_back(self.outer_extras)
+    def function_returned(self) -> None:
+        """Go on with grad mode on, as outside."""
+        set_state(self.outer_state & ~NO_GRAD)
 
     def fresh(self, tensor: Any) -> TensorBase:
         """Return `tensor` as a new input to differentiate by.
@@ -83,9 +91,11 @@ class GradLevel(Level):
             assert info is not None
             # It may not be written in place: that would write to the argument of the caller.
             info.creation_meta = CreationMeta.IN_CUSTOM_FUNCTION
+            as_input(alias, self.number)
             return alias
         leaf = cut(tensor)
         leaf._signature |= GRAD
+        as_input(leaf, self.number)
         for level in self._before:
             level.leaves.append(leaf)
         return leaf
@@ -197,12 +207,14 @@ def grad_and_value(
     call = "grad_and_value(f)(*args)"
 
     @wraps(func, updated=())
+    @leaves_levels
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         chosen = checked_argnums(argnums, len(args))
         with GradLevel() as level:
             leaves, structure = flatten(selected(args, chosen))
             inputs = [level.fresh(each) for each in leaves]
             returned = func(*replaced(args, chosen, unflatten(structure, inputs)), **kwargs)
+            level.function_returned()
             output, aux = split_aux(call, returned, has_aux)
             _check_scalar(call, output)
             tracked = level.is_tracked([output], inputs)
@@ -246,6 +258,7 @@ class Pullback(NamedTuple):
         return unflatten(self.input_structure, found)
 
 
+@leaves_levels
 def pull_back(
     func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums, has_aux: bool, call: str
 ) -> tuple[Any, Pullback, Any]:
@@ -256,6 +269,7 @@ def pull_back(
         leaves, input_structure = flatten(selected(args, argnums))
         inputs = [level.fresh(each) for each in leaves]
         returned = func(*replaced(args, argnums, unflatten(input_structure, inputs)))
+        level.function_returned()
         output, aux = split_aux(call, returned, has_aux)
         outputs, output_structure = checked_outputs(call, output)
         tracked = level.is_tracked(outputs, inputs)

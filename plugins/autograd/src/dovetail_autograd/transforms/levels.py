@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
+from dovetail_kernel.keys.guard import STATE, Guard, restoring
 from dovetail_kernel.keys.state import DispatchState, Transition, dispatch_state, set_state, state
 
 from ..engine import active_levels as _active
-from ..engine.active_levels import set_active_levels
+from ..engine.active_levels import LEVELS, set_active_levels
+from ..graph.recording_extras import EXTRAS
 from .wrapped_backend import install
 
 if TYPE_CHECKING:
     from dovetail_kernel import DispatchKeySet, TensorBase
 
 
-class Level:
+class Level(Guard):
     """One transform in force: a context manager while which is open tensors may be wrapped at it.
 
     A call goes to the deepest level among its arguments, whose `interpret` unwraps them, makes
@@ -30,12 +33,15 @@ class Level:
         is interpreted first.
     is_alive
         False once the transform was left.
+    number
+        Of a transform that differentiates a function, higher than of those entered before; 0 of all
+        others.
     leaves
         What gradients inside of this level were taken with respect to. Calls inside of it may have
         recorded a graph that leads there, which is no concern of the outside.
     """
 
-    __slots__ = ("_before", "_outside", "depth", "is_alive", "leaves")
+    variables: ClassVar[tuple[ContextVar[Any], ...]] = (LEVELS,)
 
     transforms_function: ClassVar[bool] = True
     """Whether the level belongs to a transform of a function, which has the graph of its inside to
@@ -46,9 +52,11 @@ class Level:
         install()
         self.depth = 0
         self.is_alive = False
+        self.number = 0
         self.leaves: list[TensorBase] = []
 
-    def __enter__(self) -> Any:
+    def change(self) -> Any:
+        """Become the innermost level."""
         self._before = before = active_levels()
         self.depth = 1 + (before[-1].depth if before else 0)
         self.is_alive = True
@@ -57,9 +65,11 @@ class Level:
         set_active_levels((*before, self))
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def restore(self, saved: Any) -> None:
+        """Leave this level, and what was entered inside."""
         self.is_alive = False
-        set_active_levels(self._before)
+        self.leaves = []  # which may be wrapped at this level, and so hold it
+        super().restore(saved)
 
     def physical_state(self) -> int:
         """Return the dispatch state for physical calls: keys included and excluded as when the
@@ -75,13 +85,15 @@ class Level:
         those levels.
         """
         state_before, levels_before = state(), active_levels()
-        set_state(self.physical_state())
-        set_active_levels(self._before)
         try:
+            set_state(self.physical_state())
+            set_active_levels(self._before)
             return function(*args)
         finally:
-            set_active_levels(levels_before)
-            set_state(state_before)
+            try:
+                set_active_levels(levels_before)
+            finally:
+                set_state(state_before)
 
     def enclose(self, tensor: TensorBase) -> TensorBase | None:
         """Return `tensor` wrapped at this level as what does not vary there; None if the level does
@@ -108,6 +120,10 @@ active_levels: Final = cast("Callable[[], tuple[Level, ...]]", _active.active_le
 """Return the levels that this task is in, outermost first."""
 
 
+leaves_levels: Final = restoring(LEVELS, STATE, EXTRAS)
+"""Decorates a function that enters a level: where it fails, that is left."""
+
+
 @cache
 def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition:
     def change(now: DispatchState) -> DispatchState:
@@ -116,4 +132,4 @@ def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition
     return Transition(change)
 
 
-__all__ = ["Level", "active_levels"]
+__all__ = ["Level", "active_levels", "leaves_levels"]

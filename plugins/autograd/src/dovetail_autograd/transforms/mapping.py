@@ -11,6 +11,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from ..graph.engine_ops import operator
 from . import randomness as random_operators
 from .batch_interpreter import VmapLevel
+from .levels import leaves_levels
 from .pytree import Structure, flatten, flatten_prefix, unflatten
 
 __all__ = ["vmap"]
@@ -95,6 +96,7 @@ def vmap(
     return mapped
 
 
+@leaves_levels
 def _run(
     func: Callable[..., Any], inputs: _Inputs, outputs: _Outputs, randomness: str
 ) -> list[Any]:

@@ -11,6 +11,7 @@ from dovetail_kernel.types.signature import GRAD
 from ..graph.engine_ops import filled_like
 from .dual_interpreter import JvpLevel, dual
 from .gradients import GradLevel, differentiate, pull_back
+from .levels import leaves_levels
 from .pytree import Structure, flatten, map_leaves, unflatten
 from .selected import checked_outputs, split_aux
 
@@ -81,6 +82,7 @@ def jvp(
     return (*result, aux) if has_aux else result
 
 
+@leaves_levels
 def push_forward(
     call: str,
     func: Callable[..., Any],
@@ -119,6 +121,7 @@ def push_forward(
     return outputs, out_tangents, aux, out_structure
 
 
+@leaves_levels
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Return the output of `func`, and the function that multiplies its Jacobian with tangents.
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration.batching_rules import load_batching_rules, random_state_savers
@@ -21,8 +22,9 @@ from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_dispatcher.table.transactions import transaction
-from dovetail_kernel import DispatchKey
-from dovetail_kernel.keys.state import ExcludeDispatchKeyGuard
+from dovetail_kernel import DispatchKey, DispatchKeySet
+from dovetail_kernel.forks import renewed_after_fork
+from dovetail_kernel.keys.state import Transition, set_state, state
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from ..graph.engine_ops import operator
@@ -30,7 +32,7 @@ from .batch_interpreter import VmapLevel
 from .levels import active_levels
 from .wrapped_calls import present, tensors_in
 
-_lock = Lock()
+_lock = renewed_after_fork(Lock())
 _installed = False
 
 
@@ -76,14 +78,20 @@ class _Call:
                 # dropout is made of an operator that writes: it needs a batch to write into
                 tensor = args[0]
                 args = (level.wrap(_repeated(tensor, level.info.batch_size)), *args[1:])
-            with _without_mode():
+            before = state()
+            try:
+                set_state(_outside_vmap(before))
                 return op(*args, **kwargs)
+            finally:
+                set_state(before)
         run = partial(rule.function, level.info, [None] * len(args), *args, **kwargs)
         outputs, out_dims = level.run_outside(run)
         return present(op, args, kwargs, level.batched(outputs, out_dims))
 
 
-_without_mode = partial(ExcludeDispatchKeyGuard, DispatchKey.FuncTorchVmapMode)
+_VMAP_MODE: Final = DispatchKeySet.of(DispatchKey.FuncTorchVmapMode)
+
+_outside_vmap: Final = Transition(lambda s: replace(s, excluded=s.excluded | _VMAP_MODE))
 
 
 def _repeated(tensor: Any, size: int) -> Any:

@@ -72,8 +72,8 @@ def tangents_by_transposing(
         for primal, tangent in zip(flat_primals, flat_tangents, strict=True)
         if tangent is not None
     }
-    set_state(before & ~NO_GRAD)
     try:
+        set_state(before & ~NO_GRAD)
         leaf_args, leaf_kwargs = map_tensors(lambda each: leaves.get(id(each), each), args, kwargs)
         outputs = op(*leaf_args, **leaf_kwargs)
         results = list(outputs) if len(op._schema.returns) > 1 else [outputs]

@@ -5,16 +5,19 @@ from __future__ import annotations
 from threading import Lock
 
 from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.calls.composition import set_guard_layer
 from dovetail_dispatcher.table.backend_fallbacks import BUILT_IN, add_built_in_fallbacks
 from dovetail_dispatcher.table.kernels import WRAPPED
 from dovetail_kernel import backend_key, wrapped_backend
+from dovetail_kernel.forks import renewed_after_fork
 
 from ..recording.function import set_apply_to_wrapped
 from .arrays import WrappedArrays
+from .captured_writes import guarding_captured
 from .wrapped_calls import run_wrapped
 from .wrapped_functions import call_wrapped_function
 
-_lock = Lock()
+_lock = renewed_after_fork(Lock())
 _installed = False
 
 
@@ -32,4 +35,5 @@ def install() -> None:
             key = backend_key("Dense", backend)
             add_built_in_fallbacks([Kernel(run_wrapped, key, WRAPPED, BUILT_IN)])
             set_apply_to_wrapped(call_wrapped_function)
+            set_guard_layer(guarding_captured)
             _installed = True

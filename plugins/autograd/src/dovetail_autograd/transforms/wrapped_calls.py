@@ -14,6 +14,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from .arrays import WrappedArray, wrapped
+from .captured_writes import keep_number
 
 if TYPE_CHECKING:
     from .levels import Level
@@ -148,6 +149,8 @@ def _shares(argument: Any, result: Any) -> bool:
 
 def _presented(output: Any, source: Any) -> Any:
     if not isinstance(output, WrappedArray):
+        if isinstance(source, TensorBase) and isinstance(output, TensorBase):
+            keep_number(output, source)  # a view that left the wrapper
         return output
     result = wrapped(output)
     if isinstance(source, TensorBase):
@@ -199,8 +202,8 @@ def run_decomposed(
     passed.
     """
     before = state()
-    set_state(below_ad_inplace_or_view(before))
     try:
+        set_state(below_ad_inplace_or_view(before))
         schema = op._schema
         given = bound_arguments(schema, args, kwargs)
         named = {a.name: given.pop(a.name) for a in schema.arguments if a.kwarg_only}

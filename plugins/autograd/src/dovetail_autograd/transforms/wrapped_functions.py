@@ -67,8 +67,8 @@ def call_wrapped_function(
         index for index, value in enumerate(inputs) if not isinstance(value, TensorBase)
     ]
     node.next_edges = tuple(edges)
-    set_state(before | NO_GRAD)
     try:
+        set_state(before | NO_GRAD)
         cls.setup_context(node, inputs, outputs)
     finally:
         set_state(before)

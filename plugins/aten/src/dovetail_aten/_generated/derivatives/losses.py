@@ -48,7 +48,7 @@ def mse_loss_tensors(node, grad):
     self = node.unpack_self()
     target = node.unpack_target()
     grad_self = None if self_edge is None else k.mse_loss_backward(grad, self, target, node._reduction)
-    grad_target = None if target_edge is None else k.neg(k.mse_loss_backward(grad, self, target, node._reduction))
+    grad_target = None if target_edge is None else k.mse_loss_backward(grad, target, self, node._reduction)
     return grad_self, grad_target
 
 def mse_loss_arrays(node, k, edges, grad):
@@ -59,9 +59,9 @@ def mse_loss_arrays(node, k, edges, grad):
         target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
         grad_self = k.mse_loss_backward(grad, self, target, node._reduction)
     if target_edge is not None:
-        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
         target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
-        grad_target = k.neg(k.mse_loss_backward(grad, self, target, node._reduction))
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_target = k.mse_loss_backward(grad, target, self, node._reduction)
     return grad_self, grad_target
 
 

@@ -47,5 +47,5 @@ __all__ = [
     "reshape", "permute", "transpose", "t", "adjoint", "select", "unsqueeze", "squeeze", "unbind",
     "split", "split_with_sizes", "chunk", "diagonal", "narrow", "flatten", "unflatten", "movedim",
     "moveaxis", "as_strided", "detach", "view_as_real", "view_as_complex", "swapaxes", "swapdims",
-    "broadcast_to",
+    "broadcast_to", "resize_as_",
 ]

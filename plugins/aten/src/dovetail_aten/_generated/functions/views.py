@@ -23,7 +23,9 @@ __all__ = [
     "flatten", "unflatten", "movedim_int", "movedim_intlist", "movedim", "moveaxis_intlist",
     "moveaxis_int", "moveaxis", "as_strided", "alias", "detach", "view_as", "expand_as",
     "reshape_as", "view_as_real", "view_as_complex", "swapaxes", "swapdims", "broadcast_to",
-    "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward",
+    "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward", "resize_",
+    "resize_as_", "set__source_Storage", "set__source_Storage_storage_offset", "set__source_Tensor",
+    "set__source_Tensor_storage_offset", "set__default", "set_",
 ]
 
 
@@ -759,3 +761,36 @@ def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
     else:
         return route(grad_output, input_sizes, offset, dim1, dim2)
     return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
+
+def resize_(input, *sizes_, size=None, memory_format=None): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format)
+def resize_as_(input, the_template, *, memory_format=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format)
+
+
+def set__source_Storage(input, source): return complete(set__source_Storage, "aten::set_", "source_Storage")(input, source)
+def set__source_Storage_storage_offset(input, source, storage_offset, size, stride=()): return complete(set__source_Storage_storage_offset, "aten::set_", "source_Storage_storage_offset")(input, source, storage_offset, size, stride)
+def set__source_Tensor(input, source): return complete(set__source_Tensor, "aten::set_", "source_Tensor")(input, source)
+def set__source_Tensor_storage_offset(input, source, storage_offset, size, stride=()): return complete(set__source_Tensor_storage_offset, "aten::set_", "source_Tensor_storage_offset")(input, source, storage_offset, size, stride)
+def set__default(input): return complete(set__default, "aten::set_", "")(input)
+
+_set__overloads = Overloads("aten::set_", {
+    "source_Storage": (set__source_Storage, None),
+    "source_Storage_storage_offset": (set__source_Storage_storage_offset, None),
+    "source_Tensor": (set__source_Tensor, None),
+    "source_Tensor_storage_offset": (set__source_Tensor_storage_offset, None),
+    "": (set__default, None),
+})
+def set_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return set__default(*args)
+        if count == 2:
+            if isinstance(args[1], TensorBase):
+                return set__source_Tensor(*args)
+        if count == 4:
+            if isinstance(args[1], TensorBase):
+                return set__source_Tensor_storage_offset(*args)
+        if count == 5:
+            if isinstance(args[1], TensorBase):
+                return set__source_Tensor_storage_offset(*args)
+    return _set__overloads.choose(args, kwargs)

@@ -39,10 +39,12 @@ class Modules:
     base: str | None = None
 
 
-def write_derivatives(derivatives: Sequence[Derivative], modules: Modules) -> dict[str, str]:
-    """Return the modules of the derivatives, text by path."""
+def write_derivatives(
+    derivatives: Sequence[Derivative], modules: Modules, *, is_split: bool
+) -> dict[str, str]:
+    """Return the modules of the derivatives, text by path; one per family if it `is_split`."""
     families = by_family(derivatives, lambda derivative: derivative.function.where)
-    if list(families) == [""] or not families:
+    if not is_split:
         return {"derivatives.py": _module(_DOC, derivatives, modules)}
     package = Lines()
     package.add(HEADER, '"""Which family has the derivative formula of which operator."""', "")

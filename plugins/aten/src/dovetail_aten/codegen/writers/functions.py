@@ -11,6 +11,7 @@ from ..families import by_family
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name, overload_sets
 from .choices import choice, operator_choice
+from .left_out import LeftOut, write_left_out
 from .python_operators import operator_functions
 from .text import HEADER, Lines, bracketed
 
@@ -30,16 +31,33 @@ from dovetail_aten.calling.return_types import named
 """
 
 
-def write_functions(functions: Sequence[NativeFunction]) -> dict[str, str]:
-    """Return the modules of the functions of `functions`, text by path."""
+def write_functions(
+    functions: Sequence[NativeFunction], *, is_split: bool, without: LeftOut | None = None
+) -> dict[str, str]:
+    """Return the modules of the functions of `functions`, text by path.
+
+    Parameters
+    ----------
+    functions
+        The operators.
+    is_split
+        Whether there is a module for each family.
+    without
+        What a selective build leaves out: its functions are there, and raise when they are called.
+    """
     sets = overload_sets(functions)
-    families = by_family(sets, lambda overloads: overloads.overloads[0].where)
-    public = bracketed("__all__ = [", [f'"{s.name}"' for s in sets if s.is_public], "]")
-    if list(families) == [""] or not families:
-        return {"functions.py": _module(_DOC, sets, public)}
+    left_out = overload_sets(without.functions) if without is not None else []
+    public = [f'"{s.name}"' for s in (*sets, *left_out) if s.is_public]
+    names = bracketed("__all__ = [", public, "]")
+    replacements: list[str] = []
+    if without is not None:
+        replacements = write_left_out(without, {s.name: function_names(s) for s in left_out})
+    if not is_split:
+        return {"functions.py": _module(_DOC, sets, [*names, *replacements])}
     package = Lines()
     package.add(HEADER, "# mypy: ignore-errors", f'"""{_DOC}"""', "")
-    package.add(*[f"from .{family} import *" for family in families], "", *public)
+    families = by_family(sets, lambda overloads: overloads.overloads[0].where)
+    package.add(*[f"from .{family} import *" for family in families], *replacements, "", *names)
     modules = {
         f"functions/{family}.py": _module(f"Functions of the family {family}.", own, _names(own))
         for family, own in families.items()
@@ -62,15 +80,17 @@ def _module(doc: str, sets: Sequence[OverloadSet], names: Sequence[str]) -> str:
     return lines.text()
 
 
+def function_names(overloads: OverloadSet) -> list[str]:
+    """Return the names of all functions of one name: of its overloads, itself, its operators."""
+    names = [function_name(out) for out in overloads.outs.values()]
+    if overloads.has_choice:
+        names += [function_name(function) for function in overloads.overloads]
+    return [*names, overloads.name, *_operators(overloads)]
+
+
 def _names(sets: Sequence[OverloadSet]) -> list[str]:
     """Return the lines of ``__all__`` of a family: every function, whether public or not."""
-    names: list[str] = []
-    for overloads in sets:
-        names += [function_name(out) for out in overloads.outs.values()]
-        if overloads.has_choice:
-            names += [function_name(function) for function in overloads.overloads]
-        names.append(overloads.name)
-        names += _operators(overloads)
+    names = [name for overloads in sets for name in function_names(overloads)]
     return bracketed("__all__ = [", [f'"{name}"' for name in names], "]")
 
 

@@ -26,6 +26,7 @@ _TYPES = {
     "str": "str",
     "Scalar": "Number", "ScalarType": "dtype", "Device": "Device | str", "Layout": "Layout",
     "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "complex",
+    "Storage": "Storage | TypedStorage",
 }  # fmt: skip
 
 _PREAMBLE = """
@@ -33,8 +34,9 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias, overload
 
 from dovetail_aten.calling.return_types import ValuesAndIndices
+from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
-from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase, dtype
+from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
 Number: TypeAlias = bool | int | float | complex
 Generator: TypeAlias = Any

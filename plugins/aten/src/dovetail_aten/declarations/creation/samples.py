@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
+from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import int32
 
 from ..samples import REAL_NUMBERS, Samples, is_inexact, op_info, refused, smooth
@@ -91,12 +91,7 @@ OP_INFOS = [
     info("scalar_tensor", made((1,), (0,)), lambda s, **kwargs: np.asarray(s)),
     info("zeros_like", like(), lambda x, **kwargs: np.zeros(x.shape)),
     info("ones_like", like(), lambda x, **kwargs: np.ones(x.shape)),
-    info(
-        "full_like",
-        like(1),
-        lambda x, value, **kwargs: np.full(x.shape, value),
-        skips=(Skip("meta_strides", "it gives C order, and PyTorch keeps that of its operand"),),
-    ),
+    info("full_like", like(1), lambda x, value, **kwargs: np.full(x.shape, value)),
     info("empty_like", like(), **UNWRITTEN),
     info("new_empty", sized(), **UNWRITTEN),
     info("new_zeros", sized(), lambda x, size: np.zeros(size)),

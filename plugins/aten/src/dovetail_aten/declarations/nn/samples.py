@@ -323,6 +323,7 @@ NORMALIZED = [
         "native_layer_norm_backward",
         norm_gradients,
         None,
+        FLOATING,
         skips=tuple(
             [
                 Skip(

@@ -54,7 +54,7 @@ OP_INFOS = [
     ),
     info("bernoulli_.float", kept((), (0.25,))),
     info("bernoulli", smooth(), None, INEXACT, domain=(0, 0.7)),
-    info("native_dropout", kept((0.5, True), (0.0, True), (0.5, False))),
+    info("native_dropout", kept((0.5, True), (0.0, True), (0.5, False)), None, INEXACT),
     info("dropout", kept((0.5, True), (0.5, False)), None, INEXACT),
     op_info(
         "native_dropout_backward",

@@ -20,6 +20,7 @@ from ..samples import (
     refused,
     smooth,
 )
+from .memory_samples import MEMORY
 from .references import (
     as_strided,
     chunk,
@@ -347,4 +348,4 @@ AS_IT_IS = [
     ),
 ]
 
-OP_INFOS = [*SHAPE, *ORDER, *PARTS_OF, *AS_IT_IS]
+OP_INFOS = [*SHAPE, *ORDER, *PARTS_OF, *AS_IT_IS, *MEMORY]

@@ -1,0 +1,191 @@
+"""Memory that a backend hands out: an address with what frees it, who allocates it, and how much of
+it there is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from threading import Lock
+from typing import Any
+
+
+class DataPtr:
+    """The address of allocated memory, and what frees it.
+
+    Parameters
+    ----------
+    address
+        Address of the first byte; 0 where there is none.
+    nbytes
+        Bytes behind it.
+    context
+        What keeps the memory; the deleter is called with it.
+    deleter
+        Called once, when the last reference to this object goes. Default: letting go of `context`
+        is enough.
+    is_shared
+        Whether other processes see what is written.
+    """
+
+    __slots__ = ("__weakref__", "_address", "_context", "_deleter", "is_shared", "nbytes")
+
+    def __init__(
+        self,
+        address: int,
+        nbytes: int,
+        context: Any = None,
+        deleter: Callable[[Any], object] | None = None,
+        *,
+        is_shared: bool = False,
+    ) -> None:
+        self._address = address
+        self._context = context
+        self._deleter = deleter
+        self.nbytes = nbytes
+        self.is_shared = is_shared
+
+    def get(self) -> int:
+        """Return the address of the first byte."""
+        return self._address
+
+    def get_context(self) -> Any:
+        """Return what keeps the memory."""
+        return self._context
+
+    def get_deleter(self) -> Callable[[Any], object] | None:
+        """Return what is called with the context to free the memory; None if nothing is."""
+        return self._deleter
+
+    def __del__(self) -> None:
+        if self._deleter is not None:
+            self._deleter(self._context)
+
+    def __repr__(self) -> str:
+        return f"<DataPtr {self._address:#x} of {self.nbytes} bytes>"
+
+
+@dataclass(frozen=True)
+class MemoryStatistics:
+    """What an allocator has handed out on one device.
+
+    Attributes
+    ----------
+    allocated_bytes
+        Bytes in use now.
+    reserved_bytes
+        Bytes taken from the system now: those in use, and what the allocator keeps for later.
+    peak_allocated_bytes
+        The most bytes that were in use at once since the start, or since `Allocator.reset_peak`;
+        None where the allocator does not tell.
+    allocations
+        Allocations in use now; None where the allocator does not tell.
+    total_allocations
+        Allocations ever made; None where the allocator does not tell.
+    """
+
+    allocated_bytes: int
+    reserved_bytes: int
+    peak_allocated_bytes: int | None = None
+    allocations: int | None = None
+    total_allocations: int | None = None
+
+
+class Allocator:
+    """Hands out the memory of a kind of device, and counts it.
+
+    A backend supplies a subclass with `acquire`, as the attribute ``allocator`` of its array side.
+    An allocator that has statistics of its own says them in `statistics`.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[int | None, _Counts] = {}
+        self._freed: deque[tuple[int | None, int]] = deque()
+        self._lock = Lock()
+
+    def acquire(self, nbytes: int, device_index: int | None) -> tuple[int, Any]:
+        """Return the address of `nbytes` bytes, and what keeps them until it is let go of.
+
+        Parameters
+        ----------
+        nbytes
+            0 or more.
+        device_index
+            Which of the devices; None where they have no numbers.
+        """
+        raise NotImplementedError
+
+    def release(self, context: Any) -> None:
+        """Free what `acquire` returned. Default: nothing, it frees itself when it is let go of."""
+
+    def allocate(self, nbytes: int, device_index: int | None = None) -> DataPtr:
+        """Return new memory; what it holds is not set.
+
+        Raises
+        ------
+        RuntimeError
+            If there are not so many bytes, or for a negative number.
+        """
+        if nbytes < 0:
+            raise RuntimeError(
+                f"alloc() seems to have been called with negative number: {nbytes}. Give the "
+                "number of bytes, 0 or more."
+            )
+        try:
+            address, context = self.acquire(nbytes, device_index)
+        except (MemoryError, OverflowError, ValueError) as error:
+            raise RuntimeError(
+                f"{type(self).__name__}: can't allocate memory: you tried to allocate {nbytes} "
+                "bytes. Free what is not needed, or ask for less."
+            ) from error
+        self._count(device_index, nbytes)
+        return DataPtr(address, nbytes, context, partial(self._released, device_index, nbytes))
+
+    def _released(self, device_index: int | None, nbytes: int, context: Any) -> None:
+        # Runs wherever the last reference goes, also in a collection while the lock is held.
+        self.release(context)
+        self._freed.append((device_index, nbytes))
+
+    def _settled(self, device_index: int | None) -> _Counts:
+        """Return the counts of a device, with all that was freed taken off."""
+        while self._freed:
+            index, nbytes = self._freed.popleft()
+            self._counts[index].allocated -= nbytes
+            self._counts[index].alive -= 1
+        return self._counts.setdefault(device_index, _Counts())
+
+    def _count(self, device_index: int | None, nbytes: int) -> None:
+        with self._lock:
+            counts = self._settled(device_index)
+            counts.allocated += nbytes
+            counts.peak = max(counts.peak, counts.allocated)
+            counts.alive += 1
+            counts.total += 1
+
+    def statistics(self, device_index: int | None = None) -> MemoryStatistics:
+        """Return what was handed out on a device."""
+        with self._lock:
+            counts = self._settled(device_index)
+            return MemoryStatistics(
+                counts.allocated, counts.allocated, counts.peak, counts.alive, counts.total
+            )
+
+    def reset_peak(self, device_index: int | None = None) -> None:
+        """Let the peak of a device be what is in use now."""
+        with self._lock:
+            counts = self._settled(device_index)
+            counts.peak = counts.allocated
+
+    def empty_cache(self) -> None:
+        """Give what is reserved and not in use back to the system. Default: nothing is kept."""
+
+
+class _Counts:
+    """The counts of one device, in bytes and allocations."""
+
+    __slots__ = ("alive", "allocated", "peak", "total")
+
+    def __init__(self) -> None:
+        self.alive = self.allocated = self.peak = self.total = 0

@@ -1,0 +1,26 @@
+"""New memory of a backend, as an array of bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..types.dtype import uint8
+from .array_backend import ArrayBackend
+
+
+def new_memory(arrays: ArrayBackend, nbytes: int, device_index: int | None) -> Any:
+    """Return `nbytes` bytes as a line of uint8: of the backend's allocator, else a new array.
+
+    Raises
+    ------
+    RuntimeError
+        If there are not so many bytes, or for a negative number.
+    """
+    if arrays.allocator is not None:
+        return arrays.bytes_at(arrays.allocator.allocate(nbytes, device_index))
+    if nbytes < 0:
+        raise RuntimeError(
+            f"alloc() seems to have been called with negative number: {nbytes}. Give the number of "
+            "bytes, 0 or more."
+        )
+    return arrays.empty((nbytes,), arrays.native_dtypes[uint8], device_index)

@@ -1,0 +1,116 @@
+"""`Guard`: a block in which context variables of the task have other values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, ClassVar, Final, ParamSpec, TypeVar
+
+from .state import Saved, _state
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+STATE: Final = _state
+"""The context variable that holds the dispatch state, for `Guard.variables`."""
+
+
+class Guard:
+    """Context manager that restores, whatever happens, what it found.
+
+    A subclass names context variables and sets them in `change`. It may be entered again within
+    itself.
+
+    Notes
+    -----
+    A KeyboardInterrupt comes after some call of a C function, or at the start of one in Python. So
+    entering undoes what it was interrupted in; leaving takes what it has to restore off its stack
+    without a call, and restores it again from the beginning if that was interrupted.
+
+    One instant is left that no class written in Python can do without: between the block and the
+    first instruction of `__exit__`. What the library itself runs in another state has not even
+    that: it sets the state in a ``try`` whose ``finally`` sets what was saved before.
+    """
+
+    variables: ClassVar[tuple[ContextVar[Any], ...]] = (STATE,)
+    """The context variables that `change` sets."""
+
+    _saved: Saved = None
+
+    def save(self) -> Any:
+        """Return what `restore` needs."""
+        return [(each.set, each.get()) for each in self.variables]
+
+    def change(self) -> Any:
+        """Set the variables; return what the ``with`` statement binds."""
+        raise NotImplementedError
+
+    def restore(self, saved: Any) -> None:
+        """Put back what `save` returned; may be called again after it was interrupted."""
+        for put, value in saved:
+            put(value)
+
+    def __enter__(self) -> Any:
+        saved = self.save()
+        self._saved = saved, self._saved
+        try:
+            return self.change()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        saved, self._saved = self._saved  # type: ignore[misc]
+        try:
+            self.restore(saved)
+        except BaseException:
+            self.restore(saved)
+            raise
+
+
+def restoring(*variables: ContextVar[Any]) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator of functions that enter guards: it puts variables back where an exception
+    leaves such a function, be it an interrupt just before a guard is left. Default: the dispatch
+    state.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        chosen = variables or (STATE,)
+
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> T:
+            found = [(each.set, each.get()) for each in chosen]
+            try:
+                return function(*args, **kwargs)
+            except BaseException:
+                for put, value in found:
+                    put(value)
+                raise
+
+        return called
+
+    return decorate
+
+
+class SettingGuard(Guard):
+    """A setting that is made at once, at construction; as a context manager it puts back what it
+    found then, however often.
+    """
+
+    def __init__(self) -> None:
+        super().__enter__()
+
+    def __enter__(self) -> Any:
+        """Do nothing: the setting was made at construction."""
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        saved = self._saved[0]  # type: ignore[index]
+        try:
+            self.restore(saved)
+        except BaseException:
+            self.restore(saved)
+            raise
+
+
+__all__ = ["STATE", "Guard", "SettingGuard", "restoring"]

@@ -1,0 +1,214 @@
+"""Moves storages to memory of another size, and with them every tensor that shows them.
+
+An array cannot be told to lie elsewhere, so that each tensor gets a new one. They are found among
+all objects, since nothing leads from a storage to its tensors; that nothing else shows the old
+memory follows from the counts of its references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from gc import get_referrers
+from sys import getrefcount
+from threading import Lock
+from typing import Any, NamedTuple
+
+from ..devices.array_backend import ArrayBackend
+from ..devices.memory import new_memory
+from ..types.dtype import uint8
+from .dataless import DatalessArray
+from .storage import Storage
+from .tensor_base import TensorBase
+
+_lock = Lock()
+
+
+def resize_storage(storage: Storage, nbytes: int, tensor: TensorBase | None = None) -> None:
+    """Give `storage` new memory of `nbytes` bytes with what it held, as far as there is room, and
+    let all tensors on it show that.
+
+    A tensor that reaches beyond the new end is left without data until the storage is large enough
+    again: whatever reads it raises an error.
+
+    Parameters
+    ----------
+    storage
+        Any storage.
+    nbytes
+        0 or more.
+    tensor
+        A tensor on it; where it is the only one, no other is looked for.
+
+    Raises
+    ------
+    RuntimeError
+        If anything but tensors shows the memory (an array that was exported, a value saved for
+        backward), if it belongs to another library, or if there are not so many bytes.
+    """
+    device_index = storage._backend.arrays.device_index(storage._array)
+    move_storage(storage, lambda: new_memory(storage._backend.arrays, nbytes, device_index), tensor)
+
+
+def move_storage(
+    storage: Storage, allocate: Callable[[], Any], tensor: TensorBase | None = None
+) -> None:
+    """Move `storage` to the memory that `allocate` returns as a line of uint8; see
+    `resize_storage`.
+    """
+    with _lock:
+        tensors = _tensors_on(storage, tensor)
+        arrays, old = storage._backend.arrays, storage._array
+        places = [_place(each, storage) for each in tensors]
+        memory = allocate()
+        kept = min(storage.nbytes(), memory.nbytes)
+        native = arrays.native_dtypes[uint8]
+        if kept:
+            source = arrays.shown(old, native, (kept,), (1,), 0)
+            arrays.copy_into(arrays.shown(memory, native, (kept,), (1,), 0), source)
+        shown = [_shown(storage, memory, place) for place in places]
+        storage._array = memory
+        for each, array in zip(tensors, shown, strict=True):
+            each.array = array
+            if each._meta is not None:
+                each._meta.array_replaced(array)
+
+
+def is_resizable(storage: Storage) -> bool:
+    """Return whether nothing but tensors shows the memory, so that `resize_storage` may move it."""
+    with _lock:
+        return _holds_all(storage, _found_on(storage))
+
+
+def _tensors_on(storage: Storage, tensor: TensorBase | None) -> list[TensorBase]:
+    """Return all tensors on `storage`.
+
+    Raises
+    ------
+    RuntimeError
+        If anything else shows its memory.
+    """
+    if tensor is not None and _holds_all(storage, [tensor]):
+        return [tensor]
+    tensors = _found_on(storage)
+    if _holds_all(storage, tensors):
+        return tensors
+    raise RuntimeError(
+        f"Trying to resize storage that is not resizable: its {storage.nbytes()} bytes "
+        + (
+            "are shown by something that is no tensor, which would not see the new memory: an "
+            "array that numpy() or DLPack gave away, a slice of the storage, or a value saved for "
+            "backward. Let go of it first, or make a new tensor and copy."
+            if _owns(storage)
+            else f"belong to {_owner(storage)}. Make a new tensor of the wanted size and copy."
+        )
+    )
+
+
+def _found_on(storage: Storage) -> list[TensorBase]:
+    return [
+        each
+        for each in get_referrers(storage)
+        if isinstance(each, TensorBase) and each._storage is storage
+    ]
+
+
+def _owns(storage: Storage) -> bool:
+    array, arrays = storage._array, storage._backend.arrays
+    if array.__class__ is DatalessArray or not storage._backend.is_device:
+        return False
+    pointer = arrays.pointer_of(array)
+    return arrays.owns_memory(array) and not (pointer is not None and pointer.is_shared)
+
+
+def _owner(storage: Storage) -> str:
+    if storage._array.__class__ is DatalessArray:
+        return "the class of a wrapper subclass"
+    if not storage._backend.is_device:
+        return "a tensor that a transform wraps"
+    if storage._backend.arrays.pointer_of(storage._array) is not None:
+        return "several processes"
+    return "another library"
+
+
+_sample: dict[int, Any] = {0: object()}
+_OWN_REFERENCES = getrefcount(_sample[0])
+"""What asking for the count of an object in a dict adds to it."""
+
+
+def _holds_all(storage: Storage, tensors: Sequence[TensorBase]) -> bool:
+    """Return whether `storage` and `tensors` hold every reference to what keeps the memory."""
+    if not _owns(storage):
+        return False
+    arrays = storage._backend.arrays
+    counts: dict[int, int] = {}
+    holders: dict[int, Any] = {}
+    _note(storage._array, arrays, counts, holders)
+    for tensor in tensors:
+        _note(tensor.array, arrays, counts, holders)
+    for key, count in counts.items():
+        if getrefcount(holders[key]) != count + _OWN_REFERENCES:
+            return False
+    return True
+
+
+def _note(
+    holder: Any, arrays: ArrayBackend, counts: dict[int, int], holders: dict[int, Any]
+) -> None:
+    """Count one reference to `holder`, and once those that it has to others."""
+    key = id(holder)
+    counts[key] = counts.get(key, 0) + 1
+    if key not in holders:
+        holders[key] = holder
+        for each in arrays.keeps(holder):
+            _note(each, arrays, counts, holders)
+
+
+class _Place(NamedTuple):
+    """Which bytes of a storage a tensor shows, and how."""
+
+    array: Any
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+
+def _place(tensor: TensorBase, storage: Storage) -> _Place:
+    array, arrays = tensor.array, storage._backend.arrays
+    itemsize = array.dtype.itemsize
+    strides = getattr(array, "strides", None)
+    if strides is None:
+        strides = tuple([step * itemsize for step in arrays.strides(array)])
+    if array.__class__ is DatalessArray:
+        return _Place(array, array.shape, strides, array.offset * itemsize)
+    return _Place(array, array.shape, strides, arrays.data_ptr(array) - storage.data_ptr())
+
+
+def _shown(storage: Storage, memory: Any, place: _Place) -> Any:
+    """Return the array of a tensor in the new memory; one without data where that is too small."""
+    array, shape, strides, offset = place
+    itemsize = array.dtype.itemsize
+    reach = sum([(size - 1) * step for size, step in zip(shape, strides, strict=True) if step > 0])
+    arrays = storage._backend.arrays
+    if 0 in shape:
+        return arrays.shown(memory, array.dtype, shape, strides, min(offset, memory.nbytes))
+    if offset + reach + itemsize <= memory.nbytes:
+        return arrays.shown(memory, array.dtype, shape, strides, offset)
+    if offset % itemsize or any([step % itemsize for step in strides]):
+        raise RuntimeError(
+            f"a tensor of shape {list(shape)} on the storage lies between the elements of its "
+            "dtype, and would reach beyond its end. Let go of it first."
+        )
+    gone = DatalessArray(
+        shape,
+        array.dtype,
+        [step // itemsize for step in strides],
+        offset // itemsize,
+        arrays.device_index(memory),
+        why=(
+            f"A tensor of shape {list(shape)} has no data: its storage was resized to "
+            f"{memory.nbytes} bytes, and the elements end at byte {offset + reach + itemsize}. "
+            "Resize the storage before you use it: x.untyped_storage().resize_(nbytes)."
+        ),
+    )
+    gone.base = memory  # so that the memory's references tell of this tensor too
+    return gone

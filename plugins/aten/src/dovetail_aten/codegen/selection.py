@@ -1,0 +1,103 @@
+"""The list of a selective build: which operators it must have, and which it must not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from .errors import DeclarationError, Location
+
+_KEYS: Final = ("ops", "without")
+_REMEDY: Final = "Write '- add' lines, or 'ops: [...]' and 'without: [...]'."
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a build is to have.
+
+    Attributes
+    ----------
+    source
+        Name of the file that the list was read from, for messages.
+    ops
+        Names of operators, ``add`` or ``add.Tensor``, without the namespace of the base library.
+    without
+        Names of operators that the build must not have.
+    autograd
+        Whether it has derivatives, and what they call.
+    lines
+        The line of each name, for messages.
+    """
+
+    source: str
+    ops: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    autograd: bool = True
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def where(self, name: str) -> Location:
+        """Return the place of `name` in the list."""
+        return Location(self.source, self.lines.get(name, 1))
+
+
+def read_selection(path: Path, *, autograd: bool = True) -> Selection:
+    """Read a YAML list of operators, or a mapping of ``ops`` and ``without``.
+
+    Raises
+    ------
+    DeclarationError
+        With the line, if it is neither, or names are no texts.
+    """
+    try:
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except OSError as problem:
+        raise DeclarationError(
+            Location(path.name, 1), f"cannot be read: {problem.strerror}.", "Give a file."
+        ) from None
+    except yaml.MarkedYAMLError as problem:
+        line = problem.problem_mark.line + 1 if problem.problem_mark else 1
+        raise DeclarationError(
+            Location(path.name, line), f"not YAML: {problem.problem}.", _REMEDY
+        ) from None
+    found: dict[str, list[tuple[str, int]]] = {key: [] for key in _KEYS}
+    if isinstance(root, yaml.MappingNode):
+        for key, value in root.value:
+            if key.value not in _KEYS:
+                raise DeclarationError(
+                    Location(path.name, key.start_mark.line + 1),
+                    f"unknown key '{key.value}'.",
+                    _REMEDY,
+                )
+            found[key.value] = _names(path, value)
+    else:
+        found["ops"] = _names(path, root)
+    return Selection(
+        path.name,
+        _only(found["ops"]),
+        _only(found["without"]),
+        autograd,
+        {name: line for names in reversed(found.values()) for name, line in names},
+    )
+
+
+def _names(path: Path, node: yaml.Node | None) -> list[tuple[str, int]]:
+    if not isinstance(node, yaml.SequenceNode):
+        line = 1 if node is None else node.start_mark.line + 1
+        raise DeclarationError(Location(path.name, line), "not a list of operator names.", _REMEDY)
+    names = []
+    for item in node.value:
+        line = item.start_mark.line + 1
+        if not isinstance(item, yaml.ScalarNode):
+            raise DeclarationError(
+                Location(path.name, line), "not the name of an operator.", _REMEDY
+            )
+        names.append((item.value.removeprefix("aten::"), line))
+    return names
+
+
+def _only(names: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([name for name, _ in names]))

@@ -1,0 +1,44 @@
+"""The classes of storages under their public names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .typed_storage import LEGACY_STORAGES, TypedStorage
+from .untyped_storage import UntypedStorage
+
+__all__ = [
+    "BFloat16Storage",
+    "BoolStorage",
+    "ByteStorage",
+    "CharStorage",
+    "ComplexDoubleStorage",
+    "ComplexFloatStorage",
+    "DoubleStorage",
+    "FloatStorage",
+    "HalfStorage",
+    "IntStorage",
+    "LongStorage",
+    "ShortStorage",
+    "TypedStorage",
+    "UntypedStorage",
+    "is_storage",
+]
+
+BFloat16Storage = LEGACY_STORAGES["BFloat16Storage"]
+BoolStorage = LEGACY_STORAGES["BoolStorage"]
+ByteStorage = LEGACY_STORAGES["ByteStorage"]
+CharStorage = LEGACY_STORAGES["CharStorage"]
+ComplexDoubleStorage = LEGACY_STORAGES["ComplexDoubleStorage"]
+ComplexFloatStorage = LEGACY_STORAGES["ComplexFloatStorage"]
+DoubleStorage = LEGACY_STORAGES["DoubleStorage"]
+FloatStorage = LEGACY_STORAGES["FloatStorage"]
+HalfStorage = LEGACY_STORAGES["HalfStorage"]
+IntStorage = LEGACY_STORAGES["IntStorage"]
+LongStorage = LEGACY_STORAGES["LongStorage"]
+ShortStorage = LEGACY_STORAGES["ShortStorage"]
+
+
+def is_storage(obj: Any, /) -> bool:
+    """Return whether `obj` is a storage, typed or not."""
+    return isinstance(obj, UntypedStorage | TypedStorage)

@@ -1,0 +1,59 @@
+"""The allocator of host memory: aligned to 64 bytes, a line of the cache and the widest vectors.
+
+Memory of storages that are made or resized as such comes from here. What array functions return is
+NumPy's own memory: going through here would cost small tensors more than they do.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail_kernel import Allocator, DataPtr
+
+ALIGNMENT: Final = 64
+"""Every address is a multiple of it."""
+
+
+class AllocatedMemory:
+    """Memory that an allocator handed out, which NumPy can read; keeps the pointer alive."""
+
+    def __init__(self, pointer: DataPtr) -> None:
+        self.pointer = pointer
+        self.__array_interface__ = {
+            "data": (pointer.get(), False),
+            "shape": (pointer.nbytes,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+
+class AlignedAllocator(Allocator):
+    """Hands out memory of NumPy's at addresses that are multiples of 64."""
+
+    def acquire(self, nbytes: int, device_index: int | None) -> tuple[int, Any]:
+        """Return the address of `nbytes` bytes, and the array that has them."""
+        array = np.empty(nbytes + ALIGNMENT, np.uint8)
+        address: int = array.ctypes.data
+        return -(-address // ALIGNMENT) * ALIGNMENT, array
+
+
+class SharedAllocator(Allocator):
+    """Hands out memory that processes share which are forked from this one."""
+
+    def acquire(self, nbytes: int, device_index: int | None) -> tuple[int, Any]:
+        """Return the address of `nbytes` bytes in pages of their own, and what maps them."""
+        pages = mmap.mmap(-1, max(nbytes, 1))
+        return np.frombuffer(pages, np.uint8).ctypes.data, pages
+
+    def allocate(self, nbytes: int, device_index: int | None = None) -> DataPtr:
+        """Return new shared memory. Raises as `Allocator.allocate`."""
+        pointer = super().allocate(nbytes, device_index)
+        pointer.is_shared = True
+        return pointer
+
+
+ALLOCATOR: Final = AlignedAllocator()
+SHARED_ALLOCATOR: Final = SharedAllocator()

@@ -1,0 +1,112 @@
+"""`CudaMemory`: the device memory that CuPy arrays lie in, and the allocator that takes it from
+CuPy's pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import cupy
+import numpy as np
+
+from dovetail_aten.backend.namespace_arrays import NamespaceArrays
+from dovetail_kernel import Allocator, DataPtr, MemoryStatistics
+
+
+class PoolAllocator(Allocator):
+    """Hands out memory of the allocator that CuPy uses, by default its memory pool."""
+
+    def acquire(self, nbytes: int, device_index: int | None) -> tuple[int, Any]:
+        """Return the address of `nbytes` bytes on a device, and CuPy's pointer that keeps them."""
+        with cupy.cuda.Device(device_index):
+            try:
+                pointer = cupy.cuda.alloc(nbytes)
+            except cupy.cuda.memory.OutOfMemoryError as error:
+                raise MemoryError(str(error)) from error
+        return pointer.ptr, pointer
+
+    def statistics(self, device_index: int | None = None) -> MemoryStatistics:
+        """Return what all of CuPy's arrays take on a device: it is the pool that counts. It tells
+        of no peak and no numbers of allocations.
+        """
+        pool = cupy.get_default_memory_pool()
+        with cupy.cuda.Device(device_index):
+            return MemoryStatistics(pool.used_bytes(), pool.total_bytes())
+
+    def empty_cache(self) -> None:
+        """Give memory that no array needs back to the driver."""
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+ALLOCATOR: Final = PoolAllocator()
+
+
+class CudaMemory(NamespaceArrays):
+    """The part of `CudaArrays` that knows of memory."""
+
+    allocator = ALLOCATOR
+
+    def data_ptr(self, array: Any) -> int:
+        """Return the address of the first element."""
+        address: int = array.data.ptr
+        return address
+
+    def memory_bounds(self, array: Any) -> tuple[int, int]:
+        """Return where the memory that `array` lies in begins, and where it ends.
+
+        CuPy notes no base for an array made at an address, but every array knows its allocation,
+        whose size CuPy rounds up.
+        """
+        memory = array.data.mem
+        start, stop = super().memory_bounds(array)
+        return min(start, memory.ptr), max(stop, memory.ptr + memory.size)
+
+    def as_strided(
+        self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
+    ) -> Any:
+        """Return a view of the memory that `array` lies in; it does not reach beyond."""
+        itemsize = array.itemsize
+        first = self.memory_bounds(array)[0] + storage_offset * itemsize
+        strides = tuple([step * itemsize for step in stride])
+        return cupy.ndarray(
+            tuple(size), array.dtype, array.data + (first - array.data.ptr), strides
+        )
+
+    def shown(
+        self,
+        memory: Any,
+        native_dtype: Any,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+    ) -> Any:
+        """Return an array that shows a part of `memory`; strides and offset are in bytes."""
+        first = self.byte_bounds(memory)[0] + offset - memory.data.ptr
+        return cupy.ndarray(tuple(shape), native_dtype, memory.data + first, tuple(strides))
+
+    def bytes_at(self, pointer: DataPtr) -> Any:
+        """Return the memory of `pointer` as a line of uint8, which keeps the pointer alive."""
+        device = pointer.get_context().device_id
+        memory = cupy.cuda.UnownedMemory(pointer.get(), pointer.nbytes, pointer, device)
+        return cupy.ndarray((pointer.nbytes,), np.uint8, cupy.cuda.MemoryPointer(memory, 0))
+
+    def pointer_of(self, memory: Any) -> DataPtr | None:
+        """Return the pointer that `memory` was made of, if the allocator made it."""
+        owner = getattr(memory.data.mem, "_owner", None)
+        return owner if isinstance(owner, DataPtr) else None
+
+    def owns_memory(self, memory: Any) -> bool:
+        """Return whether `memory` is CuPy's own or the allocator's, not another library's."""
+        own = isinstance(memory.data.mem, cupy.cuda.Memory | cupy.cuda.memory.PooledMemory)
+        return own or self.pointer_of(memory) is not None
+
+    def keeps(self, holder: Any) -> tuple[Any, ...]:
+        """Return what `holder` refers to of the objects that keep its memory: an array refers to a
+        pointer and to the array that it is a view of, the pointer to an allocation.
+        """
+        if isinstance(holder, cupy.ndarray):
+            return (holder.data, *super().keeps(holder))
+        if isinstance(holder, cupy.cuda.MemoryPointer):
+            return (holder.mem,)
+        return super().keeps(holder)

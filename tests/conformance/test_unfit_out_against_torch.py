@@ -1,0 +1,272 @@
+"""What cannot simply be given as ``out=`` is refused where PyTorch refuses it, or gets the right
+result: memory that the input shares, expanded memory, another dtype or device, a leaf, no tensor.
+
+The deliberate differences are listed in ``docs/out.md``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from torch_samples import as_torch, name_of, results_of
+
+import dovetail
+from dovetail.testing import OpInfo, op_infos
+from dovetail.testing.samples import dtypes_of, samples_of
+from dovetail.testing.variant_checks import variants
+from dovetail_kernel import Device
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+CPU = Device("cpu")
+PAGE = Path(__file__).parents[2] / "docs" / "out.md"
+pytestmark = [
+    pytest.mark.cpu_only(reason="PyTorch is on the cpu"),
+    pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
+]
+
+
+def expanded(lib: Any, shape: tuple[int, ...], dtype: Any, first: Any) -> Any:
+    return lib.zeros((), dtype=dtype).expand(shape)
+
+
+def of_dtype(name: str) -> Callable[..., Any]:
+    def make(lib: Any, shape: tuple[int, ...], dtype: Any, first: Any) -> Any:
+        return lib.zeros(shape, dtype=getattr(lib, name))
+
+    return make
+
+
+def meta(lib: Any, shape: tuple[int, ...], dtype: Any, first: Any) -> Any:
+    return lib.zeros(shape, dtype=dtype, device="meta")
+
+
+def leaf(lib: Any, shape: tuple[int, ...], dtype: Any, first: Any) -> Any:
+    made = lib.zeros(shape, dtype=dtype)
+    return made.requires_grad_() if made.is_floating_point() or made.is_complex() else made
+
+
+def the_input(lib: Any, shape: tuple[int, ...], dtype: Any, first: Any) -> Any:
+    return first if first is not None and tuple(first.shape) == shape else None
+
+
+def transposed_input(lib: Any, shape: tuple[int, ...], dtype: Any, first: Any) -> Any:
+    fits = first is not None and tuple(first.shape) == shape and len(shape) == 2
+    return first.t() if fits and shape[0] == shape[1] else None
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "expanded": expanded,
+    "bool": of_dtype("bool"),
+    "int64": of_dtype("int64"),
+    "float64": of_dtype("float64"),
+    "complex64": of_dtype("complex64"),
+    "meta": meta,
+    "leaf": leaf,
+    "the input": the_input,
+    "the input, transposed": transposed_input,
+}
+
+
+def outcome(
+    lib: Any, operator: Any, args: Any, kwargs: Any, names: Any, targets: Any
+) -> tuple[Any, bool]:
+    """Return what the targets hold after the call, and whether the call was refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            operator(*args, **kwargs, **dict(zip(names, targets, strict=True)))
+        except (RuntimeError, IndexError, TypeError, ValueError) as error:
+            return f"{type(error).__name__}: {error}"[:150], True
+    held = [list(x.shape) if x.device.type == "meta" else x.detach().tolist() for x in targets]
+    return held, False
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    return all(
+        np.allclose(np.array(a), np.array(b), 1e-4, 1e-4, equal_nan=True)
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
+
+OURS, THEIRS = "Dovetail refuses it", "PyTorch refuses it"
+DELIBERATE = {
+    ("float64", THEIRS): "a wider dtype",
+    ("complex64", THEIRS): "a wider dtype",
+    ("int64", THEIRS): "a wider dtype",
+    ("the input", THEIRS): "a wider dtype",
+    ("int64", OURS): "a narrower dtype of sums",
+    ("bool", OURS): "a narrower dtype of sums",
+    ("expanded", OURS): "expanded memory",
+    ("meta", OURS): "meta tensors",
+}
+"""Where only one of the two refuses: the row of the page that says why."""
+
+INFOS = [info for info in op_infos("aten") if variants(info, out=True) and not info.is_random]
+
+
+@pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name.partition("::")[2])
+def test_an_unfit_out_gets_the_result_or_is_refused(info: OpInfo) -> None:
+    known = dtypes_of(info, "out", CPU)
+    dtype = dovetail.float32 if dovetail.float32 in known else known[0]
+    for variant in variants(info, out=True):
+        packet = getattr(torch.ops.aten, variant.handle._opname)
+        operator = getattr(packet, variant.handle._overloadname, None)
+        if operator is None:
+            continue
+        names = [a.name for a in variant.schema.arguments if a.is_out]
+        sample = next(iter(samples_of(info, "out", CPU, dtype)))
+        for kind, make in KINDS.items():
+            plain = sample.transform(lambda x: x.detach().clone())
+            with np.errstate(all="ignore"):
+                result = results_of(dovetail, info.op(*plain.arguments, **plain.kwargs))
+            expected = [x.tolist() for x in result]
+            calls: dict[Any, Any] = {
+                torch: (operator, *as_torch(torch, plain)),
+                dovetail: (variant.handle, plain.arguments, plain.kwargs),
+            }
+            found = {}
+            for lib, (function, args, kwargs) in calls.items():
+                first = next((x for x in args if isinstance(x, lib.Tensor)), None)
+                targets = [
+                    make(lib, tuple(x.shape), getattr(lib, name_of(x.dtype)), first) for x in result
+                ]
+                if not any(each is None for each in targets):
+                    with np.errstate(all="ignore"):
+                        found[lib] = outcome(lib, function, args, kwargs, names, targets)
+            if not found:
+                continue
+            (ours, refused), (theirs, refused_there) = found[dovetail], found[torch]
+            told = f"{variant.name} into {kind}: {ours}, not {theirs}"
+            if refused != refused_there:
+                assert (kind, OURS if refused else THEIRS) in DELIBERATE, told
+            if not refused and not refused_there:
+                assert same(ours, theirs), told
+            elif not refused and len(result) == 1:
+                assert same(ours, expected), told
+
+
+def test_every_difference_is_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    rows = {row.split("|")[1].strip() for row in page.splitlines() if row.startswith("| ")}
+    assert rows - {"out="} == set(DELIBERATE.values()) | set(ONE_BY_ONE)
+
+
+def partly_the_input(lib: Any) -> Any:
+    base = lib.arange(12.0).reshape(4, 3)
+    return lib.add(base[:3], lib.ones(3, 3), out=base[1:])
+
+
+def a_view_that_must_grow(lib: Any) -> Any:
+    base = lib.ones(2)
+    lib.add(lib.ones(4), 1, out=base.view(2, 1))
+    return base
+
+
+def an_array_that_was_let_go(lib: Any) -> Any:
+    return lib.add(lib.ones(4), 1, out=lib.from_numpy(np.zeros(2, np.float32)))
+
+
+def a_comparison(lib: Any) -> Any:
+    x = lib.ones(2, requires_grad=True)
+    return lib.eq(x, x, out=lib.zeros(2, dtype=lib.bool))
+
+
+ONE_BY_ONE: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "memory of which a part is the input's": (partly_the_input, THEIRS),
+    "a view that must grow": (a_view_that_must_grow, OURS),
+    "an array that was let go": (an_array_that_was_let_go, THEIRS),
+    "comparisons and gradients": (a_comparison, OURS),
+}
+
+
+@pytest.mark.parametrize("name", ONE_BY_ONE)
+def test_the_two_differ_as_the_page_says(name: str) -> None:
+    program, which = ONE_BY_ONE[name]
+    refusing, running = (dovetail, torch) if which == OURS else (torch, dovetail)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(RuntimeError):
+            program(refusing)
+        program(running)
+
+
+def test_a_result_may_go_where_the_input_partly_is() -> None:
+    assert partly_the_input(dovetail).tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+
+
+SHARED: dict[str, Callable[[Any, Any], Any]] = {
+    "from_numpy": lambda lib, array: lib.from_numpy(array),
+    "a part": lambda lib, array: lib.from_numpy(array[:1]),
+    "as_tensor": lambda lib, array: lib.as_tensor(array),
+    "from_dlpack": lambda lib, array: lib.from_dlpack(array),
+}
+GROWING: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda lib, out: lib.add(lib.ones(4), 1, out=out),
+    "arange": lambda lib, out: lib.arange(4, out=out),
+    "cat": lambda lib, out: lib.cat([lib.ones(4), lib.ones(4)], out=out),
+}
+
+
+@pytest.mark.parametrize("growing", GROWING)
+@pytest.mark.parametrize("shared", SHARED)
+@pytest.mark.parametrize("length", [0, 2])
+def test_memory_that_an_array_shows_does_not_grow(shared: str, growing: str, length: int) -> None:
+    for lib in (torch, dovetail):
+        array = np.zeros(length, np.float32)
+        out = SHARED[shared](lib, array)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(RuntimeError, match="Trying to resize storage that is not resiz"):
+                GROWING[growing](lib, out)
+        assert array.tolist() == [0.0] * length
+
+
+def test_memory_that_was_given_away_does_not_grow() -> None:
+    for lib in (torch, dovetail):
+        out = lib.ones(2)
+        array = out.numpy()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(RuntimeError, match="Trying to resize storage that is not resiz"):
+                lib.add(lib.ones(4), 1, out=out)
+        assert array.tolist() == [1.0, 1.0]
+        if lib is dovetail:
+            assert out.tolist() == [1.0, 1.0]
+
+
+NO_TENSORS: dict[str, Any] = {
+    "a list": [1], "a number": 3, "a string": "a", "an array": np.ones(2), "a dict": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_TENSORS)
+def test_what_is_no_tensor_takes_no_result(name: str) -> None:
+    x, out = dovetail.ones(2, 2), NO_TENSORS[name]
+    for call in (
+        lambda: dovetail.add(x, x, out=out),
+        lambda: dovetail.exp(x, out=out),
+        lambda: dovetail.sum(x, 0, out=out),
+        lambda: dovetail.where(x > 0, x, x, out=out),
+        lambda: dovetail.max(x, 0, out=out),
+        lambda: dovetail.norm(x, out=out),
+        lambda: dovetail.zeros(2, out=out),
+        lambda: dovetail.eye(2, out=out),
+    ):
+        with pytest.raises(TypeError, match=r"'out'|out="):
+            call()
+
+
+@pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name.partition("::")[2])
+def test_no_operator_writes_into_a_number(info: OpInfo) -> None:
+    known = dtypes_of(info, "out", CPU)
+    sample = next(iter(samples_of(info, "out", CPU, known[0]))).transform(lambda x: x.detach())
+    for variant in variants(info, out=True):
+        names = [a.name for a in variant.schema.arguments if a.is_out]
+        with pytest.raises(RuntimeError, match="Expected a value of type 'Tensor' for argument"):
+            variant.handle(*sample.arguments, **sample.kwargs, **dict.fromkeys(names, 3))

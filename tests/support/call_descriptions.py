@@ -1,0 +1,85 @@
+"""What can be said of random calls: which dtypes, numbers and layouts they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from call_outcomes import Disagreement
+from call_values import COMPLEXES, WIDE_UNSIGNED, Name, TensorValue, as_dtype
+from random_calls import Call
+
+REFUSED_NUMBERS = ("value cannot be converted", "is out of bounds", "out of bounds for")
+FACTORIES = ("arange", "eye", "linspace", "randperm", "randint", "bernoulli", "bernoulli_")
+RANDOM = ("dropout", "native_dropout", "native_dropout_backward", *FACTORIES, "normal_", "uniform_")
+REFUSALS = ("RuntimeError", "IndexError", "NotImplementedError")
+ROUNDED_BACKWARD = ("native_layer_norm_backward", "layer_norm", "native_layer_norm")
+CONJUGATES = ("conj", "adjoint", "mH", "matrix_H", "resolve_conj", "vdot")
+OTHER_TERMS = (
+    *["softplus_backward", "mse_loss_backward", "smooth_l1_loss_backward", "sigmoid_backward"],
+    *["tanh_backward", "_prelu_kernel_backward", "elu_backward", "prod", "fmod", "remainder"],
+    *["linalg_vector_norm", "norm", "_softmax_backward_data", "_log_softmax_backward_data"],
+    *["addcmul", "addcdiv", "lerp", "logsumexp", "cumsum", "cumprod", "mse_loss", "std", "var"],
+    *["matmul", "mm", "bmm", "mv", "addmm", "addmv", "addbmm", "baddbmm", "einsum", "linear"],
+    *["dot", "inner", "outer", "gelu_backward", "silu_backward", "sum", "mean"],
+)
+REORDERED = ("flip", "argsort", "sort", "topk", "rand_like", "randn_like", "native_dropout")
+LOSSES_OF_INTEGERS = ("mse_loss", "mse_loss_backward", "smooth_l1_loss_backward", "smooth_l1_loss")
+WITH_OTHER_PARAMETERS = ("index", "where", "add", "sub", "rsub", "split", "index_put", "roll")
+
+
+def tensor(values: Any, dtype: str = "float32", layout: str = "contiguous", grad: Any = 0) -> Any:
+    return TensorValue(dtype, as_dtype(np.array(values), dtype), layout, bool(grad))
+
+
+def call(operator: str, *args: Any, form: str = "overload", **kwargs: Any) -> Call:
+    return Call(operator, form, args, kwargs)
+
+
+def of(*names: str) -> Callable[[Call, Disagreement], bool]:
+    return lambda each, _found: each.base.rstrip("_") in names or each.base in names
+
+
+def has_complex(each: Call) -> bool:
+    return any(one.dtype in COMPLEXES for one in each.tensors()) or any(
+        isinstance(value, complex) or value in map(Name, COMPLEXES)
+        for value in (*each.args, *each.kwargs.values())
+        if not isinstance(value, TensorValue | list | tuple)
+    )
+
+
+def has_complex_number(each: Call) -> bool:
+    return any(isinstance(value, complex) for value in (*each.args, *each.kwargs.values()))
+
+
+def has_nothing(each: Call) -> bool:
+    sizes = [value for value in each.args if isinstance(value, list | tuple)]
+    return any(not one.values.size for one in each.tensors()) or any(
+        0 in size for size in sizes if all(type(n) is int for n in size)
+    )
+
+
+def non_finite(each: Call) -> bool:
+    """Say whether numbers of a call are not finite, or so great that sums and squares are not."""
+    numbers = [value for value in each.args if isinstance(value, int | float | complex)]
+    return any(
+        not bool((np.abs(one.values) < 1e18).all())
+        for one in each.tensors()
+        if one.values.dtype.kind in "fc"
+    ) or any(not abs(value) < 1e18 for value in numbers)
+
+
+def is_wide(each: Call) -> bool:
+    wide = [Name(name) for name in WIDE_UNSIGNED]
+    return any(one.dtype in WIDE_UNSIGNED for one in each.tensors()) or any(
+        value in wide for value in each.kwargs.values() if isinstance(value, Name)
+    )
+
+
+def writes_out(each: Call) -> bool:
+    return bool({"out", "values", "indices", "max", "min", "min_indices"} & set(each.kwargs))
+
+
+def has_layouts(each: Call) -> bool:
+    return any(one.layout != "contiguous" for one in each.tensors())

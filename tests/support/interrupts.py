@@ -1,0 +1,161 @@
+"""Interrupts a program at every instant at which CPython delivers a signal, and compares the state
+of the process before and after.
+
+CPython looks for signals when a frame starts or resumes, after a call of a C function, and at a
+jump backwards. A profile function is called at the first two, and what it raises comes out there,
+as a KeyboardInterrupt would. (A jump backwards leaves nothing half done that a call before it does
+not.)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import Context, copy_context
+from types import FrameType
+from typing import Any
+
+from dovetail_dispatcher.interception import intercepted_functions
+from dovetail_dispatcher.table import registry
+
+LOCKS = (type(threading.Lock()), type(threading.RLock()))
+HARMLESS = frozenset({"dovetail_current_sample"})
+
+
+def is_ours(filename: str) -> bool:
+    """Say whether code of this file may be interrupted."""
+    return (
+        filename.startswith("<dovetail")
+        or filename == contextlib.__file__
+        or (
+            "dovetail" in filename and "/tests/" not in filename and "site-packages" not in filename
+        )
+    )
+
+
+def _is_left_by_the_user(frame: FrameType) -> bool:
+    """Say whether a guard of the program itself is being left.
+
+    An interrupt between a block and the first instruction of an `__exit__` written in Python leaves
+    the guard in force, whatever the library does; `__exit__` must need no other such instant.
+    """
+    outer = frame.f_back
+    return (
+        frame.f_code.co_name in ("__exit__", "leave")
+        and outer is not None
+        and not is_ours(outer.f_code.co_filename)
+    )
+
+
+class Interrupter:
+    """Counts the instants of a run, and raises at one of them.
+
+    Parameters
+    ----------
+    at
+        The number of the instant, from 0. None: count only.
+    at_once
+        The guards of the program are in force from construction on, so that `__enter__` comes too
+        late to undo it.
+    """
+
+    def __init__(self, at: int | None = None, *, at_once: bool = False) -> None:
+        self.count = 0
+        self._at_once = at_once
+        self.where = ""
+        self._at = at
+
+    def __call__(self, frame: FrameType, event: str, _argument: Any) -> None:
+        if event not in ("call", "c_return") or not is_ours(frame.f_code.co_filename):
+            return
+        if event == "call" and _is_left_by_the_user(frame):
+            return
+        if self._at_once and frame.f_code.co_name == "__enter__":
+            return
+        if self.count == self._at:
+            self.count += 1
+            self.where = (
+                f"{frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name} {event}"
+            )
+            raise KeyboardInterrupt("at " + self.where)
+        self.count += 1
+
+    def run(self, program: Callable[[], Any]) -> bool:
+        """Run `program`; return whether the interrupt came out of it."""
+        sys.setprofile(self)
+        try:
+            program()
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.setprofile(None)
+        return False
+
+
+def instants(program: Callable[[], Any]) -> int:
+    """Return how many instants a run of `program` has."""
+    counting = Interrupter()
+    counting.run(program)
+    return counting.count
+
+
+def snapshot() -> dict[str, Any]:
+    """Return the state of this task and process, as far as an operation may leave it changed."""
+    found: dict[str, Any] = {}
+    for variable, value in copy_context().items():
+        if variable.name in HARMLESS:
+            continue
+        try:
+            default = Context().run(variable.get)
+        except LookupError:
+            default = None
+        if value is not default and value != default:
+            found[variable.name] = value
+    found["holders"] = (
+        len(intercepted_functions._mode_holders),
+        [each.function.__code__ for each in intercepted_functions._known.values()],
+    )
+    found["operators"] = {
+        (op.name, op.overload): (
+            op.schema if op.is_defined else None,
+            tuple(
+                (key, tuple(id(k.fn) for k in stack)) for key, stack in op.kernels.items() if stack
+            ),
+        )
+        for op in registry.all_operators()
+    }
+    found["fallbacks"] = {key: id(kernel) for key, kernel in registry.fallbacks.items()}
+    return found
+
+
+def held_locks() -> list[str]:
+    """Return the names of the locks of modules that are held."""
+    found = []
+    for name, module in list(sys.modules.items()):
+        if name.startswith("dovetail"):
+            for attribute, value in list(vars(module).items()):
+                if isinstance(value, LOCKS) and _is_held(value):
+                    found.append(f"{name}.{attribute}")
+    return found
+
+
+def _is_held(lock: Any) -> bool:
+    return lock._is_owned() if hasattr(lock, "_is_owned") else lock.locked()
+
+
+def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Say what is different."""
+    found = []
+    for key in sorted(before.keys() | after.keys(), key=str):
+        old, new = before.get(key), after.get(key)
+        if old != new:
+            if isinstance(old, dict) and isinstance(new, dict):
+                found += [f"{key}: {each}" for each in differences(old, new)]
+            else:
+                found.append(f"{key}: {old!r} became {new!r}"[:300])
+    return found
+
+
+__all__ = ["Interrupter", "differences", "held_locks", "instants", "snapshot"]
