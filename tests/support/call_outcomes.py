@@ -203,7 +203,7 @@ def disagreement(ours: Outcome, theirs: Outcome, call: Call) -> Disagreement | N
             found = of_values(mine, other, max(TOLERANCES.get(dtype, 0.0), 3e-5), scale)
             if found:
                 return Disagreement("argument", found.text)
-    return _of_gradients(ours, theirs, scale)
+    return _of_gradients(ours, theirs, scale, call.is_random)
 
 
 def _same_numbers(mine: Any, other: Any) -> bool:
@@ -293,7 +293,9 @@ def of_values(mine: Any, other: Any, tolerance: float, scale: float) -> Disagree
     return None
 
 
-def _of_gradients(ours: Outcome, theirs: Outcome, scale: float) -> Disagreement | None:
+def _of_gradients(
+    ours: Outcome, theirs: Outcome, scale: float, is_random: bool
+) -> Disagreement | None:
     mine_error = ours.gradients and isinstance(ours.gradients[0], Exception)
     other_error = theirs.gradients and isinstance(theirs.gradients[0], Exception)
     if mine_error or other_error:
@@ -308,6 +310,8 @@ def _of_gradients(ours: Outcome, theirs: Outcome, scale: float) -> Disagreement 
             continue
         if mine[:2] != other[:2]:
             return Disagreement("gradient: dtype or shape", f"{mine[:2]}, not {other[:2]}")
+        if is_random:
+            continue
         tolerance = 10 * max(
             [TOLERANCES.get(mine[0], 0.0)]
             + [

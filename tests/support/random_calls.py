@@ -33,6 +33,7 @@ UNCHECKED = (
     *["log_sigmoid_backward", "as_strided", "smooth_l1_loss_backward"],
 )
 """Operators for whose wrong arguments PyTorch reads and writes foreign memory, or ends."""
+OF_STORAGES = ("set_", "set", "resize_", "resize")
 FORMS = (*["overload"] * 4, "packet", "function", "method")
 
 
@@ -108,7 +109,8 @@ def random_call(info: OpInfo, r: random.Random) -> Call:
         args, kwargs = _from_schema(operator.schema, r)
     # PyTorch's packet `to` takes a number in a tensor for the code of a dtype.
     form = r.choice(FORMS) if operator.base_name != "to" else "overload"
-    call = Call(name, form, args, kwargs, info.is_random)
+    is_random = info.is_random or operator.base_name == "dropout"
+    call = Call(name, form, args, kwargs, is_random)
     if operator.variants and r.random() < 0.25:
         call = _variant(call, r.choice(operator.variants), r)
     return call
@@ -315,5 +317,6 @@ def _tensor_named(name: str, shape: tuple[int, ...], dtype: str, r: random.Rando
 
 @cache
 def called() -> tuple[OpInfo, ...]:
-    """Return the operators that are called."""
-    return tuple(op_infos("aten"))
+    """Return the operators that are called: those of storages show memory that holds no numbers."""
+    infos = [info for info in op_infos("aten") if info.operator.base_name not in OF_STORAGES]
+    return tuple(infos)

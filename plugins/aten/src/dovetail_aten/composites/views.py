@@ -97,6 +97,11 @@ def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
         raise RuntimeError(
             "unflatten: sizes must be non-empty. Give the sizes that replace the dimension."
         )
+    if not self.ndim:
+        raise RuntimeError(
+            "unflatten got an unexpected error: Dimension specified as "
+            f"{dim} but tensor has no dimensions. Give it one: x.reshape(1)."
+        )
     dim = wrap_dim(dim, self.ndim)
     shape = tuple(self.shape)
     return F.view(self, (*shape[:dim], *infer_size(sizes, shape[dim]), *shape[dim + 1 :]))

@@ -1,0 +1,263 @@
+"""Calls that one library refuses and the other takes, or that they refuse in other ways."""
+
+from __future__ import annotations
+
+from math import nan
+
+import numpy as np
+from call_allowance import Allowance
+from call_descriptions import (
+    DTYPES_OF_OUT,
+    FAILED_DERIVATIVES,
+    LOSSES_OF_INTEGERS,
+    OF_WIDE_UNSIGNED,
+    RANDOM,
+    REFUSALS,
+    REFUSED_NUMBERS,
+    call,
+    has_complex,
+    has_complex_number,
+    has_nothing,
+    is_wide,
+    is_worded,
+    non_finite,
+    of,
+    tensor,
+    writes_out,
+)
+from call_values import Name
+
+REFUSALS_THAT_DIFFER = [
+    Allowance(
+        "sizes that do not fit are a RuntimeError of the loss below the composite",
+        ("exception type",),
+        lambda each, found: (
+            "loss" in each.base and set(found.types) == {"RuntimeError", "ValueError"}
+        ),
+        call("cross_entropy_loss", tensor([[1.0, 2.0]]), tensor([0, 1], "int64")),
+    ),
+    Allowance(
+        "memory is not pinned: pin_memory is taken and has no effect, as on a PyTorch with an "
+        "accelerator that has it",
+        ("PyTorch raises",),
+        lambda each, found: bool(each.kwargs.get("pin_memory")),
+        call("zeros", [2], pin_memory=True),
+    ),
+    Allowance(
+        "PyTorch reads the first of several elements without looking",
+        ("raises",),
+        of("_local_scalar_dense"),
+        call("_local_scalar_dense", tensor([1.0, 2.0])),
+    ),
+    Allowance(
+        "there is a derivative here and none in PyTorch",
+        ("gradient: PyTorch raises",),
+        of("silu_backward"),
+        call("silu_backward", tensor([1.0]), tensor([1.0], grad=1)),
+    ),
+    Allowance(
+        "there is a derivative of complex numbers here and none in PyTorch",
+        ("PyTorch raises", "gradient: PyTorch raises"),
+        lambda each, found: has_complex(each) and "differentiation" in found.text,
+        call("silu", tensor([1j], "complex64", grad=1)),
+    ),
+    Allowance(
+        "out= beside tensors that require grad is refused by every operator; PyTorch drops the "
+        "gradient silently where the variant is made of others",
+        ("raises",),
+        lambda each, found: writes_out(each) and "out=... arguments" in found.text,
+        call("eq.Tensor_out", tensor([1.0], grad=1), tensor([1.0]), out=tensor([True], "bool")),
+    ),
+    Allowance(
+        "arange, eye and draws make every dtype; PyTorch has no kernels of some",
+        ("PyTorch refuses a dtype", "PyTorch raises"),
+        lambda each, found: each.base in RANDOM and (is_wide(each) or has_complex(each)),
+        call("arange", 3, dtype=Name("uint16")),
+    ),
+    Allowance(
+        "PyTorch has some kernels of uint16, uint32 and uint64, by way of shapes or numbers that "
+        "need none: here an operator computes in them or does not",
+        ("raises", "PyTorch refuses a dtype", "PyTorch raises"),
+        lambda each, found: is_wide(each) and any(text in found.text for text in OF_WIDE_UNSIGNED),
+        call("pow.Tensor_Scalar", tensor([3], "uint64"), 1),
+    ),
+    Allowance(
+        "a result is cast into out= wherever its category fits, and out= may be broadcast memory "
+        "that all results agree on",
+        ("PyTorch raises", "PyTorch refuses a dtype", "exception type"),
+        lambda each, found: writes_out(each) and any(text in found.text for text in DTYPES_OF_OUT),
+        call("ceil.out", tensor([1.5]), out=tensor([0.0], "float64")),
+    ),
+    Allowance(
+        "out= that is a view does not grow: others show its memory",
+        ("raises", "exception type"),
+        lambda each, found: writes_out(each) and "Trying to resize storage" in found.text,
+        call("ceil.out", tensor([1.5]), out=tensor(np.zeros((0,)), layout="stepped")),
+    ),
+    Allowance(
+        "a result that cannot be cast into out= is refused even where PyTorch has another kernel",
+        ("raises",),
+        lambda each, found: writes_out(each) and "can't be cast to the desired" in found.text,
+        call("cumprod.out", tensor(True, "bool"), 0, out=tensor(True, "bool")),
+    ),
+    Allowance(
+        "numbers that half precision does not hold are infinite in arithmetic",
+        ("PyTorch raises",),
+        lambda each, found: (
+            any(text in found.text for text in REFUSED_NUMBERS)
+            and any(one.dtype in ("float16", "bfloat16", "float32") for one in each.tensors())
+        ),
+        call("pow.Tensor_Scalar", tensor([0.5], "float16"), 1e10),
+    ),
+    Allowance(
+        "cumsum_ and cumprod_ cast what they scan in another dtype",
+        ("PyTorch raises",),
+        of("cumsum", "cumprod"),
+        call("cumsum_", tensor([1.0]), 0, dtype=Name("float64")),
+    ),
+    Allowance(
+        "weights of integers and 1-D weights, powers of 0 and 1, factors without effect: PyTorch "
+        "looks at dtypes and shapes after it has found that there is nothing to do, or not at all",
+        ("raises",),
+        of("linear", "lerp", "addmv", "addmm", "addbmm", "baddbmm"),
+        call("linear", tensor([3.0, 1.0]), tensor([4.0, 1.0]), tensor(4.0)),
+    ),
+    Allowance(
+        "PyTorch's gradients of losses of integers are rounded",
+        ("raises",),
+        lambda each, found: each.base in LOSSES_OF_INTEGERS and "not implemented" in found.text,
+        call("mse_loss_backward", *[tensor([1], "int64")] * 3, 1),
+    ),
+    Allowance(
+        "expanded tensors are not written but by fill_ and zero_: elements share a place",
+        ("raises",),
+        lambda each, found: (
+            any(one.layout == "expanded" for one in each.tensors())
+            and "single memory location" in found.text
+        ),
+        call("masked_fill_.Scalar", tensor([1.0, 1.0], layout="expanded"), tensor(True, "bool"), 2),
+    ),
+    Allowance(
+        "a Python number may stand for a tensor",
+        ("PyTorch raises", "exception type"),
+        lambda each, found: (
+            each.form in ("function", "method")
+            and any(isinstance(one, int | float | complex) for one in each.args[:2])
+        ),
+        call("maximum", 2, 3, form="function"),
+    ),
+    Allowance(
+        "parameters and overloads that are not declared here",
+        ("raises", "exception type"),
+        lambda each, found: each.form == "function" and found.text.startswith("TypeError"),
+        call("round", tensor([1.25]), form="function", decimals=1),
+    ),
+    Allowance(
+        "the nuclear norm is not here",
+        ("raises",),
+        lambda each, found: "'nuc' is not implemented" in found.text,
+        call("norm", tensor([[1.0]]), "nuc", form="function"),
+    ),
+    Allowance(
+        "PyTorch has no derivative of a real number beside a complex dtype",
+        ("gradient: PyTorch raises",),
+        lambda each, found: "isFloatingType" in found.text,
+        call("mean.dim", tensor([1.0], grad=1), [0], dtype=Name("complex64")),
+    ),
+    Allowance(
+        "PyTorch computes half precision beside complex numbers in complex numbers of half "
+        "precision, which most of its kernels have not",
+        ("PyTorch refuses a dtype",),
+        lambda each, found: "ComplexHalf" in found.text,
+        call("div.Scalar_mode", tensor([1.0], "float16"), 0j, rounding_mode=None),
+    ),
+    Allowance(
+        "a complex order or bound without imaginary part is its real part, or refused, each where "
+        "PyTorch does the other",
+        ("PyTorch raises", "raises"),
+        lambda each, found: has_complex_number(each),
+        call("norm.Scalar", tensor(0.75), 0j),
+    ),
+    Allowance(
+        "over no dimensions logsumexp is the operand; PyTorch refuses most tensors",
+        ("PyTorch raises",),
+        of("logsumexp"),
+        call("logsumexp", tensor([1.0]), []),
+    ),
+    Allowance(
+        "parameters of draws that are NaN or infinite give NaN",
+        ("PyTorch raises",),
+        lambda each, found: each.base in RANDOM and non_finite(each),
+        call("normal_", tensor([1.0]), 0.5, nan),
+    ),
+    Allowance(
+        "no index at all, and a mask without dimensions, are internal errors of PyTorch",
+        ("PyTorch raises",),
+        lambda each, found: "INTERNAL ASSERT" in found.text or "undefined Tensor" in found.text,
+        call("index_put", tensor([1.0]), [], tensor([2.0])),
+    ),
+    Allowance(
+        "bools are clamped by tensors, as by one of them in PyTorch",
+        ("PyTorch refuses a dtype",),
+        of("clamp", "clip"),
+        call("clamp.Tensor", *[tensor([True], "bool")] * 3),
+    ),
+    Allowance(
+        "what is not a view of the tensor is a copy",
+        ("PyTorch raises",),
+        of("_unsafe_view"),
+        call("_unsafe_view", tensor(np.ones((2, 3)), layout="transposed"), [6]),
+    ),
+    Allowance(
+        "a result of integers does not require grad, as that of a conversion; PyTorch refuses to "
+        "record the operator",
+        ("PyTorch raises",),
+        lambda each, found: "Autograd not support dtype" in found.text,
+        call("prod", tensor([1.0], grad=1), dtype=Name("int64")),
+    ),
+    Allowance(
+        "addcdiv divides integers truly beside a self of floating point; PyTorch will",
+        ("PyTorch raises",),
+        lambda each, found: each.base == "addcdiv" and "Integer division with" in found.text,
+        call("addcdiv", tensor([1.0]), tensor([1], "int64"), tensor([2], "int64")),
+    ),
+    Allowance(
+        "PyTorch's derivative fails at the shape or dtype of its own gradient",
+        ("gradient: PyTorch raises",),
+        lambda each, found: any(text in found.text for text in FAILED_DERIVATIVES),
+        call("clamp.Tensor", tensor(0.2), tensor(1.4, grad=1), tensor([-0.4] * 3, grad=1)),
+    ),
+    Allowance(
+        "a factor of 1 is none, whatever its type",
+        ("PyTorch raises",),
+        lambda each, found: each.kwargs.get("alpha") == 1 and "argument alpha" in found.text,
+        call("sub.Tensor", tensor(4, "int16"), tensor(1, "int16"), alpha=1.0),
+    ),
+    Allowance(
+        "what PyTorch takes for no reduction, or for no smoothing, is refused",
+        ("raises",),
+        lambda each, found: any(text in found.text for text in ("is not a reduction", "Got: nan")),
+        call("binary_cross_entropy_with_logits", *[tensor([1.0])] * 2, None, None, 3),
+    ),
+    Allowance(
+        "one number of linspace needs no kernel",
+        ("raises",),
+        lambda each, found: each.base == "linspace" and "for 'Bool'" in found.text,
+        call("linspace", 1, 1, 1, dtype=Name("bool")),
+    ),
+]
+LAST = [
+    Allowance(
+        "PyTorch looks at no dtype, and at few sizes, where there are no elements",
+        ("raises", "PyTorch raises", "dtype", "exception type", "PyTorch refuses a dtype"),
+        lambda each, found: has_nothing(each) and is_worded(found),
+        call("mm", tensor(np.zeros((2, 0)), "bool"), tensor(np.zeros((0, 2)), "bool")),
+    ),
+    Allowance(
+        "of two faults each library finds the one that it looks for first",
+        ("exception type", "gradient: exception type"),
+        lambda each, found: set(found.types) <= set(REFUSALS) and is_worded(found),
+        call("addbmm", *[tensor([1.0])] * 3),
+    ),
+]
+"""Rows that take what no other one takes."""

@@ -1,0 +1,202 @@
+"""Calls whose results, or gradients, may differ from those of PyTorch."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from call_allowance import Allowance
+from call_descriptions import (
+    CONJUGATES,
+    OTHER_TERMS,
+    REORDERED,
+    ROUNDED_BACKWARD,
+    WITH_OTHER_PARAMETERS,
+    ZEROS_OF_SUMS,
+    call,
+    has_complex,
+    has_layouts,
+    has_zero,
+    non_finite,
+    of,
+    tensor,
+    writes_out,
+)
+
+RESULTS_THAT_DIFFER = [
+    Allowance(
+        "infinite complex numbers, and powers and roots of 0, are computed as C and NumPy do it, "
+        "which is another way than that of std::complex",
+        ("NaN or infinity", "gradient: NaN or infinity"),
+        lambda each, found: has_complex(each) and (non_finite(each) or has_zero(each)),
+        call("pow.Scalar", 0, tensor([-2.65 + 0.6j], "complex64")),
+    ),
+    Allowance(
+        "the gradient of silu is that with the conjugate of its derivative; PyTorch's operator "
+        "leaves the conjugate out, and has no derivative of silu that would call it",
+        ("value",),
+        lambda each, found: each.base == "silu_backward" and has_complex(each),
+        call("silu_backward", tensor([1j], "complex64"), tensor([1 - 1j], "complex64")),
+    ),
+    Allowance(
+        "the sign of a zero part of a complex number is that of NumPy's product; PyTorch's depends "
+        "on the place in memory",
+        ("sign of zero", "gradient: sign of zero"),
+        lambda each, found: has_complex(each),
+        call("sigmoid_backward", tensor(5, "uint8"), tensor(5, "complex128")),
+    ),
+    Allowance(
+        "there is no lazy conjugation: conjugates of complex numbers are copies",
+        ("memory", "strides"),
+        of(*CONJUGATES),
+        call("conj", tensor([1j], "complex64")),
+    ),
+    Allowance(
+        "operands in different orders, or expanded ones, give C order, as in NumPy; PyTorch's "
+        "results lie as the first operand",
+        ("strides",),
+        lambda each, found: (
+            has_layouts(each)
+            and (len(each.tensors()) > 1 or each.tensors()[0].layout == "expanded")
+        ),
+        call("add.Tensor", tensor(np.ones((2, 3)), layout="transposed"), tensor(np.ones((2, 3)))),
+    ),
+    Allowance(
+        "these give C order whatever the order of their operand",
+        ("strides",),
+        lambda each, found: each.base in REORDERED and has_layouts(each),
+        call("flip", tensor(np.ones((2, 3)), layout="transposed"), [0]),
+    ),
+    Allowance(
+        "equal elements may be sorted in any order: here in that of their places",
+        ("value",),
+        of("argsort", "sort", "topk"),
+        call("argsort", tensor([True, False] * 8 + [True], "bool")),
+    ),
+    Allowance(
+        "a write that has no derivative into a leaf that requires grad is refused, or raises in "
+        "backward, where PyTorch makes a leaf of another kind of it",
+        ("raises", "requires_grad", "gradient: PyTorch raises"),
+        lambda each, found: (
+            each.base.endswith("_") and any(one.requires_grad for one in each.tensors())
+        ),
+        call("logical_or_", tensor([1.0], grad=1), tensor([1.0])),
+    ),
+    Allowance(
+        "gradients of losses of operands that broadcast are divided by the number of terms; "
+        "PyTorch divides by that of one operand",
+        ("gradient: value", "gradient: NaN or infinity"),
+        of("mse_loss", "smooth_l1_loss", "l1_loss"),
+        call("mse_loss", tensor([[1.0, 2.0], [3.0, 4.0]]), tensor([1.0, 3.0], grad=1)),
+    ),
+    Allowance(
+        "products with an infinity, and sums of huge numbers of mixed dtypes, are of other terms",
+        ("NaN or infinity", "gradient: NaN or infinity"),
+        lambda each, found: each.base in OTHER_TERMS and non_finite(each),
+        call("softplus_backward", tensor(3.4028234663852886e38), tensor(1.182), 2, 20),
+    ),
+    Allowance(
+        "the sign of a zero gradient is that of the formula",
+        ("gradient: sign of zero",),
+        of("elu_backward", "inner", "gelu_backward", "smooth_l1_loss_backward", *ZEROS_OF_SUMS),
+        call("elu_backward", tensor(0.15), 1.0, 1.0, -2.5, True, tensor([1.4], grad=1)),
+    ),
+    Allowance(
+        "over no dimensions PyTorch's gradient is infinite, and of order 0 it has none",
+        ("gradient: value", "gradient: NaN or infinity", "gradient: None"),
+        of("std", "var", "linalg_vector_norm", "norm"),
+        call("std.dim", tensor([[1.0, 2.0]], grad=1), []),
+    ),
+    Allowance(
+        "PyTorch's gradient reads its buffer, which is what the forward kernel wrote; here it is "
+        "computed anew",
+        ("value", "NaN or infinity", "sign of zero", "gradient: value"),
+        of("log_sigmoid_backward"),
+        call("log_sigmoid_backward", tensor([1.0]), tensor([1.0]), tensor([5.0])),
+    ),
+    Allowance(
+        "sums that overflow, or whose terms are infinite, are of other terms in PyTorch's formula",
+        ("NaN or infinity", "gradient: NaN or infinity", "value", "gradient: value"),
+        lambda each, found: each.base in ROUNDED_BACKWARD and non_finite(each),
+        call(
+            "native_layer_norm_backward",
+            tensor([[-1.0, 1.0, 3.0, 1.0]]),
+            tensor([[1.0, 2.0, 0.5, -1.0]]),
+            [4],
+            tensor([[1.5]]),
+            tensor([[2.0]]),
+            tensor([-0.25, -0.25, -0.25, -inf]),
+            None,
+            [True, False, False],
+        ),
+    ),
+    Allowance(
+        "weights and targets are broadcast; PyTorch writes into one of them",
+        ("PyTorch raises", "gradient: PyTorch raises", "dtype"),
+        of("binary_cross_entropy_with_logits"),
+        call("binary_cross_entropy_with_logits", tensor([1.0]), tensor(1.0)),
+    ),
+    Allowance(
+        "an integer tensor never requires grad; PyTorch marks it when a number that does is put in",
+        ("requires_grad", "gradient: PyTorch raises"),
+        of("fill", "masked_fill", "index_put", "copy", "eq"),
+        call("fill_.Tensor", tensor([1], "int64"), tensor(1.0, grad=1)),
+    ),
+    Allowance(
+        "PyTorch's mask of a dropout of nothing, or without training, is no mask",
+        ("dtype", "gradient: value", "value"),
+        of("native_dropout"),
+        call("native_dropout", tensor(np.ones((0, 3))), 0.5, False),
+    ),
+    Allowance(
+        "the function has other parameters in PyTorch, where it is written in Python or has a "
+        "deprecated overload",
+        ("PyTorch raises", "raises", "shape", "exception type"),
+        lambda each, found: (
+            each.form in ("function", "method") and each.base in WITH_OTHER_PARAMETERS
+        ),
+        call("index.Tensor", tensor([1.0]), [tensor([0], "int64")], form="method"),
+    ),
+    Allowance(
+        "dtype=None of an overload means the default of its schema",
+        ("dtype",),
+        of("randint"),
+        call("randint", 5, [1], dtype=None),
+    ),
+    Allowance(
+        "the sign of a zero that is too small for the dtype, or of a dropped integer, is kept",
+        ("sign of zero", "gradient: sign of zero"),
+        of("gelu", "native_dropout_backward", "softmax", "log_softmax"),
+        call("native_dropout_backward", tensor([-1], "int64"), tensor([False], "bool"), 2.0),
+    ),
+    Allowance(
+        "there are no complex numbers of half precision",
+        ("raises", "dtype"),
+        lambda each, found: (
+            any(one.dtype == "float16" for one in each.tensors())
+            and (each.base == "view_as_complex" or "complex32" in found.text)
+        ),
+        call("view_as_complex", tensor([[1.0, 2.0]], "float16")),
+    ),
+    Allowance(
+        "the sum of one -0.0 is -0.0",
+        ("sign of zero",),
+        of("mean", "sum"),
+        call("mean", tensor(-0.0)),
+    ),
+    Allowance(
+        "logsumexp of integers is computed in the default dtype, whatever out= is",
+        ("value",),
+        lambda each, found: each.base == "logsumexp" and writes_out(each),
+        call("logsumexp.out", tensor([1, 1, 1], "int64"), 0, out=tensor(2.0, "float64")),
+    ),
+    Allowance(
+        "gradients of losses of operands that broadcast are divided by the number of terms",
+        ("value",),
+        lambda each, found: (
+            each.base == "mse_loss_backward"
+            and len({one.values.shape for one in each.tensors()[1:]}) > 1
+        ),
+        call("mse_loss_backward", tensor(1.0), tensor([1.0]), tensor([2.0, 3.0]), 1),
+    ),
+]
