@@ -206,7 +206,8 @@ def grad(
     Returns
     -------
     tuple
-        One gradient per input.
+        One gradient per input, as the input's hooks leave it; PyTorch returns it as it was before
+        them where other inputs lie further down.
 
     Raises
     ------

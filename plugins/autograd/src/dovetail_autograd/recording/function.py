@@ -60,6 +60,9 @@ class Function(metaclass=FunctionMeta):
     A subclass has static methods ``forward(ctx, *args)`` and ``backward(ctx, *grads)``, or instead
     of the former ``forward(*args)`` with ``setup_context(ctx, inputs, output)``. It is called by
     ``Subclass.apply(*args)``.
+
+    The tensors in a list that `forward` returns have gradients as those in a tuple have; PyTorch
+    returns that list cut off from the graph.
     """
 
     generate_vmap_rule: ClassVar[bool] = False
