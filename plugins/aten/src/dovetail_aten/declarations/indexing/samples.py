@@ -199,9 +199,6 @@ OP_INFOS = [
         skips=(
             NO_SHAPE,
             Skip("meta_gradients", BY_VALUES[0].reason),
-            Skip(
-                "batched_gradients", "index_put of a 0-dim tensor by a mask raises", sample="0-dim"
-            ),
         ),
     ),
     info(
