@@ -49,7 +49,8 @@ def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: A
 def _complex_log(number: complex, exponent: Any) -> complex:
     import cmath
 
-    return cmath.log(number) if "complex" in str(exponent.dtype) else math.nan
+    is_complex = isinstance(number, complex) or "complex" in str(exponent.dtype)
+    return cmath.log(number) if is_complex else math.nan
 
 
 def sgn_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
