@@ -24,7 +24,12 @@ torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these test
 CALLS = int(os.environ.get("DOVETAIL_CALLS", "12"))
 CPU = Device("cpu")
 EVERY_DTYPE = all_types_and_complex_and(dovetail.bool, dovetail.float16, dovetail.bfloat16)
-INFOS = [info for info in op_infos("aten") if torch_operator(torch, info) is not None]
+INFOS = [
+    info
+    for info in op_infos("aten")
+    # Storages have no twins in PyTorch here: `test_storage_against_torch.py` compares `set_`.
+    if info.operator.base_name != "set_" and torch_operator(torch, info) is not None
+]
 
 DIFFERENT = {
     "addcdiv": "the gradient of an integer operand is not asked for",
@@ -191,22 +196,7 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         assert isinstance(found, error.error_type), f"{error.sample_input}: {found!r:.300}"
 
 
-OTHER_AUTOCAST = {
-    "einsum": "PyTorch's makes products of matrices, which are cast, also where there are none",
-    "inner": "PyTorch's makes a dot product of vectors, which is not cast",
-    "nll_loss_nd": "PyTorch's computes in float32",
-}
-
-
-@by_name(
-    [
-        info
-        for info in INFOS
-        if dovetail.float32 in info.dtypes
-        and not info.is_random
-        and info.operator.base_name not in OTHER_AUTOCAST
-    ]
-)
+@by_name([info for info in INFOS if dovetail.float32 in info.dtypes and not info.is_random])
 def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
     for dtype in (dovetail.float32, dovetail.bfloat16):

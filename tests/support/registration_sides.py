@@ -98,6 +98,11 @@ class Side:
         if self.name == "dovetail":
             self._left = made._changes
 
+    def write_below_inplace_or_view(self, tensor: Any) -> None:
+        """Write to a tensor below Autograd and ADInplaceOrView."""
+        with self.C._AutoDispatchBelowADInplaceOrView():
+            tensor.add_(1)
+
     def run_again(self, library: Any, number: int) -> None:
         """Register a kernel by code that is compiled each time, as a notebook cell is."""
         text = "def cell(library):\n    def k(x): return x.clone()\n    library.impl('f', k, 'CPU')"
@@ -139,6 +144,8 @@ class Side:
         def kernel(*args: Any, **kwargs: Any) -> Any:
             given, values = (args[0], args[1:]) if keys else (None, args)
             shown = f" {given}" if keys else ""
+            if self._views:  # see `_is_compared`
+                shown = shown.replace("ADInplaceOrView, ", "")
             self.log.append(f"{name}{shown} {text_of(values)} {text_of(kwargs)}")
             self._depth += 1
             try:
@@ -306,8 +313,10 @@ class Side:
         with self.state(state):
             result = function(*values, **kwargs)
         shown = [self.describe(result)]
+        if state == "mode" and self._views:
+            shown = [shown[0].replace(" view", "")]
         tensors = [v for v in values if isinstance(v, self.lib.Tensor) and not v.is_inference()]
-        if state != "below_inplace_or_view":
+        if state not in ("mode", "below_inplace_or_view"):
             shown += [f"version {v._version}" for v in tensors]
         if backward and "WarnNotImplemented" not in shown[0]:
             outcome = outcome_of(lambda: first_tensor(self.lib, [result]).sum().backward())
@@ -378,8 +387,8 @@ class Side:
         key = line.partition(":")[0]
         if key == "FuncTorchBatched" and name in self._batched:
             return False
-        # PyTorch has a kernel there for a custom op that returns views, and two for one that also
-        # writes.
+        # PyTorch has a kernel there for a custom op that returns views ("views of custom operators"
+        # in docs/differences.md), and two for one that also writes.
         if key.startswith("ADInplaceOrView") and (name in self._views or "inactive" in key):
             return False
         return self.name == "torch" or key.partition("[")[0].split(" ")[0] not in self._own_keys

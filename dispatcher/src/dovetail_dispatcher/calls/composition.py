@@ -61,15 +61,16 @@ class Composition(Record):
         The call key: the or-ed signatures of the arguments and the state.
     state
         The dispatch state.
-    views_noted
-        Whether a layer above notes whose views the results are.
+    notes_views
+        Whether it is noted below whose views the results are; None: if ADInplaceOrView is among the
+        keys.
     """
 
     op: Operator
     keys: DispatchKeySet
     key: int
     state: DispatchState
-    views_noted: bool = False
+    notes_views: bool | None = None
 
     def below(self, keys: DispatchKeySet) -> Composition:
         """Return the same call restricted to the keys in `keys`."""
@@ -85,12 +86,10 @@ class Composition(Record):
         """Whether the results are to know whose views they are: not those of inference tensors,
         and not below ADInplaceOrView.
         """
-        return (
-            bool(self.key & NORMAL)
-            and not self.views_noted
-            and self.op.schema._is_view_op()
-            and DispatchKey.ADInplaceOrView in self.keys
-        )
+        notes = self.notes_views
+        if notes is None:
+            notes = DispatchKey.ADInplaceOrView in self.keys
+        return notes and bool(self.key & NORMAL) and self.op.schema._is_view_op()
 
 
 # -- layers ----------------------------------------------------------------------------------------
@@ -187,7 +186,8 @@ def compose_through(composition: Composition, chosen: DispatchKey, kernel: Kerne
         case "count writes":
             return counting_plan(compose(composition.below(after_ADInplaceOrView_keyset)))
         case "passed on":
-            return compose(composition.below(full_after(chosen)))
+            noting = composition.replaced(notes_views=composition.views)
+            return compose(noting.below(full_after(chosen)))
         case "formula" | "autograd fallback":
             return _through_autograd(composition, kernel)
     raise AssertionError(f"unknown kernel convention {kernel.convention}")
@@ -223,7 +223,7 @@ def _marked(composition: Composition, plan: RoutePlan) -> RoutePlan:
 
 
 def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
-    noted = composition.replaced(views_noted=True)
+    noted = composition.replaced(notes_views=False)
     below = compose(noted.below(after_autograd_keyset))
     if _autograd_layer is not None and (composition.records or composition.views):
         return _autograd_layer(composition, kernel, below)

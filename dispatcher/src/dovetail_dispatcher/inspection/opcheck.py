@@ -217,7 +217,7 @@ def _check_fake(op: Operator, values: list[Any]) -> None:
 
 def _check_both_ways(op: Operator, values: list[Any]) -> None:
     real = _gradients(op, values, meta=False)
-    if not _depends_on_data(_reached(op, values)):
+    if not _takes_storages(op) and not _depends_on_data(_reached(op, values)):
         with DynamicSizes():
             fake = _gradients(op, values, meta=True)
         compare_results(op, [real], [fake], [fake], {}, "the gradients")
@@ -232,6 +232,11 @@ CHECKS: Final[dict[str, Callable[[Operator, list[Any]], None]]] = {
 
 
 # -- parts -----------------------------------------------------------------------------------------
+
+
+def _takes_storages(op: Operator) -> bool:
+    """Return whether an argument is memory itself, which nothing stands for without data."""
+    return any([a.real_type.schema_str == "Storage" for a in op.schema.arguments])
 
 
 def _gradients(op: Operator, values: list[Any], *, meta: bool) -> list[Any]:

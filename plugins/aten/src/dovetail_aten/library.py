@@ -48,16 +48,20 @@ def load() -> None:
 
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
-        place = place_of_definition(registry.find_or_throw(base, overload))
-        add_kernel(base, overload, Composite(module, name, DispatchKey[key], place), [])
+        _add_composite(base, overload, module, name, DispatchKey[key])
     for base, module, name in ABOVE_GRADIENTS:
-        place = place_of_definition(registry.find_or_throw(base, ""))
-        add_kernel(base, "", Composite(module, name, DispatchKey.Autograd, place), [])
+        _add_composite(base, "", module, name, DispatchKey.Autograd)
     backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
     on_first_vmap(_load_batching_rules)
     register_op_infos("aten", _op_infos)
     _loaded = True
+
+
+def _add_composite(base: str, overload: str, module: str, name: str, key: DispatchKey) -> None:
+    op = registry.find(base, overload)
+    if op is not None and op.is_defined:  # or a selective build has left it out
+        add_kernel(base, overload, Composite(module, name, key, place_of_definition(op)), [])
 
 
 class Composite(Kernel):

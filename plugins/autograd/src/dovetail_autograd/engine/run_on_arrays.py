@@ -203,7 +203,7 @@ def _loop_over_arrays(
         tensors = None  # as `given` above
     given = None
     while leaves:
-        target, grad = leaves.popitem()
+        target, grad = grads = leaves.popitem()  # held as above: what it can own is counted
         if target._array_backend is backend:
             target.accumulate_array(grad)
         else:

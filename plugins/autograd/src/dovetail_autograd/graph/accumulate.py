@@ -133,10 +133,11 @@ class AccumulateGrad(Node):
     def accumulate_array(self, grad: Any) -> None:
         """Add the array `grad` to the leaf's gradient, or make it the leaf's gradient.
 
-        The engine's local variable and the tuple it came in hold `grad` once each; without further
-        references it becomes the gradient as it is, else a copy does. `UNSHARED` is how many
-        references that makes here. A view of a whole array, as two transpositions make it, counts
-        as that array.
+        The engine's local variable and the tuple it came in hold `grad` once each, at every call;
+        without further references it becomes the gradient as it is, else a copy does. `UNSHARED` is
+        how many references that makes here. A caller that held it only once would give away what
+        something else holds, as another leaf that waits for the same array. A view of a whole
+        array, as two transpositions make it, counts as that array.
         """
         meta = self.meta
         with self.lock:

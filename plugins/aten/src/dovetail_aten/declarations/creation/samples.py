@@ -11,7 +11,7 @@ import numpy as np
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import int32
 
-from ..samples import REAL_NUMBERS, Samples, is_inexact, op_info, refused, smooth
+from ..samples import NUMBERS, REAL_NUMBERS, Samples, is_inexact, op_info, refused, smooth
 
 info = partial(op_info, family="creation", supports_autograd=False)
 
@@ -83,6 +83,7 @@ OP_INFOS = [
         "linspace",
         made((0, 8, 5), (1, 1, 1), (2, 0, 3), (0, 1, 0)),
         lambda *args, **kwargs: np.linspace(*args),
+        NUMBERS,
         errors=refused(
             lambda make: SampleInput(0, 1, -1), RuntimeError, "number of steps must be non-negative"
         ),

@@ -6,7 +6,17 @@ from functools import partial
 
 from dovetail_dispatcher.testing import SampleInput
 
-from ..samples import FLOATING, INEXACT, Samples, mask, op_info, refused, smooth
+from ..samples import (
+    FLOATING,
+    INEXACT,
+    REAL,
+    REAL_NUMBERS,
+    Samples,
+    mask,
+    op_info,
+    refused,
+    smooth,
+)
 
 info = partial(op_info, family="random", is_random=True)
 drawn = partial(info, supports_autograd=False)
@@ -34,14 +44,15 @@ OP_INFOS = [
         "randint",
         made((5, (2, 3)), (1, ())),
         None,
+        REAL_NUMBERS,
         errors=refused(
             lambda make: SampleInput(0, (2,)),
             RuntimeError,
             "random_ expects 'from' to be less than 'to'",
         ),
     ),
-    drawn("randint.low", made((1, 5, (2, 3)), (0, 1, ()))),
-    drawn("randperm", made((4,), (0,))),
+    drawn("randint.low", made((1, 5, (2, 3)), (0, 1, ())), None, REAL_NUMBERS),
+    drawn("randperm", made((4,), (0,)), None, REAL_NUMBERS),
     info("uniform_", kept((), (0.5, 2.0)), None, INEXACT),
     info(
         "normal_",
@@ -52,10 +63,10 @@ OP_INFOS = [
             lambda make: SampleInput(make(2), 0.0, -1.0), RuntimeError, "normal expects std >= 0.0"
         ),
     ),
-    info("bernoulli_.float", kept((), (0.25,))),
-    info("bernoulli", smooth(), None, INEXACT, domain=(0, 0.7)),
+    info("bernoulli_.float", kept((), (0.25,)), None, REAL),
+    info("bernoulli", smooth(), None, FLOATING, domain=(0, 0.7)),
     info("native_dropout", kept((0.5, True), (0.0, True), (0.5, False)), None, INEXACT),
-    info("dropout", kept((0.5, True), (0.5, False)), None, INEXACT),
+    info("dropout", kept((0.5, True), (0.5, False)), None, FLOATING),
     op_info(
         "native_dropout_backward",
         lambda make: [SampleInput(make(2, 3), mask(make, 2, 3), 2.0)],

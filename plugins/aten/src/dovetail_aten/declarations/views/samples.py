@@ -201,7 +201,7 @@ SHAPE = [
         "as_strided",
         rows(*AS_STRIDED),
         as_strided,
-        errors=bad((4,), (3,), text="are out of bounds for the storage"),
+        errors=bad((4,), (3,), text="are out of bounds for storage of size"),
         skips=(
             *WHATEVER,
             Skip("vmap_gradients", OFFSET),

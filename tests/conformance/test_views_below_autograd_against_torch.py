@@ -1,0 +1,114 @@
+"""Views made below Autograd, classes with ``__torch_dispatch__`` and what they are shown of
+indexing are those of PyTorch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+import dovetail
+import dovetail.library
+
+LIBRARIES: list[Any] = [torch, dovetail]
+INDICES = ("[:1]", "[1:]", "[:]", "[::2]", "[:-1]", "[1]", "[:, 1:]", "[..., 1]", "[None]")
+
+
+def views(lib: Any) -> list[Any]:
+    x = lib.ones(4, requires_grad=True)
+    found: list[Any] = []
+    guard = lib._C._ExcludeDispatchKeyGuard
+    keys = lib._C.DispatchKeySet(lib._C._parse_dispatch_key("AutogradCPU"))
+    for context in (
+        lib._C._AutoDispatchBelowAutograd(),
+        lib._C._AutoDispatchBelowADInplaceOrView(),
+        guard(keys),
+    ):
+        with context:
+            made = [x[:1], x.view(2, 2), x.detach(), *x.split(2)]
+        found += [(v._is_view(), v.requires_grad, v.grad_fn, v._base is x) for v in made]
+    return found
+
+
+def test_views_made_below_autograd_are_views() -> None:
+    assert views(dovetail) == views(torch)
+
+
+def custom(lib: Any, name: str) -> list[Any]:
+    op = lib.library.custom_op(
+        f"viewsbelow::{name}",
+        lambda x: x[:1],
+        mutates_args=(),
+        schema="(Tensor(a) x) -> Tensor(a)",
+    )
+    try:
+        found: list[Any] = []
+        for requires_grad in (True, False):
+            base = lib.ones(2, requires_grad=requires_grad) * 1
+            view = op(base)
+            found += [view._is_view(), view._base is base, view.requires_grad]
+            try:
+                view.add_(1)
+            except RuntimeError as error:
+                found.append(str(error).partition(" is a view ")[2][:80])
+        return found
+    finally:
+        op._lib._destroy()
+
+
+def test_a_view_of_a_custom_operator_is_one_and_is_not_written_in_place() -> None:
+    assert custom(dovetail, "f") == custom(torch, "f")
+
+
+def shown(lib: Any, index: str) -> list[Any]:
+    calls: list[Any] = []
+
+    class Wrapper(lib.Tensor):  # type: ignore[misc]
+        @classmethod
+        def __torch_dispatch__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            calls.append((func.name(), args[1:]))
+            return lib.ones(1)
+
+    x = lib.Tensor._make_subclass(Wrapper, lib.ones(4, 4))
+    result = eval(f"x{index}", {"x": x})
+    return [*calls, type(result) is lib.Tensor]
+
+
+@pytest.mark.parametrize("index", INDICES)
+def test_a_class_is_shown_an_index_as_pytorch_shows_it_and_results_stay_as_it_made_them(
+    index: str,
+) -> None:
+    assert shown(dovetail, index) == shown(torch, index)
+
+
+def disabled(lib: Any) -> list[bool]:
+    off = lib._C._disabled_torch_function_impl
+
+    def dispatch(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return 5
+
+    def function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return 6
+
+    own = {"__torch_dispatch__": classmethod(dispatch)}
+    functions = {"__torch_function__": classmethod(function)}
+    plain = type("Plain", (lib.Tensor,), {})
+    overriding = type("Overriding", (lib.Tensor,), functions)
+    off_dispatch = {"__torch_dispatch__": lib._C._disabled_torch_dispatch_impl}
+    classes = [
+        plain,
+        type("Dispatching", (lib.Tensor,), own),
+        type("Below", (plain,), own),
+        type("Both", (lib.Tensor,), {**own, **functions}),
+        type("Inheriting", (overriding,), own),
+        type("Off", (lib.Tensor,), off_dispatch),
+    ]
+    return [cls.__torch_function__ is off for cls in classes]
+
+
+def test_a_class_that_brings_torch_dispatch_has_no_inherited_torch_function() -> None:
+    assert disabled(dovetail) == disabled(torch) == [False, True, True, False, False, False]
