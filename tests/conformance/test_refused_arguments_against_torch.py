@@ -29,6 +29,19 @@ REFUSED = (
     "L.cumsum(L.ones(2), 0, dtype=L.bool)",
     "L.ops.aten.binary_cross_entropy_with_logits(L.ones(2, 3), L.ones(4, 3))",
     "L.ops.aten.binary_cross_entropy_with_logits(L.ones(4, 3), L.ones(4, 3), L.ones(2, 3))",
+    *[f"L.ops.aten.native_dropout(L.ones(2), {p}, True)" for p in ("-1.0", "2.0", "float('nan')")],
+    "L.ops.aten.native_dropout(L.ones(2), 2.0, None)",
+    *[f"L.ops.aten.smooth_l1_loss(x, x, 1, {beta})" for beta in ("-1.0", "float('nan')")],
+    *[f"L.ops.aten.elu_backward(x, {slope}, 1, 1, True, x)" for slope in (-1, "float('nan')")],
+    "L.ops.aten.leaky_relu_backward(x, x, float('nan'), True)",
+    "L.ops.aten.slice_backward(L.ones(1, 2, 3), (4, 3), 0, 1, 3, 1)",
+    "L.ops.aten.select_backward(L.ones(1, 1, 3), (4, 3), 0, 1)",
+    "L.ops.aten.diagonal_backward(L.ones(1, 1, 3), (3, 3), 0, 0, 1)",
+    "L.ones(1, 3).expand(2, 3).copy_(L.tensor(1.0))",
+    "L.ops.aten.mse_loss_backward(x.to(L.complex64), x, x, 0)",
+    "L.ops.aten.smooth_l1_loss_backward(x.to(L.complex64), x, x, 0, 1.0)",
+    "L.stack([x, x.clone().requires_grad_()], out=L.empty(0))",
+    "L.cat([x.clone().requires_grad_(), x], out=L.empty(0))",
 )
 WIDER_BOUNDS = (
     "x.clamp_(L.tensor([1.5, 2.5]))",
@@ -55,7 +68,8 @@ def _error(expression: str, lib: Any, **names: Any) -> tuple[str, str]:
 
 @pytest.mark.parametrize("expression", REFUSED)
 def test_what_pytorch_refuses_is_refused_with_its_words(expression: str) -> None:
-    assert _error(expression, dovetail) == _error(expression, torch)
+    ours, theirs = (_error(expression, lib, x=lib.ones(2)) for lib in (dovetail, torch))
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("expression", WIDER_BOUNDS)
@@ -93,6 +107,35 @@ def test_products_that_sum_nothing_are_elementwise(equation: str, dtype: str) ->
     assert ours.tolist() == theirs.tolist() and str(ours.dtype).endswith(dtype)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32"])
+@pytest.mark.parametrize(
+    "equation", ["ij,jk->ik", "bij,bjk->bik", "i,i->", "...i,i->...", "ij,ij->j"]
+)
+@pytest.mark.parametrize("broadcast", [(0,), (1,), (0, 1)])
+def test_what_einsum_sums_of_one_operand_alone_has_the_dtype_of_a_sum(
+    equation: str, dtype: str, broadcast: tuple[int, ...]
+) -> None:
+    terms = equation.partition("->")[0].split(",")
+    summed = next(each for each in terms[0] if each.isalpha() and each not in equation[-2:])
+    summed = {"ij,jk->ik": "j", "bij,bjk->bik": "j"}.get(equation, summed)
+    found = []
+    for lib in (dovetail, torch):
+        operands = []
+        for place, term in enumerate(terms):
+            shape = [1 if place in broadcast and each == summed else 2 for each in term.strip(".")]
+            operands.append(lib.ones(shape).to(getattr(lib, dtype)))
+        made = lib.einsum(equation, *operands)
+        found.append((made.tolist(), str(made.dtype).rpartition(".")[2]))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64"])
+def test_a_sum_of_one_operand_alone_goes_with_the_other_operand(dtype: str) -> None:
+    x = dovetail.ones(1, 2).to(getattr(dovetail, dtype))
+    made = dovetail.einsum("ij,ij->", x, dovetail.ones(2, 2).to(getattr(dovetail, dtype)))
+    assert made.item() == 4 and made.dtype is dovetail.int64
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
 @pytest.mark.parametrize("greatest", [3e4, 3e18, 3e38])
 def test_deviations_are_finite_where_only_their_squares_are_not(
@@ -108,3 +151,36 @@ def test_deviations_are_finite_where_only_their_squares_are_not(
         assert found[0][0] == pytest.approx(3e38)  # PyTorch adds squares of complex64 in float32
         return
     assert found[0] == pytest.approx(found[1], rel=1e-2, nan_ok=True)
+
+
+@pytest.mark.parametrize("base", [1 + 1j, -2 + 0.5j, 1 + 0j, 2j])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_powers_of_complex_numbers_to_real_exponents_have_finite_gradients(
+    base: complex, dtype: str
+) -> None:
+    found = []
+    for lib in (dovetail, torch):
+        x = lib.tensor([-2.5, -0.1, 1.5, 2.0], dtype=getattr(lib, dtype), requires_grad=True)
+        made = lib.pow(base, x)
+        (made.real * 2 + made.imag * 3).sum().backward()
+        found.append(x.grad.tolist())
+    assert found[0] == pytest.approx(found[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("size", [[], [1], [2, 3]])
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3)])
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_sum_to_size_shares_memory_where_pytorch_does(
+    shape: tuple[int, ...], size: list[int], dtype: str
+) -> None:
+    found = []
+    for lib in (dovetail, torch):
+        x = lib.ones(shape).to(getattr(lib, dtype))
+        try:
+            made = x.sum_to_size(size)
+        except RuntimeError:
+            found.append(("refused",))
+        else:
+            is_shared = made.data_ptr() == x.data_ptr()
+            found.append((made.tolist(), str(made.dtype).rpartition(".")[2], is_shared))
+    assert found[0] == found[1]

@@ -39,6 +39,7 @@ LOSSES_OF_INTEGERS = ("mse_loss", "mse_loss_backward", "smooth_l1_loss_backward"
 DTYPES_OF_OUT = (
     *["Expected out tensor to have", "only supports bool tensor for result", "Found dtype"],
     *["must have the same scalar type", "more than one element of the written-to"],
+    *["input and out to match", "self and out expected", "expects Long tensor out"],
 )
 OF_WIDE_UNSIGNED = ("not implemented for 'UInt", "'UInt16'", "'UInt32'", "'UInt64'")
 FAILED_DERIVATIVES = (

@@ -33,7 +33,7 @@ UNCHECKED = (
     *["log_sigmoid_backward", "as_strided", "smooth_l1_loss_backward"],
 )
 """Operators for whose wrong arguments PyTorch reads and writes foreign memory, or ends."""
-OF_STORAGES = ("set_", "set", "resize_", "resize")
+OF_STORAGES = ("set_", "set", "resize_", "resize", "resize_as_", "resize_as")
 FORMS = (*["overload"] * 4, "packet", "function", "method")
 
 

@@ -102,7 +102,7 @@ class Losses(Family):
         return reduced(xp.multiply(away, away), reduction)
 
     def _as_input(self, grad: Any, x: Any) -> Any:
-        """Return the gradient of a loss in the dtype of its input `x`.
+        """Return a gradient of a loss in the dtype of its input `x`.
 
         Raises
         ------
@@ -136,8 +136,7 @@ class Losses(Family):
         """Return the gradient in the common dtype."""
         xp = self.xp
         away = self._away_from("mse_backward_cpu", x, target)
-        if grad_output.dtype != away.dtype:
-            grad_output = grad_output.astype(away.dtype)
+        grad_output = self._as_input(grad_output, away)
         factor = self.numbers.like(grad_output, 2 / (away.size or 1) if reduction == MEAN else 2)
         return xp.multiply(away, xp.multiply(grad_output, factor))
 
@@ -147,7 +146,7 @@ class Losses(Family):
         target) is less than `beta`, else ``d - beta / 2``.
         """
         xp = self.xp
-        if beta < 0:
+        if not beta >= 0:
             raise RuntimeError(
                 "smooth_l1_loss does not support negative values for beta. Give 0 or more."
             )
@@ -182,7 +181,7 @@ class Losses(Family):
         """Return the gradient in the common dtype."""
         xp = self.xp
         away = self._away_from("smooth_l1_backward_cpu", x, target)
-        grad_output = grad_output.astype(away.dtype, copy=False)
+        grad_output = self._as_input(grad_output, away)
         if beta == 0:
             slope = xp.sign(away)
         else:

@@ -204,6 +204,11 @@ class Random(Family):
             check_writable_as(float32, self.dtypes[input.dtype])
         if train is False or p == 0:
             return self.capabilities.clone(input), xp.ones(input.shape, dtype=xp.bool_)
+        if not 0 <= p <= 1:
+            raise RuntimeError(
+                f"bernoulli_ expects p to be in [0, 1], but got p={1 - p:g}, the chance to be kept "
+                f"beside a chance of {p:g} to be dropped. Give a chance between 0 and 1."
+            )
         if p == 1:
             return xp.zeros(input.shape, dtype=input.dtype), xp.zeros(input.shape, dtype=xp.bool_)
         mask = self._draw(input.shape, None) >= p

@@ -117,7 +117,7 @@ class Rectifiers(Choosing):
 
     def _check_invertible(self, name: str, slope: Any) -> None:
         """Refuse a negative slope where the input is to be told from the result."""
-        if slope < 0:
+        if not slope >= 0:
             raise RuntimeError(
                 f"In-place {name} backward calculation is triggered with a negative slope which "
                 "is not supported. "

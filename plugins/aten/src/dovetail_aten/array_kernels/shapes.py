@@ -79,8 +79,11 @@ class Shapes(Family):
 
     @operator("copy_")
     def copy_(self, x: Any, src: Any, non_blocking: bool = False) -> Any:
-        """Return `src`: what copy_ writes."""
-        return self._readable_as(x.dtype, src)
+        """Return `src`: what copy_ writes. It is never a lone number, which broadcast memory takes
+        of fill_ alone.
+        """
+        src = self._readable_as(x.dtype, src)
+        return src if src.ndim or not x.ndim else src[None]
 
     @operator("fill_.Scalar")
     def fill_number(self, x: Any, value: Any) -> Any:

@@ -153,6 +153,8 @@ class Views(Family):
     def _embedding_of(self, sizes: Sequence[int], key: tuple[slice, ...], grad: Any) -> Any:
         """Return zeros of `sizes` with `grad` at ``[key]``."""
         try:
+            if grad.ndim > len(sizes):
+                raise ValueError("NumPy would drop leading dimensions of size 1")
             return self.capabilities.embed(grad, check_size(sizes), key, 0)
         except ValueError as error:
             part = tuple([len(range(n)[each]) for n, each in zip(sizes, key, strict=False)])
@@ -172,6 +174,8 @@ class Views(Family):
         index %= input_sizes[axis]
         key = (_ALL,) * axis + (slice(index, index + 1),)
         lead = len(input_sizes) - 1 - grad_output.ndim
+        if lead < 0:
+            raise _no_gradient_error(grad_output, (*input_sizes[:axis], *input_sizes[axis + 1 :]))
         if lead > 0:
             grad_output = grad_output[(None,) * lead]
         return self._embedding_of(input_sizes, key, grad_output[(_ALL,) * axis + (None, ...)])
@@ -209,6 +213,8 @@ class Views(Family):
         )
         zeros = xp.zeros(math.prod(sizes), dtype=grad_output.dtype)
         try:
+            if grad_output.ndim > flat.ndim:
+                raise ValueError("NumPy would drop leading dimensions of size 1")
             made = self.capabilities.index_put(zeros, (flat,), grad_output, False)
         except ValueError as error:
             raise _no_gradient_error(grad_output, flat.shape) from error

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import int64
 
 
 def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None = None) -> Any:
@@ -137,6 +138,11 @@ def _contract(
     sizes: dict[str, int],
 ) -> tuple[Any, str]:
     """Return the product of two operands, summed over the labels that are not needed any more."""
+    dtype = left.dtype if left.dtype == right.dtype else None
+    for label in [each for each in left_labels if each in right_labels and each not in needed]:
+        if 1 in (left.shape[left_labels.index(label)], right.shape[right_labels.index(label)]):
+            left, left_labels = _without(left, left_labels, label)
+            right, right_labels = _without(right, right_labels, label)
     shared = [label for label in left_labels if label in right_labels]
     batch = [label for label in shared if label in needed]
     summed = [label for label in shared if label not in needed]
@@ -158,6 +164,9 @@ def _contract(
         bounds = [0, *_running([len(group) for group in groups])]
         return F.reshape(tensor, [math.prod(wanted[a:b]) for a, b in pairwise(bounds)])
 
+    if dtype is not None and left.dtype != right.dtype:
+        # A sum of integers of one operand alone is int64.
+        left, right = F.to(left, dtype=int64), F.to(right, dtype=int64)
     product = F.bmm(
         arranged(left, left_labels, batch, rows, summed),
         arranged(right, right_labels, batch, summed, columns),
@@ -166,6 +175,13 @@ def _contract(
     column_sizes = [right.shape[right_labels.index(label)] for label in columns]
     product = F.reshape(product, [*[sizes[label] for label in batch], *row_sizes, *column_sizes])
     return product, "".join([*batch, *rows, *columns])
+
+
+def _without(tensor: Any, labels: str, label: str) -> tuple[Any, str]:
+    """Return `tensor` summed over a label, which is no sum where its size is 1."""
+    dim = labels.index(label)
+    less = F.select(tensor, dim, 0) if tensor.shape[dim] == 1 else F.sum(tensor, (dim,))
+    return less, labels.replace(label, "")
 
 
 def _spread(

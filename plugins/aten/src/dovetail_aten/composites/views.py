@@ -223,6 +223,8 @@ def sum_to_size(self: Any, size: Sequence[int]) -> Any:
             "that broadcasts to it."
         )
     dims = [d for d in range(len(shape)) if d < extra or (size[d - extra] == 1 and shape[d] != 1)]
+    if not size:
+        return F.sum(self)
     if not dims:
         return self
     summed = F.sum(self, tuple(dims), True)

@@ -46,10 +46,11 @@ def pow_backward_exponent(k: Any, grad: Any, self: Any, exponent: Any, result: A
     return k.mul(grad, k.conj(k.where(constant, 0, k.mul(result, k.log(self)))))
 
 
-def _complex_log(number: complex, exponent: Any) -> complex:
+def _complex_log(number: Any, exponent: Any) -> complex:
     import cmath
 
-    return cmath.log(number) if "complex" in str(exponent.dtype) else math.nan
+    is_complex = isinstance(number, complex) or "complex" in str(exponent.dtype)
+    return cmath.log(number) if is_complex else math.nan
 
 
 def sgn_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:

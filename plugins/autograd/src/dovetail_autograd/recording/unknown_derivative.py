@@ -109,7 +109,7 @@ class MarkUnknown(Step):
 
 
 def _refuse_out(op: Operator, tensors: Sequence[Any]) -> None:
-    for tensor in tensors:
+    for tensor in tensors_among(tensors):
         if edge_of(tensor) is not None:
             raise RuntimeError(
                 f"{op.base_name}(): functions with out=... arguments don't support automatic "
