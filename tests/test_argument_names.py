@@ -25,12 +25,12 @@ ROUTE_NAMES = frozenset(
     check_all_inplace check_inference_write check_inplace check_overlap checked composite computed
     computed_native copy_before_write counter dtype_bits dtype_of each edge_of edges_of enter_fake
     error extras fast_path fn general_out_function gradient_edge helper is_column_major kernel
-    kwargs leaf_edge leave_fake lift make_tensor mark_unknown mark_view mark_views native_dtypes
-    next_sequence_nr node number numbers on_backend out_function outer promote quiet rebase_history
-    recorded recording_extras refuse_gradient refuse_out remember reset_error_state result
-    save_input save_result save_result_tensor set_error_state set_state setup_context share_storage
-    state state_before storage stripped tensor_of_number tensors unmark wrap write_into write_out
-    wrong_identity
+    kwargs leaf_edge leave_fake lift make_tensor mark_inside mark_unknown mark_view mark_views
+    native_dtypes next_sequence_nr node number numbers on_backend out_function outer promote quiet
+    rebase_history recorded recording_extras refuse_captured refuse_gradient refuse_out remember
+    reset_error_state result save_input save_result save_result_tensor set_error_state set_state
+    setup_context share_storage state state_before storage stripped tensor_of_number tensors unmark
+    wrap write_into write_out wrong_identity
     """.split()  # noqa: SIM905
 )
 """What routes call their own things, unless an argument is called so."""
@@ -137,6 +137,7 @@ def test_the_names_that_routes_use_are_known(lib: Library) -> None:
     ((x @ x + 1).relu()[0] * x.sum() / x.clone().add_(1)).softmax(0).backward(dovetail.ones(2, 2))
     dovetail.cat([x, x.double()]).unbind(0)
     dovetail.add(x.detach(), 1.5, out=dovetail.empty(2, 2))
+    dovetail.func.grad(lambda y: (y * 2).add_(1).sum())(x.detach())
     unknown = set()
     for op in registry.all_operators():
         arguments = "|".join(re.escape(a.name) for a in op.schema.arguments) or "-"

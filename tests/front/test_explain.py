@@ -77,6 +77,7 @@ def test_an_operator_defined_twice_names_both_places() -> None:
 # -- what a composite calls ------------------------------------------------------------------------
 
 
+@pytest.mark.cpu_only(reason="the explanation names the keys of the cpu")
 def test_a_composite_is_explained_down_to_what_it_calls() -> None:
     e = dovetail.explain(dovetail.ops.aten.prelu, x(), dovetail.ones(3))
     assert isinstance(e, Explanation)
@@ -137,6 +138,7 @@ def test_functions_methods_and_names_are_explained(
     assert json.loads(e.as_json())["calls"]
 
 
+@pytest.mark.cpu_only(reason="the explanation names the keys of the cpu")
 def test_a_module_is_explained_and_stays_as_it_is() -> None:
     model = nn.Sequential(nn.Linear(3, 4), nn.PReLU(), nn.Dropout(0.5))
     before = dovetail.default_generator.get_state()
