@@ -103,6 +103,26 @@ def written_and_differentiated_twice(lib: Any) -> Any:
         return first.tolist(), lib.autograd.grad(first.sum(), x)[0].tolist()
 
 
+def what_the_context_holds(lib: Any) -> Any:
+    x = leaf(lib)
+    seen = []
+    with lib.autograd.graph.allow_mutation_on_saved_tensors() as context:
+
+        def note() -> None:
+            names = ("original", "cloned", "tid_to_weakhandle")
+            seen.append([len(getattr(context, name)) for name in names])
+
+        y = x * 2
+        z = y * y
+        note()
+        y.sin_()
+        note()
+        z.sum().backward()
+        note()
+    note()
+    return seen, x.grad.tolist()
+
+
 def allowed_twice(lib: Any) -> None:
     allow = lib.autograd.graph.allow_mutation_on_saved_tensors
     with allow(), allow():
@@ -117,6 +137,7 @@ WRITES: dict[str, Callable[[Any], Any]] = {
     "backward after clear": lambda lib: written(lib, lambda y: y.mul_(3), clear=True),
     "a saved result": written_result,
     "two derivatives": written_and_differentiated_twice,
+    "what the context holds": what_the_context_holds,
     "inside another one": allowed_twice,
 }
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from dovetail_kernel import share_version
 from dovetail_kernel.keys.guard import Guard
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
@@ -100,40 +101,80 @@ class disable_saved_tensors_hooks(Guard, ContextDecorator):
         change_extras(disabled=self._message)
 
 
-class _Copy:
-    """A saved tensor as it was when it was saved."""
+class _Handle:
+    """Stands in graphs for a saved tensor; holds it as it was when it was saved."""
 
-    __slots__ = ("__weakref__", "tensor")
+    __slots__ = ("__weakref__", "copy", "version")
 
-    def __init__(self, tensor: TensorBase) -> None:
-        self.tensor: TensorBase | None = tensor
+    def __init__(self, copy: TensorBase, version: int) -> None:
+        self.copy: TensorBase | None = copy
+        self.version = version
 
 
 class AllowMutationOnSavedContext:
-    """Holds the copies that `allow_mutation_on_saved_tensors` makes while graphs need them."""
+    """Holds the copies that `allow_mutation_on_saved_tensors` makes while graphs need them.
+
+    A handle stands for each saved tensor in the graphs; its entries go when the graphs have.
+    """
 
     def __init__(self) -> None:
-        self._copies: WeakSet[_Copy] = WeakSet()
+        self._saved: WeakKeyDictionary[_Handle, TensorBase] = WeakKeyDictionary()
+        self._by_identity: WeakValueDictionary[tuple[int, int], _Handle] = WeakValueDictionary()
+
+    @property
+    def original(self) -> dict[_Handle, TensorBase]:
+        """The saved tensors that have not been written since, by handle."""
+        return {h: t for h, t in self._saved.items() if t._version == h.version}
+
+    @property
+    def cloned(self) -> dict[_Handle, TensorBase]:
+        """The copies of those that have been, by handle."""
+        return {
+            h: h.copy
+            for h, t in self._saved.items()
+            if t._version != h.version and h.copy is not None
+        }
+
+    @property
+    def tid_to_weakhandle(self) -> dict[tuple[int, int], _Handle]:
+        """The handles by identity and version of the tensor that they stand for."""
+        return dict(self._by_identity)
+
+    @property
+    def sid_to_tid(self) -> dict[tuple[int, int], set[tuple[int, int]]]:
+        """The keys of `tid_to_weakhandle` by the identity of the counter of versions, which
+        tensors that share memory share, and its count.
+        """
+        found: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        for tid, handle in self._by_identity.items():
+            counter = share_version(self._saved[handle])
+            found.setdefault((id(counter), handle.version), set()).add(tid)
+        return found
 
     def clear(self) -> None:
         """Free the copies; graphs recorded so far cannot run backward any more."""
-        for copy in self._copies:
-            copy.tensor = None
-        self._copies.clear()
+        for handle in self._saved:
+            handle.copy = None
+        self._saved.clear()
+        self._by_identity.clear()
 
-    def _pack(self, tensor: TensorBase) -> _Copy:
-        copy = _Copy(engine_ops.clone(tensor))
-        self._copies.add(copy)
-        return copy
+    def _pack(self, tensor: TensorBase) -> _Handle:
+        key = id(tensor), tensor._version
+        handle = self._by_identity.get(key)
+        if handle is None:
+            handle = _Handle(engine_ops.clone(tensor), tensor._version)
+            self._by_identity[key] = handle
+            self._saved[handle] = tensor  # keeps its identity from being given to another
+        return handle
 
-    def _unpack(self, copy: _Copy) -> TensorBase:
-        if copy.tensor is None or _allowing.get() is not self:
+    def _unpack(self, handle: _Handle) -> TensorBase:
+        if handle.copy is None or _allowing.get() is not self:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in "
                 "which the graph was "
                 "originally recorded. Call backward() inside, and before clear()."
             )
-        return copy.tensor
+        return handle.copy
 
 
 class allow_mutation_on_saved_tensors(Guard):
