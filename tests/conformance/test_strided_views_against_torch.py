@@ -47,7 +47,7 @@ def written(lib: Any, x: Any, view: Any) -> Any:
     part = whole.as_strided(*view)
     for dim, size in enumerate(part.shape):
         part = part.narrow(dim, 0, min(size, 1))  # elements that share memory cannot be written
-    part.sub_(100.0)
+    part.copy_(part - 100.0)  # arithmetic refuses views of expanded memory: docs/differences.md
     return whole
 
 
@@ -100,6 +100,7 @@ def test_a_view_by_strides_is_refused_exactly_where_it_leaves_its_memory(
         assert ours is RuntimeError  # PyTorch makes tensors of negative size if another is 0
         return
     theirs = outcome(torch, SOURCES[source], USES[use], view)
-    if ours is RuntimeError and is_beyond_addresses(view):
-        return
+    is_batch_of_nothing = source == "nothing" and use.startswith("mapped")
+    if ours is RuntimeError and (is_beyond_addresses(view) or is_batch_of_nothing):
+        return  # the second: PyTorch's vmap does not look at a batch of no samples
     assert ours == theirs, f"{use}, of {source}, {view}: {ours} instead of {theirs}"
