@@ -5,6 +5,7 @@ what the function is.
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from itertools import count
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
@@ -13,13 +14,12 @@ from dovetail_kernel.types.signature import OVERRIDES
 
 from ..compilation import compile_source
 
-__all__ = ["Parameters", "asking_code", "parameters_of"]
+__all__ = ["asking_code"]
 
 _numbers: Final = count()
-_VARARGS, _VARKEYWORDS = 0x04, 0x08  # as in inspect, which takes long to import
 
 
-class Parameters(NamedTuple):
+class _Parameters(NamedTuple):
     """The names of a function's parameters, by kind."""
 
     positional: tuple[str, ...]
@@ -53,15 +53,14 @@ class Parameters(NamedTuple):
         return ", ".join(parts)
 
 
-def parameters_of(function: FunctionType) -> Parameters:
-    """Return the parameters of a function."""
+def _parameters_of(function: FunctionType) -> _Parameters:
     code, names = function.__code__, iter(function.__code__.co_varnames)
     positional = tuple(next(names) for _ in range(code.co_argcount))
     keyword_only = tuple(next(names) for _ in range(code.co_kwonlyargcount))
-    rest = next(names) if code.co_flags & _VARARGS else None
-    options = next(names) if code.co_flags & _VARKEYWORDS else None
+    rest = next(names) if code.co_flags & CO_VARARGS else None
+    options = next(names) if code.co_flags & CO_VARKEYWORDS else None
     required = len(positional) - len(function.__defaults__ or ())
-    return Parameters(positional, code.co_posonlyargcount, required, keyword_only, rest, options)
+    return _Parameters(positional, code.co_posonlyargcount, required, keyword_only, rest, options)
 
 
 def asking_code(
@@ -84,7 +83,7 @@ def asking_code(
     is_access
         Whether the function gets, sets or deletes an attribute: then the tensor alone is asked.
     """
-    parameters = parameters_of(function)
+    parameters = _parameters_of(function)
     positional = parameters.positional
     by_position = len(positional) if is_method else parameters.required
     key = next(_numbers)  # getter and deleter of an attribute have one name in one module

@@ -26,7 +26,7 @@ from dovetail_kernel import (
 from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.keys.interception import on_overriding_class
 
-from .asking_code import asking_code, parameters_of
+from .asking_code import asking_code
 from .interceptable_attributes import accesses, interceptable, operator_modules
 from .overrides import call_overrides, overriding, unasked
 
@@ -75,7 +75,6 @@ class _Overridable:
         self.is_method = is_method
         self.is_access = is_access
         self.own_code = function.__code__
-        self.parameters = parameters_of(function)
         self.original = FunctionType(
             function.__code__, function.__globals__, function.__name__, function.__defaults__
         )
@@ -112,7 +111,7 @@ class _Overridable:
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments without those that are defaults."""
         defaults = self.function.__defaults__ or ()
-        if len(args) == len(self.parameters.positional):
+        if len(args) == self.own_code.co_argcount:
             while defaults and args[-1] is defaults[-1]:
                 args, defaults = args[:-1], defaults[:-1]
         named = self.function.__kwdefaults__ or {}
@@ -194,7 +193,7 @@ def redispatch_function(
 
 def _note(each: _Overridable) -> None:
     _known[each.function] = each
-    each.set_code(asks_classes=_has_classes, asks_modes=bool(_mode_holders))
+    _set_codes([each])
 
 
 def _cover(cls: type) -> None:
