@@ -135,6 +135,34 @@ def test_a_child_finds_every_lock_free_that_another_thread_held() -> None:
     assert printed.split() == ["0"]
 
 
+@needs_fork
+def test_a_child_forked_while_another_thread_makes_storages_can_make_and_resize_them() -> None:
+    printed = run("""
+        import dovetail
+
+        stop = False
+
+        def resize():
+            storage = dovetail.ones(8).untyped_storage()
+            while not stop:
+                for nbytes in (64, 32):
+                    storage.resize_(nbytes)
+
+        def work():
+            x = dovetail.ones(2)
+            x.untyped_storage().resize_(16)
+            assert x.tolist() == [1.0, 1.0]
+
+        thread = threading.Thread(target=resize)
+        thread.start()
+        ended = [run_child(work) for _ in range(25)]
+        stop = True
+        thread.join()
+        print(set(ended))
+    """)
+    assert printed.split() == ["{0}"]
+
+
 def install(folder: Path, name: str, source: str, group: str, point: str) -> None:
     """Install a distribution with one module and one entry point in a folder."""
     (folder / f"{name}.py").write_text(dedent(source))

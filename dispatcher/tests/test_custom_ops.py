@@ -17,12 +17,14 @@ from dovetail_dispatcher import (
     dispatch_table,
     ops,
     register_autograd,
+    transaction,
 )
 from dovetail_dispatcher._C import (
     _dispatch_dump,
     _dispatch_get_all_op_names,
     _dispatch_tls_is_dispatch_key_excluded,
 )
+from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_kernel import Device, TensorBase, backend, wrap
 from dovetail_kernel.types.signature import GRAD
@@ -486,6 +488,23 @@ def test_an_operator_tagged_out_returns_its_out_arguments(
         RuntimeError, match=r"torch\.Tag\.out must return its mutable keyword-only arguments"
     ):
         make(lambda x, a, b: (b, a), "cust::g", **form)(x, a=a, b=b)
+
+
+def test_what_a_failed_transaction_took_back_can_be_registered_again(
+    make: Callable[..., CustomOpDef], tensor: Tensors
+) -> None:
+    op = make(lambda x: 0, schema="(Tensor x) -> int")
+    with pytest.raises(KeyError), transaction():
+        op.register_kernel("cpu", lambda x: 1)
+        op.register_vmap(lambda info, in_dims, x: (1, None))
+        raise KeyError
+    assert op(tensor()) == 0
+    op.register_kernel("cpu", lambda x: 2)
+    op.register_vmap(lambda info, in_dims, x: (2, None))
+    rule = registry.find_or_throw("cust::f").batching_rule
+    assert op(tensor()) == 2
+    assert rule is not None
+    assert rule.function(None, (0,), None) == (2, None)
 
 
 # -- devices ---------------------------------------------------------------------------------------

@@ -218,6 +218,22 @@ def test_the_raw_stacks_push_and_pop() -> None:
         C._pop_torch_dispatch_stack()
 
 
+def test_a_mode_that_one_task_pops_leaves_functions_asking_for_that_of_another() -> None:
+    C = dovetail._C
+    x = dovetail.ones(1)
+    first, second = Functions(), Functions()
+    here, there = copy_context(), copy_context()
+    here.run(C._push_on_torch_function_stack, first)
+    there.run(C._push_on_torch_function_stack, second)
+    try:
+        assert here.run(C._pop_torch_function_stack) is first
+        there.run(x.item)
+    finally:
+        assert there.run(C._pop_torch_function_stack) is second
+    x.item()
+    assert (first.log, second.log) == ([], ["item"])
+
+
 def test_a_handler_runs_without_the_keys_above_python() -> None:
     seen = []
 

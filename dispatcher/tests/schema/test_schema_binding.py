@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dovetail_kernel
-from dovetail_dispatcher.schema import CastError, bind, caster, parse_schema
+from dovetail_dispatcher.schema import CastError, bind, bind_of_function, caster, parse_schema
 
 
 class Tensor(dovetail_kernel.TensorBase):
@@ -194,3 +194,25 @@ def test_a_call_that_does_not_fit_is_refused_in_the_words_of_torch(
     with pytest.raises(RuntimeError) as caught:
         bind(SCHEMA, args, kwargs)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("optional", ["", "?"])
+@pytest.mark.parametrize(
+    ("type_text", "spoken", "value", "got"),
+    [
+        ("int[]", "tuple of ints", 1.5, "float"),
+        ("SymInt[2]", "tuple of ints", [1, "a"], "list of str"),
+        ("float[]", "tuple of floats", [1.0, "a"], "list of str"),
+        ("bool[3]", "tuple of bools", "a", "str"),
+        ("Tensor[]", "tuple of Tensors", [1], "list of int"),
+        ("Scalar", "Number", "a", "str"),
+    ],
+)
+def test_functions_call_lists_and_numbers_what_pytorch_calls_them(
+    type_text: str, spoken: str, value: object, got: str, optional: str
+) -> None:
+    schema = parse_schema(f"t::f({type_text}{optional} x) -> ()")
+    with pytest.raises(TypeError) as raised:
+        bind_of_function(schema, (value,), {})
+    start = f"f(): argument 'x' (position 1) must be {spoken}, not {got}. The operator says: "
+    assert str(raised.value).startswith(start)

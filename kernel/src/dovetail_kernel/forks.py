@@ -1,4 +1,4 @@
-"""Locks in a process that forks: the child has one thread, which no other lets go of a lock."""
+"""Locks in a process that forks: the child has one thread, for which no other lets go of a lock."""
 
 from __future__ import annotations
 

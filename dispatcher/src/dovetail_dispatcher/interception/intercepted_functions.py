@@ -125,7 +125,7 @@ class _Overridable:
 _lock: Final = renewed_after_fork(Lock())
 _known: Final[dict[FunctionType, _Overridable]] = {}
 _covered: Final[set[type]] = set()
-_mode_holders: Final[set[object]] = set()
+_mode_holders: Final[list[object]] = []
 _has_classes = False
 
 
@@ -218,19 +218,22 @@ def _set_codes(functions: Iterable[_Overridable]) -> None:
 
 
 def hold_functions(holder: object) -> None:
-    """Have the functions ask modes until `release_functions` was called for every holder."""
+    """Have the functions ask modes until `release_functions` was called as often, and with equal
+    holders.
+    """
     with _lock:
         is_first = not _mode_holders
-        _mode_holders.add(holder)
+        _mode_holders.append(holder)
         if is_first:
             _cover(tensor_class())
             _set_codes(_known.values())
 
 
 def release_functions(holder: object) -> None:
-    """Undo `hold_functions`, also one that was interrupted; a second time does nothing."""
+    """Undo one `hold_functions`, also one that was interrupted; where there is none, do nothing."""
     with _lock:
-        _mode_holders.discard(holder)
+        if holder in _mode_holders:
+            _mode_holders.remove(holder)
         if not _mode_holders:
             _set_codes(_known.values())
 

@@ -10,7 +10,6 @@ from dovetail_kernel import (
     DispatchKey,
     DispatchKeySet,
     dispatch_state,
-    parse_dispatch_key,
     set_state,
     state,
 )
@@ -59,6 +58,4 @@ def _put_in_force(wanted: DispatchState) -> None:
 
 
 def _keyset(keys: Keys) -> DispatchKeySet:
-    if isinstance(keys, str):
-        keys = parse_dispatch_key(keys)
-    return DispatchKeySet(keys) if isinstance(keys, DispatchKey) else keys
+    return keys if isinstance(keys, DispatchKeySet) else DispatchKeySet(keys)

@@ -29,9 +29,10 @@ higher priority.
 """
 
 below_python: Final = Transition(lambda s: replace(s, excluded=s.excluded | ABOVE_PYTHON))
-
+"""Leave out what a `__torch_dispatch__` runs without."""
 
 above_python: Final = Transition(lambda s: replace(s, excluded=s.excluded - ABOVE_PYTHON))
+"""Heed it again."""
 
 
 class ModeStack:
@@ -45,31 +46,31 @@ class ModeStack:
         The state in which calls look at the stack.
     unseen
         The state in which they do not, because it is empty.
+
+    Attributes
+    ----------
+    variable
+        The context variable that holds the modes.
     """
 
-    __slots__ = ("_modes", "_seen", "_unseen", "kind", "put")
+    __slots__ = ("_seen", "_unseen", "kind", "put", "variable")
 
     def __init__(self, kind: str, seen: Transition, unseen: Transition) -> None:
         self.kind = kind
-        self._modes: ContextVar[tuple[Any, ...]] = ContextVar(f"dovetail_{kind}", default=())
-        self.put: Callable[[tuple[Any, ...]], Any] = self._modes.set
+        self.variable: ContextVar[tuple[Any, ...]] = ContextVar(f"dovetail_{kind}", default=())
+        self.put: Callable[[tuple[Any, ...]], Any] = self.variable.set
         """Makes modes the active ones, in a state that fits them already."""
         self._seen = seen
         self._unseen = unseen
 
     @property
-    def variable(self) -> ContextVar[tuple[Any, ...]]:
-        """The context variable that holds the modes."""
-        return self._modes
-
-    @property
     def modes(self) -> tuple[Any, ...]:
         """The active modes, innermost last."""
-        return self._modes.get()
+        return self.variable.get()
 
     def replace(self, modes: tuple[Any, ...]) -> None:
         """Make `modes` the active ones."""
-        before, state_before = self._modes.get(), state()
+        before, state_before = self.variable.get(), state()
         after = (self._seen if modes else self._unseen)(state_before)
         try:
             self.put(modes)
@@ -81,7 +82,7 @@ class ModeStack:
 
     def push(self, mode: Any) -> None:
         """Make `mode` the innermost."""
-        self.replace((*self._modes.get(), mode))
+        self.replace((*self.variable.get(), mode))
 
     def pop(self) -> Any:
         """Take away the innermost mode and return it.
@@ -92,7 +93,7 @@ class ModeStack:
             If there is none.
         """
         mode = self.innermost()
-        self.replace(self._modes.get()[:-1])
+        self.replace(self.variable.get()[:-1])
         return mode
 
     def innermost(self) -> Any:
@@ -103,7 +104,7 @@ class ModeStack:
         RuntimeError
             If there is none.
         """
-        modes = self._modes.get()
+        modes = self.variable.get()
         if not modes:
             raise RuntimeError(f"no {self.kind} is active, so none can be popped. Push one first.")
         return modes[-1]

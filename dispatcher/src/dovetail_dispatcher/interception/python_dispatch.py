@@ -22,7 +22,7 @@ from ..table import registry
 from ..table.kernel_results import KernelResults
 from ..table.operator import Operator
 from .mode_stacks import Mode, above_python, below_python, dispatch_modes
-from .overrides import multiple_dispatch_failed
+from .overrides import multiple_dispatch_failed, overloaded_args
 
 __all__ = [
     "TorchDispatchMode",
@@ -166,19 +166,10 @@ def dispatching_args(values: Sequence[Any]) -> list[TensorBase]:
     """Return one argument per class with ``__torch_dispatch__``, an instance of a subclass before
     one of its base.
     """
-    found: list[TensorBase] = []
-    for value in values:
-        for item in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(item, TensorBase) and item._signature & PYTHON_DISPATCH:
-                cls = type(item)
-                classes = [type(other) for other in found]
-                if cls not in classes:
-                    place = next(
-                        (i for i, other in enumerate(classes) if issubclass(cls, other)),
-                        len(classes),
-                    )
-                    found.insert(place, item)
-    return found
+    items = [i for v in values for i in (v if isinstance(v, list | tuple) else (v,))]
+    return overloaded_args(
+        [i for i in items if isinstance(i, TensorBase) and i._signature & PYTHON_DISPATCH]
+    )
 
 
 def _argument(op: Operator, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

@@ -22,12 +22,12 @@ from ..calls.overloads import OpOverload
 from ..calls.templates.arguments import is_tensor_like
 from ..schema import FunctionSchema, bind
 from ..table import registry
-from ..table.changes import Change
 from ..table.derivative_formula import PythonFormula
 from ..table.kernel_registration import KernelChange, add_kernel
 from ..table.kernel_signatures import check_kernel
 from ..table.kernels import COUNT_WRITES, CUSTOM, FAKE, TENSOR, Kernel
 from ..table.rule_registration import (
+    BatchingChange,
     RegisteredDerivative,
     set_batching_rule,
     set_derivative_formula,
@@ -77,7 +77,7 @@ class CustomOpDef:
         self._backend_fns: dict[str | None, Callable[..., Any]] = {}
         self._disabled_kernel: set[str] = set()
         self._abstract_fn: Callable[..., Any] | None = None
-        self._changes: dict[str, Change] = {}
+        self._changes: dict[str, KernelChange | RegisteredDerivative | BatchingChange] = {}
         self._lib = Library(self._namespace, "FRAGMENT")
         try:
             self._lib.define(str(schema), tags=self._tags, override=override)
@@ -239,10 +239,7 @@ class CustomOpDef:
             f"{op.name}.{op.overload or 'default'}", backward, setup_context, where()
         )
         with registry.lock:
-            before = self._changes.get("formula")
-            if isinstance(before, RegisteredDerivative):
-                before.exchange(formula)
-            else:
+            if not self._exchange("formula", formula):
                 owner = self._lib._changes
                 self._changes["formula"] = set_derivative_formula(
                     op.name, op.overload, formula, owner
@@ -289,13 +286,9 @@ class CustomOpDef:
             op = self._operator
             rule = checked_rule(op, fn, where())
             with registry.lock:
-                owner = self._lib._changes
-                before = self._changes.get("vmap")
-                if before is not None:
-                    before.revert()
-                    if before in owner:
-                        owner.remove(before)
-                self._changes["vmap"] = set_batching_rule(op.name, op.overload, rule, owner)
+                if not self._exchange("vmap", rule):
+                    owner = self._lib._changes
+                    self._changes["vmap"] = set_batching_rule(op.name, op.overload, rule, owner)
             return fn
 
         if func is None:
@@ -325,12 +318,18 @@ class CustomOpDef:
         if convention != COUNT_WRITES:
             check_kernel(kernel, op.schema, op.qualified_name)
         with registry.lock:
-            before = self._changes.get(key)
-            if not (isinstance(before, KernelChange) and before.exchange(kernel)):
+            if not self._exchange(key, kernel):
                 if kernel.key is DispatchKey.Meta:
                     check_meta(op, op.qualified_name)
                 owner = self._lib._changes
                 self._changes[key] = add_kernel(op.name, op.overload, kernel, owner)
+
+    def _exchange(self, what: str, value: Any) -> bool:
+        """Put `value` in the place of what this operator has registered as `what`, beneath what
+        others have registered since; return False if there was none, or it was taken back.
+        """
+        before = self._changes.get(what)
+        return before is not None and before.is_live and before.exchange(value)
 
 
 class _Enabled(Guard, ContextDecorator):

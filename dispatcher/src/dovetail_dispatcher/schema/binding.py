@@ -14,7 +14,7 @@ from dovetail_kernel.errors import did_you_mean
 from .casts import CastError, caster
 from .function_schema import Argument, FunctionSchema
 from .numbers import is_number
-from .types import DeviceObjType, OptionalType, TensorType
+from .types import DeviceObjType, TensorType, without_optional
 
 
 def bind(
@@ -120,9 +120,7 @@ def default_of(argument: Argument) -> Any:
         return None
     if isinstance(value, tuple):
         value = list(value)
-    declared = argument.real_type
-    if isinstance(declared, OptionalType):
-        declared = declared.elem
+    declared = without_optional(argument.real_type)
     if declared.collapsed is declared and not isinstance(declared, DeviceObjType):
         return value
     try:
@@ -139,7 +137,7 @@ def _cast(
     if (
         wrap_number is not None
         and is_number(value)
-        and _is_tensor(declared)
+        and isinstance(without_optional(declared), TensorType)
         and not argument.is_out  # what is written into a number would be lost
     ):
         value = wrap_number(value)
@@ -149,10 +147,6 @@ def _cast(
         return caster(declared)(value)
     except CastError as reason:
         raise cast_error(schema, position, value, reason) from None
-
-
-def _is_tensor(declared: Any) -> bool:
-    return isinstance(declared.elem if isinstance(declared, OptionalType) else declared, TensorType)
 
 
 def _refuse_surplus_keywords(schema: FunctionSchema, given: int, kwargs: Mapping[str, Any]) -> None:
@@ -201,8 +195,8 @@ class ArgumentError(Exception):
                 f'{function}() missing 1 required positional arguments: "{name}". {details}'
             )
         (value,) = self.value
-        declared = str(argument.type)
-        wanted = _SPOKEN.get(declared.removeprefix("Optional[").removesuffix("]"), declared)
+        declared = argument.type
+        wanted = _SPOKEN.get(str(without_optional(declared)), str(declared))
         got = type(value).__name__
         if isinstance(value, list | tuple) and wanted.startswith("tuple of "):
             wrong = _first_wrong(argument, value)
@@ -214,9 +208,7 @@ class ArgumentError(Exception):
 
 
 _SPOKEN: Final = {
-    "List[int": "tuple of ints",
     "List[int]": "tuple of ints",
-    "List[Tensor": "tuple of Tensors",
     "List[Tensor]": "tuple of Tensors",
     "List[float]": "tuple of floats",
     "List[bool]": "tuple of bools",
@@ -227,9 +219,7 @@ _SPOKEN: Final = {
 
 def _first_wrong(argument: Argument, values: Sequence[Any]) -> str:
     """Return the type of the first element that the list may not have, or nothing."""
-    declared = argument.real_type
-    if isinstance(declared, OptionalType):
-        declared = declared.elem
+    declared = without_optional(argument.real_type)
     element = caster(getattr(declared, "elem", declared))
     for value in values:
         try:

@@ -126,13 +126,20 @@ def _without_size(argument: Argument) -> str:
     return argument.real_type.schema_str.replace(f"[{argument.N}]", "[]")
 
 
-def _may_be_read_as(new: Argument, old: Argument) -> bool:
-    """Say whether what is written for ``new`` may be handed to ``old``."""
+def _stand_alike(new: Argument, old: Argument) -> bool:
+    """Say whether ``new`` is given and written as ``old`` is; by position too, if ``old`` is."""
     return (
         new.name == old.name
         and new.N == old.N
         and new.alias_info == old.alias_info
         and (old.kwarg_only or not new.kwarg_only)
+    )
+
+
+def _may_be_read_as(new: Argument, old: Argument) -> bool:
+    """Say whether what is written for ``new`` may be handed to ``old``."""
+    return (
+        _stand_alike(new, old)
         and new.has_default_value() == old.has_default_value()
         and new.default_value == old.default_value
         and is_subtype(new.type, old.type)
@@ -142,10 +149,7 @@ def _may_be_read_as(new: Argument, old: Argument) -> bool:
 def _may_replace(new: Argument, old: Argument) -> bool:
     """Say whether ``new`` takes whatever ``old`` takes. (For returns the roles are exchanged.)"""
     return (
-        new.name == old.name
-        and new.N == old.N
-        and new.alias_info == old.alias_info
-        and (old.kwarg_only or not new.kwarg_only)
+        _stand_alike(new, old)
         and (
             not old.has_default_value()
             or (new.has_default_value() and new.default_value == old.default_value)

@@ -25,6 +25,7 @@ from .types import (
     SymBoolType,
     TensorType,
     Type,
+    without_optional,
 )
 
 _TENSOR = TensorType()
@@ -124,8 +125,8 @@ class DefaultParser(Cursor):
             self.index += 1
             return value
         if lexer.is_identifier(token):
-            named = declared.elem if isinstance(declared, OptionalType) else declared
-            constants = DTYPE_CONSTANTS if isinstance(named, ScalarTypeType) else CONSTANTS
+            names_dtype = isinstance(without_optional(declared), ScalarTypeType)
+            constants = DTYPE_CONSTANTS if names_dtype else CONSTANTS
             if token not in constants:
                 raise self.error(
                     "invalid numeric default value",

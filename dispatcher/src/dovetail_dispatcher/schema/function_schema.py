@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from .compatibility import check_forward_compatible, is_backward_compatible
 from .formatting import format_argument, format_schema
 from .kept_property import kept
-from .types import ListType, OptionalType, Type
+from .types import ListType, Type, without_optional
 
 
 class _Missing(Enum):
@@ -82,7 +82,7 @@ class Argument:
     @property
     def N(self) -> int | None:
         """The size of ``T[N]`` or ``T[N]?``, else None."""
-        listed = self.real_type.elem if isinstance(self.real_type, OptionalType) else self.real_type
+        listed = without_optional(self.real_type)
         return listed.size if isinstance(listed, ListType) else None
 
     def has_default_value(self) -> bool:

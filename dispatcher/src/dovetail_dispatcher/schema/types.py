@@ -229,6 +229,11 @@ class OptionalType(Type):
         return made
 
 
+def without_optional(declared: Type) -> Type:
+    """Return ``T`` for ``T?``, any other type as it is."""
+    return declared.elem if isinstance(declared, OptionalType) else declared
+
+
 class ListType(Type):
     """``T[]``, or ``T[size]``: a list for which a call may also give one ``T``, repeated ``size``
     times.

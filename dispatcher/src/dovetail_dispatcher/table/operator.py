@@ -370,13 +370,16 @@ class Setting:
                 values.remove(self)
                 setattr(layer, self.name, values[-1].value if values else None)
 
-    def exchange(self, value: Any) -> None:
-        """Put another value in the place of this one, wherever it lies by now."""
+    def exchange(self, value: Any) -> bool:
+        """Put another value in the place of this one, wherever it lies by now; return whether this
+        one was there.
+        """
         self.value = value
-        for layer in self.op.layers():
-            values = layer.settings.get(self.name, [])
-            if values and values[-1] is self:
+        layers = [each for each in self.op.layers() if self in each.settings.get(self.name, [])]
+        for layer in layers:
+            if layer.settings[self.name][-1] is self:
                 setattr(layer, self.name, value)
+        return bool(layers)
 
 
 def destroyed_error(op: Operator) -> RuntimeError:

@@ -49,11 +49,15 @@ def set_fusions(fusions: Iterable[Fusion], owner: list[Change]) -> None:
             make(FusionChange(fusion), owner)
 
 
-def set_batching_rule(name: str, overload: str, rule: BatchingRule, owner: list[Change]) -> Change:
+def set_batching_rule(
+    name: str, overload: str, rule: BatchingRule, owner: list[Change]
+) -> BatchingChange:
     """Set how to call an operator on batched tensors, for `owner`, over the rule before."""
     with registry.lock:
         op = registry.find_or_throw(name, overload)
-        return make(BatchingChange(Setting(op, "batching_rule", rule)), owner)
+        change = BatchingChange(Setting(op, "batching_rule", rule))
+        make(change, owner)
+        return change
 
 
 def set_torch_dispatch_rule(
@@ -117,13 +121,16 @@ class RegisteredDerivative(Change):
             op.kernels.setdefault(self._kernel.key, []).insert(0, self._kernel)
             self._setting.put()
 
-    def exchange(self, formula: PythonFormula) -> None:
-        """Put another formula in the place of this one, beneath what has been registered since."""
+    def exchange(self, formula: PythonFormula) -> bool:
+        """Put another formula in the place of this one, beneath what has been registered since;
+        return whether it is there.
+        """
         op, kernel = self._setting.op, _derivative_kernel(formula)
         with registry.lock, registry.changing([op]):
-            op.exchange_kernel(self._kernel, kernel)
+            if not op.exchange_kernel(self._kernel, kernel):
+                return False
             self._kernel = kernel
-            self._setting.exchange(formula)
+            return self._setting.exchange(formula)
 
     def take_out(self) -> None:
         """Bring the formula before back."""
@@ -177,6 +184,13 @@ class BatchingChange(Change):
     def apply(self) -> None:
         """Put the rule in force."""
         self._setting.put()
+
+    def exchange(self, rule: BatchingRule) -> bool:
+        """Put another rule in the place of this one, beneath what has been registered since;
+        return whether it is there.
+        """
+        with registry.lock:
+            return self._setting.exchange(rule)
 
     def take_out(self) -> None:
         """Bring the rule before back."""

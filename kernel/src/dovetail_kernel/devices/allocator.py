@@ -8,8 +8,14 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
-from typing import Any
+from threading import RLock
+from typing import Any, Final
+
+from ..forks import held_over_fork
+
+
+_lock: Final = held_over_fork(RLock())
+"""Guards the counts of all allocators."""
 
 
 class DataPtr:
@@ -67,6 +73,15 @@ class DataPtr:
         return f"<DataPtr {self._address:#x} of {self.nbytes} bytes>"
 
 
+def check_size(nbytes: int) -> None:
+    """Refuse a negative number of bytes with a RuntimeError."""
+    if nbytes < 0:
+        raise RuntimeError(
+            f"alloc() seems to have been called with negative number: {nbytes}. Give the number of "
+            "bytes, 0 or more."
+        )
+
+
 @dataclass(frozen=True)
 class MemoryStatistics:
     """What an allocator has handed out on one device.
@@ -103,7 +118,6 @@ class Allocator:
     def __init__(self) -> None:
         self._counts: dict[int | None, _Counts] = {}
         self._freed: deque[tuple[int | None, int]] = deque()
-        self._lock = Lock()
 
     def acquire(self, nbytes: int, device_index: int | None) -> tuple[int, Any]:
         """Return the address of `nbytes` bytes, and what keeps them until it is let go of.
@@ -128,11 +142,7 @@ class Allocator:
         RuntimeError
             If there are not so many bytes, or for a negative number.
         """
-        if nbytes < 0:
-            raise RuntimeError(
-                f"alloc() seems to have been called with negative number: {nbytes}. Give the "
-                "number of bytes, 0 or more."
-            )
+        check_size(nbytes)
         try:
             address, context = self.acquire(nbytes, device_index)
         except (MemoryError, OverflowError, ValueError) as error:
@@ -157,7 +167,7 @@ class Allocator:
         return self._counts.setdefault(device_index, _Counts())
 
     def _count(self, device_index: int | None, nbytes: int) -> None:
-        with self._lock:
+        with _lock:
             counts = self._settled(device_index)
             counts.allocated += nbytes
             counts.peak = max(counts.peak, counts.allocated)
@@ -166,7 +176,7 @@ class Allocator:
 
     def statistics(self, device_index: int | None = None) -> MemoryStatistics:
         """Return what was handed out on a device."""
-        with self._lock:
+        with _lock:
             counts = self._settled(device_index)
             return MemoryStatistics(
                 counts.allocated, counts.allocated, counts.peak, counts.alive, counts.total
@@ -174,7 +184,7 @@ class Allocator:
 
     def reset_peak(self, device_index: int | None = None) -> None:
         """Let the peak of a device be what is in use now."""
-        with self._lock:
+        with _lock:
             counts = self._settled(device_index)
             counts.peak = counts.allocated
 

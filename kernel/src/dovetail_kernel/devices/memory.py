@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..types.dtype import uint8
+from .allocator import check_size
 from .array_backend import ArrayBackend
 
 
@@ -18,9 +19,5 @@ def new_memory(arrays: ArrayBackend, nbytes: int, device_index: int | None) -> A
     """
     if arrays.allocator is not None:
         return arrays.bytes_at(arrays.allocator.allocate(nbytes, device_index))
-    if nbytes < 0:
-        raise RuntimeError(
-            f"alloc() seems to have been called with negative number: {nbytes}. Give the number of "
-            "bytes, 0 or more."
-        )
+    check_size(nbytes)
     return arrays.empty((nbytes,), arrays.native_dtypes[uint8], device_index)

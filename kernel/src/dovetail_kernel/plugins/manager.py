@@ -181,19 +181,19 @@ class PluginManager:
         """Return the device types that installed backends provide, blocked ones included; imports
         nothing.
         """
-        with self._lock:
-            entries = self._installed.entries()
-        self._load_kernels_after_scan()
-        return tuple(dict.fromkeys(each.name for each in entries if each.group == BACKENDS))
+        return self._names_in(BACKENDS)
 
     def namespaces(self) -> tuple[str, ...]:
         """Return the namespaces that installed libraries provide, blocked ones included; imports
         nothing.
         """
+        return self._names_in(LIBRARIES)
+
+    def _names_in(self, group: str) -> tuple[str, ...]:
         with self._lock:
             entries = self._installed.entries()
         self._load_kernels_after_scan()
-        return tuple(dict.fromkeys(each.name for each in entries if each.group == LIBRARIES))
+        return tuple(dict.fromkeys(each.name for each in entries if each.group == group))
 
     def loading(self) -> PluginEntry | None:
         """Return the entry whose plugin is being loaded in this task, and registers what comes."""

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 class DatalessArray:
     """Geometry of a tensor whose elements only its class knows where to find, or that are gone.
 
-    It belongs to any backend, and has of an array just what describes it. No kernel can run on it:
-    calls on such a tensor go to its class's ``__torch_dispatch__``.
+    It belongs to any backend, and has of an array just what describes it. No kernel can read it:
+    calls on a wrapper subclass go to its ``__torch_dispatch__``, others raise an error.
 
     Parameters
     ----------

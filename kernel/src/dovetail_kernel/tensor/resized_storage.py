@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from gc import get_referrers
 from sys import getrefcount
-from threading import Lock
+from threading import RLock
 from typing import Any, NamedTuple
 
 from ..devices.array_backend import ArrayBackend
 from ..devices.memory import new_memory
+from ..forks import held_over_fork
 from ..types.dtype import uint8
 from .dataless import DatalessArray
 from .storage import Storage
 from .tensor_base import TensorBase
 
-_lock = Lock()
+_lock = held_over_fork(RLock())
 
 
 def resize_storage(storage: Storage, nbytes: int, tensor: TensorBase | None = None) -> None:
