@@ -15,6 +15,7 @@ from dovetail_dispatcher.calls.plan import (
     Value,
     argument_value,
 )
+from dovetail_dispatcher.calls.shared_results import tensors_among
 from dovetail_dispatcher.calls.steps.tensor_kernels import InState
 from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.schema import FunctionSchema
@@ -32,7 +33,6 @@ from ..graph.views import CreationMeta, view_info
 from .edges import Edge, any_edge, find_edge
 from .record_node import NODE, AttachResult, RecordNode, TupleOf
 from .registered_nodes import node_class, unmark
-from .write_steps import tensors_among
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.printer import Printer
