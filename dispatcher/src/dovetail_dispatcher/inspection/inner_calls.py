@@ -1,5 +1,6 @@
 """Finds the operators that a call comes down to: makes it on the meta device, where nothing is
-computed, and decides anew where each inner call goes on the device of the tensors.
+computed, and decides anew where each inner call goes on the device of the tensors. What the call
+does on other tensors than its arguments is computed where these are.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def inner_calls(
     """Return the operator calls that ``function(*args, **kwargs)`` makes.
 
     The function runs, on tensors without data that stand for those of the call: what it does
-    besides calling operators, it does.
+    besides calling operators, it does; so it does with tensors that are no arguments.
     """
     device, reason = _device_of(function, args, kwargs)
     if device is None:
