@@ -73,6 +73,11 @@ class ArrayCall:
                 partial(call_error, op), tuple([argument_value(a) for a in operands])
             )
 
+    @property
+    def array_results(self) -> ArrayResults:
+        """What checks the results of the kernel, if that does not return by the schema."""
+        return ArrayResults(self.op, self.kernel, self.backend)
+
 
 # -- arguments -------------------------------------------------------------------------------------
 
@@ -223,11 +228,7 @@ def given_arrays(call: ArrayCall) -> tuple[ArrayOf, ...]:
 
 
 def check_own(
-    call: ArrayCall,
-    results: ArrayResults,
-    array: Value,
-    earlier: tuple[Value, ...],
-    may_be_none: bool,
+    call: ArrayCall, array: Value, earlier: tuple[Value, ...], may_be_none: bool
 ) -> CheckOwn:
     """Return the step that checks that a result of another's kernel has memory of its own."""
     array_type = call.backend.arrays.array_types[0]
@@ -235,14 +236,15 @@ def check_own(
     given = given_arrays(call) if shares else ()
     looks_quickly = hasattr(array_type, "base") or not shares
     others = earlier if shares else ()
-    return CheckOwn(array, array_type, given, others, looks_quickly, may_be_none, results.own)
+    own = call.array_results.own
+    return CheckOwn(array, array_type, given, others, looks_quickly, may_be_none, own)
 
 
 def check_written(call: ArrayCall, arrays: tuple[Value, ...]) -> list[Step]:
     """Return the steps that check the arrays of another's kernel before they are written."""
     if call.kernel.returns_by_schema:
         return []
-    check = ArrayResults(call.op, call.kernel, call.backend).array
+    check = call.array_results.array
     own = call.backend.arrays
     return [CheckWritten(each, own.array_types[0], own.dtype_bits, check) for each in arrays]
 

@@ -28,7 +28,6 @@ from .array_calls import (
     moves,
     promoted_operands,
 )
-from .array_results import ArrayResults
 from .array_wrapping import array_wrapper, dtype_of
 from .plan import RoutePlan, Step, Value, argument_value
 from .promotion_rules import check_operands, check_writable_as, static_dtype
@@ -69,7 +68,7 @@ def array_plan(
     if op.refuses:
         check_operands(op, key)
     if not kernel.returns_by_schema:
-        ArrayResults(op, kernel, backend).check_writes()
+        call.array_results.check_writes()
     moved = moves(call) if several_backends else []
     promotion = promoted_operands(call)
     if call.written is not None:
@@ -94,7 +93,7 @@ def _wrapping(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     results = (_RESULT,) if kinds else ()
     if not call.kernel.returns_by_schema:
         compute = kernel_call(call, promotion, (_RETURNED,))
-        wrap = ArrayResults(call.op, call.kernel, call.backend).wrapping(call.base)
+        wrap = call.array_results.wrapping(call.base)
         step = WrapReturns(_RETURNED, _RESULT, wrap, given_arrays(call), _shared(call))
         return RoutePlan(call.op, (compute, step), results)
     if kinds == [TENSOR_LIST]:
@@ -112,9 +111,8 @@ def _wrapping_several(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     results = tuple([Value(f"result{number}") for number in numbers])
     steps: list[Step] = [kernel_call(call, promotion, arrays)]
     if not call.kernel.returns_by_schema:
-        several = ArrayResults(call.op, call.kernel, call.backend).several
         compute = kernel_call(call, promotion, (_RETURNED,))
-        steps = [compute, UnpackArrays(_RETURNED, arrays, several)]
+        steps = [compute, UnpackArrays(_RETURNED, arrays, call.array_results.several)]
     for number, (array, result) in enumerate(zip(arrays, results, strict=True)):
         steps += _wraps(call, promotion, array, result, arrays[:number])
     return RoutePlan(call.op, tuple(steps), results)
@@ -129,16 +127,17 @@ def _wraps(
 ) -> list[Step]:
     """Return the steps that make a tensor of an array: for kernels of others, after a check."""
     may_be_none = any([a.name == "output_mask" for a in call.inputs])
-    wrap: Step = _wrap(call, promotion, array, result)
-    if may_be_none:
-        wrap = WrapUnlessMasked(array, result, array_wrapper(call.backend, call.base))
+    wrap: Step = (
+        WrapUnlessMasked(array, result, array_wrapper(call.backend, call.base))
+        if may_be_none
+        else _wrap(call, promotion, array, result)
+    )
     if call.kernel.returns_by_schema:
         return [wrap]
-    results = ArrayResults(call.op, call.kernel, call.backend)
-    shared = _shared(call)
+    results, shared = call.array_results, _shared(call)
     if shared is not None:
         return [CheckView(array, shared, results.view), wrap]
-    steps: list[Step] = [check_own(call, results, array, earlier, may_be_none)]
+    steps: list[Step] = [check_own(call, array, earlier, may_be_none)]
     if isinstance(wrap, WrapArray) and wrap.signature.is_known:
         assert wrap.signature.dtype is not None
         native = call.backend.arrays.native_dtypes[wrap.signature.dtype]
@@ -150,7 +149,7 @@ def _wrap(call: ArrayCall, promotion: Promotion, array: Value, result: Value) ->
     signature, shared = _signature(call, promotion), _shared(call)
     if not call.kernel.returns_by_schema:
         signature = signature.replaced(may_be_zero_dim=True)
-        unknown = ArrayResults(call.op, call.kernel, call.backend).unknown_dtype
+        unknown = call.array_results.unknown_dtype
         return WrapArray(
             array, result, signature, None, shared, call.makes_writable, unknown_dtype=unknown
         )
@@ -228,8 +227,7 @@ def _call_into(
     if general_out is None:
         general = general_call(call, promotion, "kernel", call.kernel.fn).replaced(written=written)
         if not call.kernel.returns_by_schema:
-            results = ArrayResults(call.op, call.kernel, call.backend)
-            general = general.replaced(checked=results.array)
+            general = general.replaced(checked=call.array_results.array)
     else:
         general = general_call(call, promotion, "general_out_function", general_out)
         general = general.replaced(out=written)
@@ -291,7 +289,7 @@ def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     arrays = tuple([Value(f"array{number}") for number, _ in enumerate(call.outs)])
     steps: list[Step] = [kernel_call(call, promotion, arrays)]
     if not call.kernel.returns_by_schema and len(arrays) > 1:
-        several = partial(ArrayResults(call.op, call.kernel, call.backend).of_count, len(arrays))
+        several = partial(call.array_results.of_count, len(arrays))
         compute = kernel_call(call, promotion, (_RETURNED,))
         steps = [compute, UnpackArrays(_RETURNED, arrays, several)]
     steps += check_written(call, arrays)

@@ -42,15 +42,15 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None = Non
     shape = tuple(getattr(array, "shape", ()))
     if shape != own and broadcast_shape([own, shape]) != own:
         raise shape_of_output_error(own, broadcast_shape([own, shape]) or shape)
+    _write(destination, array)
+
+
+def _write(destination: TensorBase, array: Any) -> None:
+    """Write `array`, which fits, into the memory of `destination`."""
     arrays = destination._backend.arrays
     if not arrays.mutable_arrays:
         _replace(destination, arrays.overwritten(destination.array, array))
         return
-    _copy_into(destination, array)
-
-
-def _copy_into(destination: TensorBase, array: Any) -> None:
-    arrays = destination._backend.arrays
     try:
         arrays.copy_into(destination.array, array)
     except ValueError as error:
@@ -96,7 +96,7 @@ def write_out(out: TensorBase, array: Any) -> None:
                 "or one of that shape."
             )
         resize_out(out, tuple(array.shape))
-    write_into(out, array)
+    _write(out, array)
 
 
 def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:

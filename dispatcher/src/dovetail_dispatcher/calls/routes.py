@@ -23,10 +23,8 @@ from dovetail_kernel.plugins.entries import KERNELS
 from dovetail_kernel.types.signature import OVERRIDES
 
 from ..table import registry
-from ..table.computed_table import compute
 from ..table.operator import Operator
 from .composition import Composition, call_keys, compose_whole
-from .dispatch_errors import fallthrough_error
 from .plan import RoutePlan
 from .printer import build
 
@@ -127,19 +125,11 @@ def _composed(
     if keys is None:
         plan = partial(compose_whole, Composition(op, call_keys(key, now), key, now))
     else:
-        plan = partial(_redispatch_plan, Composition(op, keys, key & ~OVERRIDES, now))
+        redispatch = Composition(op, keys, key & ~OVERRIDES, now)
+        plan = partial(compose_whole, redispatch, keys.highestPriorityTypeId())
     if now.traced and _trace_layer is not None:
         return build(_trace_layer(plan, op, key, now, keys))
     return build(plan())
-
-
-def _redispatch_plan(composition: Composition) -> RoutePlan:
-    op, keys = composition.op, composition.keys
-    chosen = keys.highestPriorityTypeId()
-    entry = compute(op, chosen, registry.fallbacks)
-    if entry.kernel is not None and entry.kernel.is_fallthrough:
-        raise fallthrough_error(op, keys, chosen)
-    return compose_whole(composition, chosen)
 
 
 __all__ = ["MAX_ROUTES", "compose_call", "redispatch_route", "route_of", "set_trace_layer"]

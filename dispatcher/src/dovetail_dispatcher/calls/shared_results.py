@@ -97,5 +97,5 @@ def tensors_among(values: Iterable[Any]) -> Iterator[TensorBase]:
     for value in values:
         if isinstance(value, TensorBase):
             yield value
-        elif isinstance(value, list | tuple):
-            yield from (item for item in value if isinstance(item, TensorBase))
+        elif isinstance(value, (list, tuple)):
+            yield from [item for item in value if isinstance(item, TensorBase)]

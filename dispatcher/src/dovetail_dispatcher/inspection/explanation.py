@@ -115,7 +115,8 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExpl
     """Say which kernels a call would run, and why, without running them.
 
     What a composite calls is found by calling it on the meta device, on tensors without data; so is
-    what a function calls.
+    what a function calls. Only the arguments are replaced by such tensors: a call on a tensor that
+    a function captures, or makes on another device, runs its kernel.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 """Finds the operators that a call comes down to: makes it on the meta device, where nothing is
-computed, and decides anew where each inner call goes on the device of the tensors.
+computed, and decides anew where each inner call goes on the device of the tensors. What the call
+does on other tensors than its arguments is computed where these are.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dovetail_kernel import (
 
 from ..table import registry
 from .decisions import Decision, decide
+from .nested_tensors import map_tensors, tensors_in
 from .spans import REDISPATCH, CallSpan
 from .tracing import record_calls, untraced
 
@@ -83,15 +85,15 @@ def inner_calls(
     """Return the operator calls that ``function(*args, **kwargs)`` makes.
 
     The function runs, on tensors without data that stand for those of the call: what it does
-    besides calling operators, it does.
+    besides calling operators, it does; so it does with tensors that are no arguments.
     """
     device, reason = _device_of(function, args, kwargs)
     if device is None:
         return InnerCalls((), reason)
     copies: dict[int, TensorBase] = {}
     substitute = partial(untraced, partial(_substitute, copies))
-    given = _map(args, substitute)
-    named = _map(kwargs, substitute)
+    given = map_tensors(args, substitute)
+    named = map_tensors(kwargs, substitute)
     if not copies:
         named[_DEVICE] = META
     spans, error = record_calls(partial(function, *given, **named))
@@ -110,7 +112,7 @@ def _device_of(
     """
     if registry.find("aten::empty_strided") is None:
         return None, "nothing is installed that computes shapes without data: install dovetail-aten"
-    backends = {tensor._backend for tensor in _tensors([args, kwargs])}
+    backends = {tensor._backend for tensor in tensors_in([args, kwargs])}
     if len(backends) > 1:
         names = ", ".join(sorted(each.name for each in backends))
         return None, f"the tensors are on several devices: {names}"
@@ -185,27 +187,3 @@ def _keys_with_backend(keys: DispatchKeySet, device: Backend) -> DispatchKeySet:
 
 def _key_with_backend(key: DispatchKey, device: Backend) -> DispatchKey:
     return backend_key(key.functionality, device) if key.backend is backend(META) else key
-
-
-def _tensors(value: Any) -> Iterator[TensorBase]:
-    if isinstance(value, TensorBase):
-        yield value
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _tensors(item)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
-
-
-def _map(value: Any, change: Callable[[TensorBase], TensorBase]) -> Any:
-    """Return `value` with every tensor changed, in lists, tuples and dicts too."""
-    if isinstance(value, TensorBase):
-        return change(value)
-    if isinstance(value, dict):
-        return {name: _map(item, change) for name, item in value.items()}
-    if isinstance(value, list):
-        return [_map(item, change) for item in value]
-    if isinstance(value, tuple):
-        items = [_map(item, change) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    return value

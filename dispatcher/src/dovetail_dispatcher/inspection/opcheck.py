@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from dovetail_kernel import (
@@ -26,6 +26,7 @@ from ..table.computed_table import compute
 from ..table.operator import Operator
 from ..table.tags import Tag
 from .check_reproducer import reproducer
+from .nested_tensors import map_tensors, tensors_in
 from .result_comparison import compare_results
 
 
@@ -144,10 +145,10 @@ def _overload(op: Any) -> OpOverload:
 def _check_schema(op: Operator, values: list[Any]) -> None:
     reached = _reached(op, values)
     given = [_copied(value) for value in values]
-    before = [[_content(t) for t in _tensors(value)] for value in given]
+    before = [[_content(t) for t in tensors_in(value)] for value in given]
     outputs = _run(op, given)
     for argument, value, contents in zip(op.schema.arguments, given, before, strict=True):
-        written = [_content(t) for t in _tensors(value)] != contents
+        written = [_content(t) for t in tensors_in(value)] != contents
         if written and not argument.is_write:
             raise RuntimeError(
                 f"Argument {argument.name} is not defined as mutable but was mutated. Write to a "
@@ -158,10 +159,10 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
         return  # what a composite shares is said by the operators it is made of
     seen: list[tuple[int, TensorBase]] = []
     for number, output in enumerate(outputs):
-        for tensor in _tensors(output):
+        for tensor in tensors_in(output):
             for argument, value in zip(op.schema.arguments, given, strict=True):
                 declared = _may_alias(op.schema, argument.alias_info, number)
-                if not declared and any(_overlap(tensor, t) for t in _tensors(value)):
+                if not declared and any(_overlap(tensor, t) for t in tensors_in(value)):
                     raise RuntimeError(
                         f"Argument {argument.name} is not defined to alias output but was "
                         "aliasing. Return a copy "
@@ -177,14 +178,14 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
 
 def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
     if not any(
-        t.requires_grad for value in values for t in _tensors(value)
+        t.requires_grad for value in values for t in tensors_in(value)
     ) or _has_autograd_kernel(op, values):
         return
     given = [_copied(value) for value in values]
     keys = argument_keys(call_key(op, given)) & after_ADInplaceOrView_keyset
-    inputs = {id(t) for value in given for t in _tensors(value)}
+    inputs = {id(t) for value in given for t in tensors_in(value)}
     result = op.handle.redispatch(keys, *_positional(op, given), **_keyword(op, given))
-    outputs = [t for output in _outputs(op, result) for t in _tensors(output)]
+    outputs = [t for output in _outputs(op, result) for t in tensors_in(output)]
     if any(t.requires_grad for t in outputs if id(t) not in inputs):
         raise RuntimeError(
             f"{op.qualified_name}: at least one output of this operator has requires_grad=True but "
@@ -243,13 +244,13 @@ def _gradients(op: Operator, values: list[Any], *, meta: bool) -> list[Any]:
     """Return the gradients of the tensors that require grad, of the sum of all outputs."""
     leaves = _without_data(op, values) if meta else [_copied(value) for value in values]
     # The operator may write to what it is given, but not to leaves.
-    given = [_map(value, lambda t: _call("clone", t)) for value in leaves]
+    given = [map_tensors(value, lambda t: _call("clone", t)) for value in leaves]
     outputs = _run(op, given)
     written = [value for a, value in zip(op.schema.arguments, given, strict=True) if a.is_write]
-    for tensor in {id(t): t for value in (*outputs, *written) for t in _tensors(value)}.values():
+    for tensor in {id(t): t for value in (*outputs, *written) for t in tensors_in(value)}.values():
         if tensor.requires_grad:
             tensor.backward(_call("ones_like", tensor), retain_graph=True)
-    return [t.grad for value in leaves for t in _tensors(value) if t.requires_grad]
+    return [t.grad for value in leaves for t in tensors_in(value) if t.requires_grad]
 
 
 def _has_autograd_kernel(op: Operator, values: list[Any]) -> bool:
@@ -307,22 +308,6 @@ def _outputs(op: Operator, result: Any) -> list[Any]:
     return list(result) if len(op.schema.returns) > 1 else [result] if op.schema.returns else []
 
 
-def _tensors(value: Any) -> Iterator[TensorBase]:
-    if isinstance(value, TensorBase):
-        yield value
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _tensors(item)
-
-
-def _map(value: Any, change: Callable[[TensorBase], Any]) -> Any:
-    if isinstance(value, TensorBase):
-        return change(value)
-    if isinstance(value, list | tuple):
-        return type(value)([_map(item, change) for item in value])
-    return value
-
-
 def _call(name: str, *args: Any) -> Any:
     return next(iter(registry.operators[f"aten::{name}"].values())).handle(*args)
 
@@ -346,7 +331,7 @@ def _copied(value: Any, *, meta: bool = False) -> Any:
             made = registry.find_or_throw("aten::to", "dtype_layout").handle(made, device="meta")
         return made.requires_grad_(tensor.requires_grad)
 
-    return _map(value, copy)
+    return map_tensors(value, copy)
 
 
 def _content(tensor: TensorBase) -> Any:

@@ -241,23 +241,25 @@ def record_calls(function: Callable[[], Any]) -> tuple[list[Span], str | None]:
     """
     root = Span("calls", "trace")
     outer, before = _open.get(), state()
-    _open.set(root)
-    set_state(tracing_on(before))
     try:
+        _open.set(root)
+        set_state(tracing_on(before))
         function()
     except Exception as error:
         return root.children, f"{type(error).__name__}: {error}"
     finally:
-        set_state(before)
-        _open.set(outer)
+        try:
+            set_state(before)
+        finally:
+            _open.set(outer)
     return root.children, None
 
 
 def untraced(function: Callable[..., T], *args: Any) -> T:
     """Return ``function(*args)``, which no trace records."""
     before = state()
-    set_state(tracing_off(before))
     try:
+        set_state(tracing_off(before))
         return function(*args)
     finally:
         set_state(before)

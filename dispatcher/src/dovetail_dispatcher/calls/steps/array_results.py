@@ -89,9 +89,8 @@ class CheckOwn(Step):
         check = f"{array} = {to.bind('own', self.own)}({array}, ({given}))"
         lists = [each for each in self.given if each.kind.endswith("[]")]
         if not self.looks_quickly or lists:
-            to.add(f"if {array} is not None:", f"    {check}") if self.may_be_none else to.add(
-                check
-            )
+            lines = [f"if {array} is not None:", f"    {check}"] if self.may_be_none else [check]
+            to.add(*lines)
             return
         tests = [f"{array}.__class__ is not {to.bind('Array', self.array_type)}"]
         tests.append(f"{array}.base is not None")

@@ -199,8 +199,12 @@ class InState(Around):
 
     transition: Callable[[int], int]
 
+    def chosen(self, to: Printer) -> str:
+        """Return the text of the transition of a call."""
+        return to.bind("below", self.transition)
+
     def print(self, to: Printer) -> None:
-        before, below = to.scratch("state_before"), to.bind("below", self.transition)
+        before, below = to.scratch("state_before"), self.chosen(to)
         set_to = to.bind("set_state", set_state)
         to.add(f"{before} = {to.bind('state', state)}()")
         with to.block("try:"):

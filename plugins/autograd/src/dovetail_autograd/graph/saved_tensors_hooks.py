@@ -101,6 +101,11 @@ class disable_saved_tensors_hooks(Guard, ContextDecorator):
         change_extras(disabled=self._message)
 
 
+_allowing: ContextVar[AllowMutationOnSavedContext | None] = ContextVar(
+    "dovetail_allowing_mutation", default=None
+)
+
+
 class _Handle:
     """Stands in graphs for a saved tensor; holds it as it was when it was saved."""
 
@@ -190,8 +195,9 @@ class allow_mutation_on_saved_tensors(Guard):
         On entering it inside another one.
     """
 
+    variables = (EXTRAS, _allowing)
+
     def __init__(self) -> None:
-        self.variables = (EXTRAS, _allowing)  # type: ignore[misc]
         self._context = AllowMutationOnSavedContext()
         self._hooks = saved_tensors_hooks(self._context._pack, self._context._unpack)
 
@@ -209,8 +215,3 @@ class allow_mutation_on_saved_tensors(Guard):
         """Forget the copies as well."""
         super().restore(saved)
         self._context.clear()
-
-
-_allowing: ContextVar[AllowMutationOnSavedContext | None] = ContextVar(
-    "dovetail_allowing_mutation", default=None
-)

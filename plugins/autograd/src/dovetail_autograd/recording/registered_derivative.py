@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import (
-    Around,
     Expression,
     Operand,
     RoutePlan,
@@ -15,16 +14,12 @@ from dovetail_dispatcher.calls.plan import (
     Value,
     argument_value,
 )
+from dovetail_dispatcher.calls.shared_results import tensors_among
 from dovetail_dispatcher.calls.steps.tensor_kernels import InState
 from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.schema import FunctionSchema
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
-from dovetail_kernel.keys.state import (
-    below_autograd,
-    inside_recorded,
-    set_state,
-    state,
-)
+from dovetail_kernel.keys.state import below_autograd, inside_recorded, set_state, state
 from dovetail_kernel.types.signature import NO_GRAD, VIEW
 
 from ..graph.recording_extras import needs_extras
@@ -32,7 +27,6 @@ from ..graph.views import CreationMeta, view_info
 from .edges import Edge, any_edge, find_edge
 from .record_node import NODE, AttachResult, RecordNode, TupleOf
 from .registered_nodes import node_class, unmark
-from .write_steps import tensors_among
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.printer import Printer
@@ -53,7 +47,9 @@ def registered_plan(
     # A view that may require grad need not do so; any other tensor of a call that is recorded does.
     is_sure = not composition.key & VIEW
     computed = (
-        InState(below.steps, inside_recorded) if is_sure else InsideRecorded(below.steps, edges)
+        InState(below.steps, inside_recorded)
+        if is_sure
+        else InsideRecorded(below.steps, inside_recorded, edges)
     )
     if not schema.returns:
         return below.replaced(steps=(computed,) if is_sure else (*found, computed))
@@ -93,25 +89,15 @@ def _set_up(
     ]
 
 
-class InsideRecorded(Around):
+class InsideRecorded(InState):
     """Run steps below Autograd, with grad mode off if there is one of several edges."""
 
     edges: tuple[Edge, ...]
 
-    def print(self, to: Printer) -> None:
-        before, inside = to.scratch("state_before"), to.scratch("inside")
-        recorded = to.bind("inside_recorded", inside_recorded)
+    def chosen(self, to: Printer) -> str:
+        recorded = to.bind("inside_recorded", self.transition)
         below = to.bind("below", below_autograd)
-        set_to = to.bind("set_state", set_state)
-        to.add(
-            f"{before} = {to.bind('state', state)}()",
-            f"{inside} = {recorded} if {any_edge(self.edges, to)} else {below}",
-            f"{set_to}({inside}({before}))",
-        )
-        with to.block("try:"):
-            to.print(self.steps)
-        with to.block("finally:"):
-            to.add(f"{set_to}({before})")
+        return f"({recorded} if {any_edge(self.edges, to)} else {below})"
 
 
 class Unpacked(Expression):

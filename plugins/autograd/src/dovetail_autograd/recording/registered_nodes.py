@@ -93,7 +93,7 @@ class GeneratedNode(FunctionNode):
         if self.returns_one_tensor and grads[0] is not None:
             try:
                 returned = self.formula_record.backward(self, grads[0])
-            except (AttributeError, IndexError, ValueError) as error:
+            except _OF_EMPTY_CONTEXT as error:
                 explain_missing_context(error, self)
                 raise
             if returned.__class__ is not tuple:
@@ -123,7 +123,7 @@ class GeneratedNode(FunctionNode):
                 position += length
         try:
             returned = self.formula_record.backward(self, *given)
-        except (AttributeError, IndexError, ValueError) as error:
+        except _OF_EMPTY_CONTEXT as error:
             explain_missing_context(error, self)
             raise
         return self._checked(returned)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
+from dovetail_dispatcher.calls.shared_results import tensors_among
 from dovetail_dispatcher.calls.templates.arguments import is_tensor_like
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.tensor.tensor_base import TensorBase
@@ -16,7 +17,6 @@ from ..graph.node import Node
 from ..graph.views import check_inplace, rebase_history
 from .edges import edge_of
 from .error_nodes import NotImplementedNode
-from .write_steps import tensors_among
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.printer import Printer

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
+from dovetail_dispatcher.calls.shared_results import tensors_among
 from dovetail_dispatcher.calls.templates.arguments import TENSOR, is_tensor_like, spelling
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
@@ -147,15 +148,6 @@ def check_all_inplace(*written: TensorBase | Sequence[TensorBase | None] | None)
     """Refuse in-place writes that the graphs of these tensors cannot take, as `check_inplace`."""
     for tensor in tensors_among(written):
         check_inplace(tensor, False)
-
-
-def tensors_among(values: Sequence[Any]) -> Iterator[TensorBase]:
-    """Iterate over the tensors among `values`, also those in lists."""
-    for value in values:
-        if isinstance(value, TensorBase):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from [each for each in value if isinstance(each, TensorBase)]
 
 
 def copy_before_write(tensor: TensorBase) -> TensorBase:

@@ -316,6 +316,8 @@ class GradBatchLevel(VmapLevel):
 
 _VMAP_MODE: Final = DispatchKeySet.of(DispatchKey.FuncTorchVmapMode)
 _in_vmap_mode: Final = Transition(lambda s: replace(s, included=s.included | _VMAP_MODE))
+outside_vmap_mode: Final = Transition(lambda s: replace(s, excluded=s.excluded | _VMAP_MODE))
+"""Ask no vmap about random operators: what they call in turn has asked."""
 
 
 def _any_batched(in_dims: Sequence[Any]) -> bool:
@@ -331,4 +333,4 @@ def _stacked(results: Sequence[Any]) -> Any:
     return first
 
 
-__all__ = ["GradBatchLevel", "VmapInfo", "VmapLevel"]
+__all__ = ["GradBatchLevel", "VmapInfo", "VmapLevel", "outside_vmap_mode"]

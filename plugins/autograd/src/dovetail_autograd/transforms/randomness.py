@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from threading import Lock
-from typing import Any, Final
+from typing import Any
 
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration.batching_rules import load_batching_rules, random_state_savers
@@ -22,13 +21,13 @@ from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_dispatcher.table.transactions import transaction
-from dovetail_kernel import DispatchKey, DispatchKeySet
+from dovetail_kernel import DispatchKey
 from dovetail_kernel.forks import renewed_after_fork
-from dovetail_kernel.keys.state import Transition, set_state, state
+from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
 from ..graph.engine_ops import operator
-from .batch_interpreter import VmapLevel
+from .batch_interpreter import VmapLevel, outside_vmap_mode
 from .levels import active_levels
 from .wrapped_calls import present, tensors_in
 
@@ -80,18 +79,13 @@ class _Call:
                 args = (level.wrap(_repeated(tensor, level.info.batch_size)), *args[1:])
             before = state()
             try:
-                set_state(_outside_vmap(before))
+                set_state(outside_vmap_mode(before))
                 return op(*args, **kwargs)
             finally:
                 set_state(before)
         run = partial(rule.function, level.info, [None] * len(args), *args, **kwargs)
         outputs, out_dims = level.run_outside(run)
         return present(op, args, kwargs, level.batched(outputs, out_dims))
-
-
-_VMAP_MODE: Final = DispatchKeySet.of(DispatchKey.FuncTorchVmapMode)
-
-_outside_vmap: Final = Transition(lambda s: replace(s, excluded=s.excluded | _VMAP_MODE))
 
 
 def _repeated(tensor: Any, size: int) -> Any:
