@@ -75,14 +75,6 @@ class CpuMemory(NamespaceArrays):
             base = getattr(base, "base", None)
         return array
 
-    def as_strided(
-        self, array: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int
-    ) -> Array:
-        """Return a view of the memory that `array` lies in; it does not reach beyond."""
-        root, itemsize = self.storage_of(array), array.itemsize
-        steps = [step * itemsize for step in stride]
-        return self.shown(root, array.dtype, size, steps, storage_offset * itemsize)
-
     def shown(
         self,
         memory: Array,
@@ -107,8 +99,7 @@ class CpuMemory(NamespaceArrays):
         ]
         if not memory.flags.writeable or (source.ndim and sizes != list(array.shape)):
             return False
-        first = array.__array_interface__["data"][0]
-        part = _view_of_memory(memory, first, sizes, array.strides, array.dtype)
+        part = _view_of_memory(memory, self.data_ptr(array), sizes, array.strides, array.dtype)
         self.copy_into(part, source)
         return True
 

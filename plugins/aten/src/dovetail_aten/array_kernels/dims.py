@@ -4,7 +4,6 @@ words.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -59,29 +58,43 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     return wrapped if ndim else ()
 
 
-def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
-    """Return `shape` with -1 replaced by what is left.
+def infer_size(size: Sequence[int], numel: int) -> tuple[int, ...]:
+    """Return `size` with a -1 replaced by what is left of `numel` elements.
 
     Raises
     ------
     RuntimeError
-        If `shape` does not hold `numel` elements.
+        If the sizes do not multiply to `numel`, or leave the -1 open.
     """
-    sizes = tuple([int(size) for size in shape])
-    if sizes.count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred: give all sizes but one.")
-    known = math.prod([size for size in sizes if size != -1])
-    if -1 in sizes and known and numel % known == 0:
-        return tuple([numel // known if size == -1 else size for size in sizes])
-    if -1 in sizes and known == 0 == numel:
+    shape = list(size)
+    known, open_dim = 1, None
+    for dim, length in enumerate(shape):
+        if length == -1:
+            if open_dim is not None:
+                raise RuntimeError(
+                    "only one dimension can be inferred: give all sizes but one, at most one -1."
+                )
+            open_dim = dim
+        elif length < 0:
+            raise RuntimeError(
+                f"invalid shape dimension {length} at index {dim} of shape {shape}. Give sizes of "
+                "0 or more, or -1 for one to infer."
+            )
+        else:
+            known *= length
+    if open_dim is None:
+        if known == numel:
+            return tuple(shape)
+    elif known:
+        if numel % known == 0:
+            shape[open_dim] = numel // known
+            return tuple(shape)
+    elif numel == 0:
         raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(sizes)} because the "
-            "unspecified dimension "
-            "size -1 can be any value and is ambiguous. Give its size."
+            f"cannot reshape tensor of 0 elements into shape {shape} because the unspecified "
+            "dimension size -1 can be any value and is ambiguous. Give its size."
         )
-    if -1 in sizes or known != numel:
-        raise RuntimeError(
-            f"shape '{list(sizes)}' is invalid for input of size {numel}. Choose sizes whose "
-            f"product is {numel}."
-        )
-    return sizes
+    raise RuntimeError(
+        f"shape '{list(size)}' is invalid for input of size {numel}. Choose sizes whose product is "
+        f"{numel}."
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_kernel import result_dtype
 from dovetail_kernel.types.dtype import FLOAT
 
-from .broadcasting import broadcast_shapes
+from .broadcasting import misfit
 from .capabilities import Capabilities
 from .family import Family, operator, widened
 from .table import Function, KernelTable
@@ -76,9 +76,8 @@ class Losses(Family):
         """
         try:
             return self.xp.subtract(x, target)
-        except ValueError:
-            broadcast_shapes([x.shape, target.shape])
-            raise
+        except ValueError as error:
+            raise misfit(error, x, target) from error
 
     def _in_single(
         self, name: str, function: Function, x: Any, target: Any, reduction: int, *more: Any
@@ -124,12 +123,7 @@ class Losses(Family):
         """Return the gradient of `mse_loss`: ``2 * (x - target)``, divided by the number for a
         mean.
         """
-        try:
-            gradient = self._mse_gradient(grad_output, x, target, reduction)
-        except ValueError:
-            broadcast_shapes([x.shape, target.shape, grad_output.shape])
-            raise
-        return self._as_input(gradient, x)
+        return self._as_input(self._mse_gradient(grad_output, x, target, reduction), x)
 
     @widened
     def _mse_gradient(self, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
@@ -167,11 +161,7 @@ class Losses(Family):
         self, grad_output: Any, x: Any, target: Any, reduction: int, beta: float
     ) -> Any:
         """Return the gradient of `smooth_l1_loss`: ``(x - target) / beta``, limited to -1 and 1."""
-        try:
-            gradient = self._smooth_l1_gradient(grad_output, x, target, reduction, beta)
-        except ValueError:
-            broadcast_shapes([x.shape, target.shape, grad_output.shape])
-            raise
+        gradient = self._smooth_l1_gradient(grad_output, x, target, reduction, beta)
         return self._as_input(gradient, x)
 
     @widened
@@ -221,8 +211,6 @@ class Losses(Family):
                 tail = xp.multiply(tail, factor)
             loss = xp.add(xp.multiply(xp.subtract(one, target), x), tail)
             loss = loss if weight is None else xp.multiply(loss, weight)
-        except ValueError:
-            given = [each.shape for each in (pos_weight, target, x, weight) if each is not None]
-            broadcast_shapes(given)
-            raise
+        except ValueError as error:
+            raise misfit(error, pos_weight, target, x, weight) from error
         return reduced(loss, reduction)

@@ -16,7 +16,7 @@ from dovetail_dispatcher.calls.array_errors import (
 )
 
 from .creation import check_size
-from .dims import wrap_dim, wrap_dims
+from .dims import infer_size, wrap_dim, wrap_dims
 from .family import Family, helper, operator
 
 _ALL = slice(None)
@@ -28,7 +28,7 @@ class Views(Family):
     @operator("view")
     def view(self, x: Any, size: Sequence[int]) -> Any:
         """Return a view with another shape of as many elements; the strides must allow it."""
-        shape = resolve_shape(size, x.size)
+        shape = infer_size(size, x.size)
         result = self.capabilities.view(x, shape)
         if result is None:
             raise RuntimeError(
@@ -45,7 +45,7 @@ class Views(Family):
         shape = tuple(shape)
         if -1 not in shape and math.prod(shape) == x.size:
             return x.reshape(shape)
-        return x.reshape(resolve_shape(shape, x.size))
+        return x.reshape(infer_size(shape, x.size))
 
     @operator("expand")
     def expand(self, x: Any, size: Sequence[int], *, implicit: bool = False) -> Any:
@@ -282,41 +282,6 @@ def _no_gradient_error(grad: Any, shape: Sequence[int]) -> RuntimeError:
     return broadcast_error(shapes) or shape_of_output_error(
         shapes[0], broadcast_shape(shapes) or shapes[1]
     )
-
-
-def resolve_shape(size: Sequence[int], numel: int) -> tuple[int, ...]:
-    """Return `size` with a -1 replaced by what is left of `numel` elements.
-
-    Raises
-    ------
-    RuntimeError
-        If the sizes do not multiply to `numel`, or leave the -1 open.
-    """
-    shape = list(size)
-    known, open_dim = 1, None
-    for dim, length in enumerate(shape):
-        if length == -1:
-            if open_dim is not None:
-                raise RuntimeError("only one dimension can be inferred: give at most one -1")
-            open_dim = dim
-        elif length < 0:
-            raise RuntimeError(f"invalid shape dimension {length} at index {dim} of shape {shape}")
-        else:
-            known *= length
-    if open_dim is None:
-        if known == numel:
-            return tuple(shape)
-    elif known:
-        if numel % known == 0:
-            shape[open_dim] = numel // known
-            return tuple(shape)
-    elif numel == 0:
-        raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {shape} because the unspecified "
-            "dimension size -1 can be any "
-            "value and is ambiguous"
-        )
-    raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
 
 
 def _expanded(shape: tuple[int, ...], own: tuple[int, ...], dim: int, lead: int) -> int:

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.array_kernels.memory_layout import contiguous_strides, is_contiguous, order_of
-from dovetail_aten.array_kernels.memory_layout import strides_in_order as strides_in
+from dovetail_aten.array_kernels.memory_layout import (
+    contiguous_strides,
+    is_contiguous,
+    required_order,
+    strides_in_order,
+)
 from dovetail_aten.array_kernels.view_bounds import check_strides, extent
 from dovetail_aten.tensor.typed_storage import TypedStorage
 from dovetail_dispatcher.calls.array_writes import check_inference_write
@@ -236,13 +240,7 @@ def _strides(sizes: tuple[int, ...], memory_format: Any) -> tuple[int, ...]:
         raise RuntimeError(
             f"Unsupported memory format {memory_format}: give contiguous_format or channels_last."
         )
-    order = order_of(memory_format, len(sizes))
-    if order is None:
-        raise RuntimeError(
-            f"required rank {5 if memory_format is channels_last_3d else 4} tensor to use "
-            f"{memory_format} format, but got {len(sizes)} sizes."
-        )
-    return strides_in(sizes, order)
+    return strides_in_order(sizes, required_order(memory_format, len(sizes)))
 
 
 def _format_of(template: TensorBase) -> Any:

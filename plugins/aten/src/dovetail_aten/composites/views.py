@@ -7,25 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_aten.array_kernels.dims import infer_size
+from dovetail_aten.array_kernels.dims import infer_size, wrap_dim
 from dovetail_kernel import contiguous_format, preserve_format
-
-
-def wrap_dim(dim: int, ndim: int) -> int:
-    """Return `dim` counted from the front.
-
-    Raises
-    ------
-    IndexError
-        If there is no such dimension.
-    """
-    limit = max(ndim, 1)
-    if not -limit <= dim < limit:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got "
-            f"{dim})"
-        )
-    return dim % limit
 
 
 def can_view(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> bool:

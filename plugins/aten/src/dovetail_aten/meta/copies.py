@@ -8,11 +8,10 @@ from typing import Any, NoReturn
 from dovetail_kernel import TensorBase, bump_version, preserve_format, promote_types
 
 from ..array_kernels.broadcasting import broadcast_shapes
-from ..array_kernels.dims import wrap_dim, wrap_dims
+from ..array_kernels.dims import infer_size, wrap_dim, wrap_dims
 from ..array_kernels.memory_layout import required_order, strides_in_order
 from .meta_array import MetaArray
 from .table import dense_like, like
-from .views import inferred_shape
 
 
 def clone(self: MetaArray, *, memory_format: Any = None) -> MetaArray:
@@ -33,7 +32,7 @@ def _copied(self: MetaArray, dtype: Any, memory_format: Any) -> MetaArray:
 
 
 def unsafe_view(self: MetaArray, size: Sequence[int]) -> MetaArray:
-    return self.reshape(inferred_shape(size, self.size))
+    return self.reshape(infer_size(size, self.size))
 
 
 def flip(self: MetaArray, dims: Sequence[int]) -> MetaArray:

@@ -3,49 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 from dovetail_kernel import dtype as DType
 
-from ..array_kernels.dims import wrap_dim
+from ..array_kernels.dims import infer_size, wrap_dim
 from ..array_kernels.reinterpretation import check_pairs, check_reinterpreted
 from ..array_kernels.view_bounds import check_view_bounds, extent
 from .meta_array import MetaArray, reshaped_strides
 
 
-def inferred_shape(shape: Sequence[int], size: int) -> tuple[int, ...]:
-    """Return `shape` with its -1 replaced, for `size` elements.
-
-    Raises
-    ------
-    RuntimeError
-        If the shape has another number of elements, a negative size, or several -1.
-    """
-    if any(n < -1 for n in shape):
-        raise RuntimeError(
-            f"invalid shape dimension {min(shape)}: sizes are non-negative, or -1 for one to infer"
-        )
-    if list(shape).count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred. Give all others.")
-    known = prod(n for n in shape if n != -1)
-    if -1 in shape:
-        if not known and not size:
-            raise RuntimeError(
-                f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
-                "unspecified "
-                "dimension size -1 "
-                "can be any value and is ambiguous. Give it."
-            )
-        if not known or size % known:
-            raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
-        return tuple(size // known if n == -1 else n for n in shape)
-    if known != size:
-        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size}")
-    return tuple(shape)
-
-
 def view(self: MetaArray, size: Sequence[int]) -> MetaArray:
-    shape = inferred_shape(size, self.size)
+    shape = infer_size(size, self.size)
     strides = reshaped_strides(self.shape, self.element_strides, shape)
     if strides is None:
         raise RuntimeError(
