@@ -66,9 +66,9 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExpl
     Notes
     -----
     What a composite, function or module calls is found by calling it on the meta device, on tensors
-    that have shapes but no data. So the tensors and the parameters stay as they are and no kernel
-    runs; what a function does besides (printing, hooks, counting) it does. What depends on data
-    ends the tree, which says so.
+    that have shapes but no data. So composites run, but no kernel of the tensors' own device does,
+    and the tensors and the parameters stay as they are; what a function does besides (printing,
+    hooks, counting) it does. What depends on data ends the tree, which says so.
 
     Examples
     --------
