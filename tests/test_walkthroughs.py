@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -20,8 +19,6 @@ def test_the_pieces_of_a_page_print_what_it_shows(page: str) -> None:
     assert [piece.printed for piece in found] == [piece.shown for piece in found]
 
 
-def test_the_list_names_every_page_and_its_links_lead_somewhere() -> None:
+def test_the_list_links_to_every_page() -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
-    assert [link for link in links if not (FOLDER / link).exists()] == []
-    assert set(PAGES) <= set(links)
+    assert [page for page in PAGES if f"({page})" not in text] == []

@@ -446,6 +446,44 @@ def training_step():
 
 
 @program
+def training_step_with_a_closure():
+    w = dt.ones(2, requires_grad=True)
+
+    def closure():
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+
+    for optimizer in (dt.optim.Adam([w]), dt.optim.Adagrad([w]), dt.optim.RMSprop([w])):
+        optimizer.step(closure)
+
+
+@program
+def clipping():
+    w = dt.ones(2, requires_grad=True)
+    w.grad = dt.ones(2)
+    dt.nn.utils.clip_grad_norm_([w], 1.0)
+    dt.nn.utils.clip_grad_value_([w], 0.5)
+
+
+@program
+def making_and_moving_modules():
+    dt.nn.PReLU().double()
+    dt.nn.Embedding(3, 2, padding_idx=0).double()
+
+
+@program
+def loading_a_state():
+    module = dt.nn.Linear(2, 2)
+    module.load_state_dict(module.state_dict())
+
+
+@program
+def explaining_a_gradient():
+    dt.utils.explain_grad(LEAF, output=(LEAF * 0).sum())
+
+
+@program
 def explaining():
     dt.explain(dt.ops.aten.add.Tensor, PLAIN, PLAIN)
 

@@ -1,5 +1,5 @@
 """Runs pages of prose with Python between: each ``python`` block in turn, in one interpreter; the
-``text`` block that follows one says what it prints.
+``text`` block that follows one says what it prints. Finds links of pages that lead nowhere.
 
 ``python tests/support/pages.py PAGE ...`` writes what the blocks print now into the pages.
 """
@@ -16,6 +16,7 @@ from typing import NamedTuple
 _PIECES = re.compile(
     r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.MULTILINE
 )
+_LINK_TO_FILE = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 _PROGRAM = """
 import contextlib, io, json, sys
 scope = {"__name__": "__main__"}
@@ -54,6 +55,12 @@ def pieces(page: Path) -> list[Piece]:
         Piece(match["code"], match["shown"] or "", text)
         for match, text in zip(found, printed, strict=True)
     ]
+
+
+def dead_links(page: Path) -> list[str]:
+    """Return the files that a page links to and that are not there."""
+    links = _LINK_TO_FILE.findall(page.read_text(encoding="utf-8"))
+    return [link for link in links if not (page.parent / link).exists()]
 
 
 def write(page: Path) -> None:

@@ -1,4 +1,4 @@
-"""``dovetail check``: every operator of a library, on generated arguments."""
+"""``dovetail check``: every operator of a library, on its samples or on generated arguments."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def check(
     """Check all operators of a library: do schema, kernels, shape rules and derivatives fit
     together?
 
-    Arguments are generated from the schemas. What an operator refuses is not held against it; if it
-    refuses all, give --samples. Ends with status 1 if a check fails, and prints a program that
-    shows the failure.
+    Arguments are the samples of an operator's OpInfo; without one they are generated from its
+    schema. What it refuses of those is not held against it; if it refuses all, give --samples. Ends
+    with status 1 if a check fails, and prints a program that shows the failure.
     """
     with failures():
         sys.path.insert(0, "")

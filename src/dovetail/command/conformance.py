@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from textwrap import indent
 from typing import Annotated
 
 import typer
 
-from dovetail_kernel import (
-    Device,
-    get_default_device,
-    has_backend,
-    plugin_manager,
-    set_default_device,
-)
+from dovetail_kernel import Device, has_backend, plugin_manager
 from dovetail_kernel import backend as backend_of
 
 from ..testing import Outcome, check_op_infos
@@ -41,7 +33,7 @@ def conformance(
     The samples and checks are installed with the libraries; nothing else is needed. Prints a table
     by family of operators, and what failed; ends with status 1 if something did.
     """
-    with failures(), default_device(backend) as device:
+    with failures(), loaded_device(backend) as device:
         outcomes = list(check_op_infos(namespace, device=device, names=tuple(check or ())))
     failed = [each for each in outcomes if each.state == "failed"]
     if as_json:
@@ -74,9 +66,8 @@ def rows_of(outcomes: list[Outcome]) -> list[dict[str, str]]:
     return rows
 
 
-@contextmanager
-def default_device(name: str) -> Iterator[Device]:
-    """Make a device the default, after loading its backend.
+def loaded_device(name: str) -> Device:
+    """Return a device, after loading its backend.
 
     Raises
     ------
@@ -86,9 +77,4 @@ def default_device(name: str) -> Iterator[Device]:
     device = Device(name)
     if not (has_backend(device.type) and backend_of(device.type).is_attached):
         plugin_manager.load_backend(device.type)
-    before = get_default_device()
-    set_default_device(device)
-    try:
-        yield device
-    finally:
-        set_default_device(before)
+    return device

@@ -257,7 +257,7 @@ class _Functionalization(TorchDispatchMode):
 
     def _run(self, func: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         schema = func._schema
-        if any(argument.is_write for argument in schema.arguments):
+        if schema.is_mutable:
             return self._write(func, args, kwargs)
         if func.is_view and isinstance(args[0], FunctionalTensor):
             return self._view(func, args[0], args[1:], kwargs)

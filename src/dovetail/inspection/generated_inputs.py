@@ -12,7 +12,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import FunctionSchema, OpOverload
-from dovetail_kernel import Device, float32, float64, int64
+from dovetail_kernel import Device, float32, float64, int64, restoring
 from dovetail_kernel import bool as bool_
 
 
@@ -114,6 +114,7 @@ def generated_inputs(op: OpOverload, *, requires_grad: bool = True) -> Iterator[
             yield made
 
 
+@restoring()
 def fitting_inputs(
     op: OpOverload, *, most: int = 9, requires_grad: bool = True
 ) -> tuple[list[Inputs], list[str]]:

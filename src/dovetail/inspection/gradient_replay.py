@@ -11,6 +11,7 @@ import dovetail_aten as aten
 import dovetail_autograd
 from dovetail_aten import Tensor
 from dovetail_autograd import Node, get_gradient_edge, no_grad
+from dovetail_kernel import restoring
 
 from .graph_reading import walk
 
@@ -51,6 +52,7 @@ class Replay:
     nodes: list[Node]
 
 
+@restoring()
 def replay(tensor: Tensor, output: Tensor) -> Replay:
     """Run the backward from `output`, with a gradient of ones, to `tensor`. The graph and every
     ``.grad`` stay.

@@ -127,7 +127,7 @@ def names_of(params: Parameters | Any | None) -> dict[int, str]:
 
 def describe(tensor: Any) -> str:
     """Return shape and dtype: ``float32[2, 3]``."""
-    return f"{_dtype_name(tensor.dtype)}{list(tensor.shape)}"
+    return f"{tensor.dtype.name}{list(tensor.shape)}"
 
 
 def _leaf_node(tensor: Tensor) -> Node:
@@ -143,7 +143,7 @@ def _leaf(node: AccumulateGrad, names: dict[int, str]) -> Vertex:
 def _node(node: Node) -> Vertex:
     vertex = Vertex("node", node.name())
     outputs = [
-        "no tensor" if each.dtype is None else f"{_dtype_name(each.dtype)}{list(each.shape)}"
+        "no tensor" if each.dtype is None else f"{each.dtype.name}{list(each.shape)}"
         for each in node._input_metadata
     ]
     vertex.lines += (
@@ -175,7 +175,3 @@ def _saved_lines(node: Node) -> Iterator[str]:
         yield " ".join(
             part for part in (f"saved {name}:", text[:40], _WORDS.get(state, "")) if part
         )
-
-
-def _dtype_name(dtype: Any) -> str:
-    return str(dtype).rpartition(".")[2]

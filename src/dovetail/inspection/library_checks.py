@@ -140,13 +140,13 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
 def inputs_of(info: OpInfo) -> list[Inputs]:
     """Return the samples of an operator: in double precision, for derivatives, and of integers."""
     device = get_default_device()
-    writes = any(argument.is_write for argument in info.operator.schema.arguments)
+    writes = info.operator.schema.is_mutable
     both = [each for each in (float64, int64) if each in info.dtypes]
     return [
         Inputs(
             sample.arguments,
             sample.kwargs,
-            f"{sample.name or f'sample {number}'} of {str(dtype).rpartition('.')[2]}",
+            f"{sample.name or f'sample {number}'} of {dtype.name}",
         )
         for dtype in both or sorted(info.dtypes, key=str)[:1]
         for number, sample in enumerate(
@@ -218,7 +218,7 @@ def _gradcheck(op: OpOverload, inputs: Inputs) -> str | None:
     """Compare the derivative with numeric differentiation where there is one to compare."""
     if Tag.nondeterministic_seeded in op.tags:
         return "it is random"
-    if any(argument.is_write for argument in op._schema.arguments):
+    if op._schema.is_mutable:
         return "it writes to its arguments"
     if not any(_is_double(t) for t in _tensors(inputs.args)):
         return "no argument is a double that requires grad"

@@ -6,9 +6,9 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import no_grad
 
 from . import functional as F
+from . import init
 from .module import Module
 from .parameter import Parameter
 
@@ -72,8 +72,7 @@ class PReLU(Module):
 
     def reset_parameters(self) -> None:
         """Set all slopes to ``init``."""
-        with no_grad():
-            self.weight.fill_(self.init)
+        init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)

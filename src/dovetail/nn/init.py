@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from dovetail_aten import Generator, Tensor
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import overridable
-from dovetail_kernel import restoring
 
 if TYPE_CHECKING:
     from dovetail_aten import Generator
@@ -77,10 +76,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}. Use one of: {known}.")
 
 
-@restoring()
+@no_grad()
 def _unrecorded(method: Callable[..., Tensor], *args: Any, **kwargs: Any) -> Tensor:
-    with no_grad():
-        return method(*args, **kwargs)
+    return method(*args, **kwargs)
 
 
 @overridable

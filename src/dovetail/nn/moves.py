@@ -10,7 +10,7 @@ from typing import Any, Self
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import Device, bfloat16, dtype, float16, float32, float64
+from dovetail_kernel import Device, bfloat16, dtype, float16, float32, float64, restoring
 
 from .parameter import Parameter
 from .traversal import Traversal
@@ -19,6 +19,7 @@ from .traversal import Traversal
 class Moves(Traversal):
     """Methods that replace the data of all parameters and buffers; every one returns self."""
 
+    @restoring()
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Replace every parameter's data, its gradient's data, and every buffer by ``fn`` of it."""
         if recurse:

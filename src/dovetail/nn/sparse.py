@@ -7,6 +7,7 @@ from typing import Any, Self
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
 
 from . import functional as F
 from . import init
@@ -112,6 +113,7 @@ class Embedding(Module):
             _freeze=freeze,
         )
 
+    @restoring()
     def reset_parameters(self) -> None:
         """Draw new rows from the standard normal distribution; the padding row is zero."""
         init.normal_(self.weight)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
 
 from .hooks import Hook, ModuleHooks, RemovableHandle, add_hook
 from .parameter import Parameter
@@ -131,6 +132,7 @@ class State(Traversal):
         if self._has_extra_state():
             destination[prefix + EXTRA_STATE_KEY] = self.get_extra_state()
 
+    @restoring()
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
@@ -373,13 +375,13 @@ class _Loading:
                 f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}{remedy}"
             )
 
+    @no_grad()
     def undo(self) -> None:
         """Give every parameter and buffer its old value."""
-        with no_grad():
-            for table, name, tensor, value in self.before:
-                table[name] = tensor
-                if value is not None:
-                    tensor.copy_(value)
+        for table, name, tensor, value in self.before:
+            table[name] = tensor
+            if value is not None:
+                tensor.copy_(value)
 
     def _remember(self, module: Module) -> None:
         tables: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)

@@ -7,8 +7,6 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import no_grad
-from dovetail_kernel import restoring
 
 from .optimizer import Optimizer, Params
 from .options import (
@@ -94,29 +92,25 @@ class Adagrad(Optimizer):
         # The sums exist before the first step, as they may start from another value than zero.
         group = self.param_groups[-1]
         for parameter in group["params"]:
-            initial = group["initial_accumulator_value"]
-            with no_grad():
-                total = aten.zeros_like(parameter).fill_(initial)
+            total = aten.full_like(parameter, group["initial_accumulator_value"])
             self.state[parameter] = {"step": aten.tensor(0.0), "sum": total}
 
-    @restoring()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = self._evaluate(closure)
-        with self._grad_mode():
-            for group in self.param_groups:
-                rate = learning_rate(group)
-                for parameter in group["params"]:
-                    gradient = parameter.grad
-                    if gradient is None:
-                        continue
-                    state = self._state_of(parameter, group)
-                    step = state["step"].add_(1).item()
-                    if group["maximize"]:
-                        gradient = gradient.neg()
-                    if group["weight_decay"] != 0:
-                        gradient = gradient.add(parameter, alpha=group["weight_decay"])
-                    total = state["sum"].addcmul_(gradient, gradient)
-                    root = add_number(total.sqrt(), group["eps"], group["differentiable"])
-                    factor = -rate / (1 + (step - 1) * group["lr_decay"])
-                    add_quotient(parameter, gradient, root, factor)
-        return loss
+        return self._step_groups(closure, self._step_group)
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        rate = learning_rate(group)
+        for parameter in group["params"]:
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            state = self._state_of(parameter, group)
+            step = state["step"].add_(1).item()
+            if group["maximize"]:
+                gradient = gradient.neg()
+            if group["weight_decay"] != 0:
+                gradient = gradient.add(parameter, alpha=group["weight_decay"])
+            total = state["sum"].addcmul_(gradient, gradient)
+            root = add_number(total.sqrt(), group["eps"], group["differentiable"])
+            factor = -rate / (1 + (step - 1) * group["lr_decay"])
+            add_quotient(parameter, gradient, root, factor)

@@ -8,7 +8,6 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import restoring
 
 from .optimizer import Optimizer, Params
 from .options import (
@@ -96,13 +95,8 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    @restoring()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = self._evaluate(closure)
-        with self._grad_mode():
-            for group in self.param_groups:
-                self._step_group(group)
-        return loss
+        return self._step_groups(closure, self._step_group)
 
     def _step_group(self, group: dict[str, Any]) -> None:
         beta1, beta2 = group["betas"]

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, no_grad
+from dovetail_kernel import restoring
 
 from ..nn.module import zero_gradients
 from ..nn.parameter import type_name
@@ -195,13 +196,24 @@ class Optimizer(OptimizerHooks):
             f"{type(self).__name__} does not define step(). Define it in the subclass."
         )
 
-    def _grad_mode(self) -> Any:
-        """Return the context in which steps run: nothing is recorded, unless they are
-        differentiable.
-        """
-        return enable_grad() if self.defaults.get("differentiable") else no_grad()
+    @restoring()
+    def _step_groups(
+        self, closure: Callable[[], Any] | None, update: Callable[[ParamGroup], None]
+    ) -> Any:
+        """Evaluate the closure, update the groups one by one, and return the loss.
 
-    def _state_of(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        Updates are not recorded, unless they are differentiable.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with enable_grad() if self.defaults.get("differentiable") else no_grad():
+            for group in self.param_groups:
+                update(group)
+        return loss
+
+    def _state_of(self, parameter: Tensor, group: ParamGroup) -> dict[str, Any]:
         """Return the state of a parameter, to be written in place.
 
         Where steps are recorded these are copies, since the graph needs what the last step left.
@@ -212,13 +224,6 @@ class Optimizer(OptimizerHooks):
                 if isinstance(value, Tensor):
                     state[name] = value.clone()
         return state
-
-    @staticmethod
-    def _evaluate(closure: Callable[[], Any] | None) -> Any:
-        if closure is None:
-            return None
-        with enable_grad():
-            return closure()
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state and the groups, with parameters replaced by their indices.

@@ -17,7 +17,7 @@ def check_non_negative(**options: Any) -> None:
                 f"Tensor {name.replace('learning_rate', 'lr')} must be 1-element. Pass a float."
             )
         if not value >= 0.0:
-            text = name if name.endswith("_decay") else name.replace("_", " ")
+            text = name.replace("_", " ")
             raise ValueError(f"Invalid {text}: {value}. It must not be negative.")
 
 

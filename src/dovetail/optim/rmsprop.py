@@ -7,7 +7,6 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import restoring
 
 from .optimizer import Optimizer, Params
 from .options import (
@@ -89,15 +88,13 @@ class RMSprop(Optimizer):
         }
         super().__init__(params, defaults)
 
-    @restoring()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = self._evaluate(closure)
-        with self._grad_mode():
-            for group in self.param_groups:
-                for parameter in group["params"]:
-                    if parameter.grad is not None:
-                        self._step_parameter(parameter, parameter.grad, group)
-        return loss
+        return self._step_groups(closure, self._step_group)
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        for parameter in group["params"]:
+            if parameter.grad is not None:
+                self._step_parameter(parameter, parameter.grad, group)
 
     def _step_parameter(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         state = self._state_of(parameter, group)

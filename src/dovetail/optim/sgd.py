@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dovetail_aten import Tensor
-from dovetail_kernel import restoring
 
 from .optimizer import Optimizer, Params
 from .options import add_scaled, check_flags, check_non_negative, learning_rate
@@ -81,25 +80,19 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
-    @restoring()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = self._evaluate(closure)
-        with self._grad_mode():
-            for group in self.param_groups:
-                rate = learning_rate(group)
-                if group["momentum"] == 0 and group["weight_decay"] == 0:
-                    scale = rate if group["maximize"] else -rate
-                    for parameter in group["params"]:
-                        gradient = parameter.grad
-                        if gradient is not None:
-                            add_scaled(parameter, gradient, scale)
-                else:
-                    self._step_group(group, rate)
-        return loss
+        return self._step_groups(closure, self._step_group)
 
-    def _step_group(self, group: dict[str, Any], rate: float | Tensor) -> None:
-        """Update one group with momentum or weight decay."""
+    def _step_group(self, group: dict[str, Any]) -> None:
+        rate = learning_rate(group)
         momentum, decay, nesterov = group["momentum"], group["weight_decay"], group["nesterov"]
+        if momentum == 0 and decay == 0:
+            scale = rate if group["maximize"] else -rate
+            for parameter in group["params"]:
+                gradient = parameter.grad
+                if gradient is not None:
+                    add_scaled(parameter, gradient, scale)
+            return
         fresh = 1 - group["dampening"]
         for parameter in group["params"]:
             gradient = parameter.grad

@@ -75,15 +75,15 @@ class TensorWriter:
         if number is None:
             plain = storable(tensor.detach())
             self._alive += [tensor, plain]
-            record: dict[str, Any] = {
+            record = {
                 "storage": self._storage(plain, path),
                 "shape": list(plain.shape),
+                "stride": list(plain.stride()),
+                "offset": plain.storage_offset(),
+                "dtype": plain.dtype.name,
+                "requires_grad": tensor.requires_grad,
+                "parameter": isinstance(tensor, Parameter),
             }
-            record["stride"] = list(plain.stride())
-            record["offset"] = plain.storage_offset()
-            record["dtype"] = _dtype_name(plain)
-            record["requires_grad"] = tensor.requires_grad
-            record["parameter"] = isinstance(tensor, Parameter)
             number = self._numbers[id(tensor)] = len(self.tensors)
             self.tensors.append(record)
         return number
@@ -102,7 +102,7 @@ class TensorWriter:
             raise pickle.PicklingError(
                 f"can't save {path or 'the tensor'}: the {storage.nbytes()} bytes of its storage "
                 "are no whole number "
-                f"of {_dtype_name(tensor)} elements. Save a copy of it: tensor.clone()."
+                f"of {tensor.dtype.name} elements. Save a copy of it: tensor.clone()."
             )
         name = self._names[key] = self._free_name(path or "tensor")
         count = storage.nbytes() // tensor.dtype.itemsize
@@ -110,10 +110,9 @@ class TensorWriter:
         flat = tensor.reshape(-1) if whole else tensor.as_strided((count,), (1,), 0)
         shape = tuple(tensor.shape) if whole else (count,)
         stored, data = _to_bytes(flat.cpu())
-        self.entries[name] = Entry(
-            stored, shape if stored == _dtype_name(tensor) else (len(data),), data
-        )
-        self.storages[name] = {"dtype": _dtype_name(tensor), "device": str(tensor.device)}
+        shape = shape if stored == tensor.dtype.name else (len(data),)
+        self.entries[name] = Entry(stored, shape, data)
+        self.storages[name] = {"dtype": tensor.dtype.name, "device": str(tensor.device)}
         return name
 
     def _free_name(self, name: str) -> str:
@@ -213,13 +212,9 @@ def _reinterpreted(flat: Tensor, dtype: dtype) -> Tensor:
     return whole.view(dtype)
 
 
-def _dtype_name(tensor: Tensor) -> str:
-    return str(tensor.dtype).rpartition(".")[2]
-
-
 def _to_bytes(flat: Tensor) -> tuple[str, memoryview]:
     """Return the dtype under which a 1-dimensional CPU tensor is stored, and its bytes."""
-    name = _dtype_name(flat)
+    name = flat.dtype.name
     carried = (
         flat
         if name in _NUMPY_DTYPES

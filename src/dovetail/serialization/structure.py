@@ -69,7 +69,7 @@ class Encoder:
         if kind is Tensor or kind is Parameter:
             return {"tensor": self._tensor_number(value, path)}
         if isinstance(value, dtype):
-            return {"dtype": str(value).rpartition(".")[2]}
+            return {"dtype": value.name}
         if isinstance(value, Device):
             return {"device": str(value)}
         if kind is Size:

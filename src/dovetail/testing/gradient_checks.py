@@ -68,15 +68,10 @@ def check_constants(info: OpInfo, device: Device) -> None:
 # -- backward --------------------------------------------------------------------------------------
 
 
-def fresh(call: DifferentiableCall) -> list[Any]:
-    """Return new leaves with the values of a call's."""
-    return [leaf.detach().clone().requires_grad_() for leaf in call.leaves]
-
-
 def check_array_gradients(info: OpInfo, device: Device) -> None:
     """Check that gradients over arrays and over tensors (``create_graph``) agree."""
     for call in differentiable_calls(info, "array_gradients", device):
-        leaves = fresh(call)
+        leaves = call.fresh_leaves()
         outputs = call(*leaves)
         seeds = [aten.ones_like(each) * 0.7 + each.detach() * 0 for each in outputs]
         over_arrays = grad(outputs, leaves, seeds, retain_graph=True, allow_unused=True)
@@ -91,7 +86,7 @@ def check_array_gradients(info: OpInfo, device: Device) -> None:
 def check_layout_gradients(info: OpInfo, device: Device) -> None:
     """Check that gradients do not depend on how arguments lie in memory."""
     for call in differentiable_calls(info, "layout_gradients", device):
-        expected = _gradients(call, fresh(call))
+        expected = _gradients(call, call.fresh_leaves())
         for layout in (transposed, strided, offset):
             leaves = [layout(leaf.detach()).requires_grad_() for leaf in call.leaves]
             assert_close(_gradients(call, leaves), expected, equal_nan=True)
@@ -164,7 +159,7 @@ def _pushed_forward(call: DifferentiableCall, primals: list[Any], tangents: list
 
 def _check_transpose(call: DifferentiableCall, tangents: list[Any], pushed: list[Any]) -> None:
     """Check that ``<seed, J t> == <Jᵀ seed, t>``."""
-    leaves = fresh(call)
+    leaves = call.fresh_leaves()
     outputs = call(*leaves)
     seeds = [_direction(each, 5 + place).to(each.dtype) for place, each in enumerate(outputs)]
     grads = grad(outputs, leaves, seeds, materialize_grads=True)

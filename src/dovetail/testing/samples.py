@@ -27,7 +27,6 @@ __all__ = [
     "representative_dtypes",
     "results_of",
     "samples_of",
-    "writes_input",
 ]
 
 
@@ -100,11 +99,6 @@ def results_of(result: Any) -> list[Any]:
     return list(result) if isinstance(result, list | tuple) else [result]
 
 
-def writes_input(info: OpInfo) -> bool:
-    """Say whether the operator writes to an argument."""
-    return any(argument.is_write for argument in info.operator.schema.arguments)
-
-
 def assert_same(found: Any, expected: Any, info: OpInfo, *, loose: float = 1.0) -> None:
     """Check that results agree: shapes and dtypes, and values unless they are random."""
     for mine, other in zip(results_of(found), results_of(expected), strict=True):
@@ -137,7 +131,7 @@ class DifferentiableCall:
     def __init__(self, info: OpInfo, sample: SampleInput) -> None:
         self._op = info.op
         self._sample = sample
-        self._writes = writes_input(info)
+        self._writes = info.operator.schema.is_mutable
         self.leaves: list[Any] = [each for each in sample.tensors() if each.requires_grad]
         results = self._results(self.leaves, None)
         self._places = [i for i, each in enumerate(results) if _requires_grad(each)]
@@ -151,6 +145,10 @@ class DifferentiableCall:
         """Return the differentiable results; with `device`, the other tensors are moved there."""
         results = self._results(leaves, device)
         return tuple([results[place] for place in self._places])
+
+    def fresh_leaves(self) -> list[Any]:
+        """Return new leaves with the same values."""
+        return [leaf.detach().clone().requires_grad_() for leaf in self.leaves]
 
     def _results(self, leaves: Iterable[Any], device: Device | None) -> list[Any]:
         given = iter(leaves)

@@ -22,7 +22,6 @@ from .samples import (
     representative_dtypes,
     results_of,
     samples_of,
-    writes_input,
 )
 
 __all__ = [
@@ -229,13 +228,13 @@ def expanded(x: Tensor) -> Tensor:
     return x[:1].expand(x.shape) if x.ndim and x.shape[0] else x
 
 
+@no_grad()
 def check_layouts(info: OpInfo, device: Device) -> None:
     """Check that results do not depend on how arguments lie in memory."""
-    with no_grad():
-        for dtype in representative_dtypes(info, "layouts", device):
-            for sample in samples_of(info, "layouts", device, dtype):
-                for layout in (transposed, strided, offset, expanded):
-                    _check_layout(info, sample.transform(layout))
+    for dtype in representative_dtypes(info, "layouts", device):
+        for sample in samples_of(info, "layouts", device, dtype):
+            for layout in (transposed, strided, offset, expanded):
+                _check_layout(info, sample.transform(layout))
 
 
 def _check_layout(info: OpInfo, arranged: SampleInput) -> None:
@@ -243,7 +242,7 @@ def _check_layout(info: OpInfo, arranged: SampleInput) -> None:
     expected = called(info, plain)
     with quiet():
         # In-place operators refuse to write to elements that share memory.
-        given = copied(arranged) if writes_input(info) else arranged
+        given = copied(arranged) if info.operator.schema.is_mutable else arranged
         found = results_of(info.op(*given.arguments, **given.kwargs))
     assert_same(found, expected, info)
 
@@ -289,7 +288,7 @@ def opcheck_of(name: str, utility: str) -> Callable[[OpInfo, Device], None]:
         dtypes = dtypes_of(info, name, device)
         dtype = float64 if float64 in dtypes else dtypes[0]
         # A leaf that requires grad is not written to.
-        requires_grad = info.supports_autograd and not writes_input(info)
+        requires_grad = info.supports_autograd and not info.operator.schema.is_mutable
         for sample in samples_of(info, name, device, dtype, requires_grad):
             with quiet():
                 opcheck(info.op, sample.arguments, sample.kwargs, test_utils=utility)  # type: ignore[arg-type]

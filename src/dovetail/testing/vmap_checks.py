@@ -20,6 +20,7 @@ from .comparison import assert_close
 from .samples import (
     DifferentiableCall,
     assert_same,
+    copied,
     differentiable_calls,
     quiet,
     representative_dtypes,
@@ -53,12 +54,11 @@ def batch_of(tensor: Tensor) -> Tensor:
 def batched_places(sample: SampleInput, op: Operator) -> Iterator[tuple[int, ...]]:
     """Yield which of the tensors are batched: each alone, and all. What is written to always is."""
     count = len(sample.tensors())
-    writes = any(argument.is_write for argument in op.schema.arguments)
     for chosen in [
         *[(place,) for place in range(count)],
         *([tuple(range(count))] if count > 1 else []),
     ]:
-        if not writes or 0 in chosen:
+        if not op.schema.is_mutable or 0 in chosen:
             yield chosen
 
 
@@ -99,7 +99,7 @@ def check_vmap_inplace(info: OpInfo, device: Device) -> None:
 
 def _fits_in_place(operator: Operator, sample: SampleInput) -> bool:
     """Say whether the result has the shape and dtype of `self`; `check_inplace` has the others."""
-    given = sample.transform(lambda tensor: tensor.clone())
+    given = copied(sample)
     try:
         operator.handle(*given.arguments, **given.kwargs)
     except RuntimeError:
@@ -112,7 +112,6 @@ def _compare_with_loop(
 ) -> None:
     tensors = sample.tensors()
     batches = [batch_of(tensors[place]) for place in places]
-    writes = any(argument.is_write for argument in operator.schema.arguments)
 
     def one(*entries: Any) -> Any:
         given = with_tensors(sample, dict(zip(places, entries, strict=True)))
@@ -126,7 +125,7 @@ def _compare_with_loop(
     together = vmap(one, randomness="different")(*copies)
     for mine, column in zip(together, zip(*rows, strict=True), strict=True):
         assert_same(mine, aten.stack(list(column)), info, loose=LOOSE)
-    if writes:
+    if operator.schema.is_mutable:
         assert_same(copies[0], aten.stack([row[0] for row in rows]), info, loose=LOOSE)
         assert copies[0]._version > 0, f"{operator.name} does not count the version of a batch"
 
@@ -139,7 +138,7 @@ PAIR = 2
 def check_batched_gradients(info: OpInfo, device: Device) -> None:
     """Check that a batch of gradients goes backward as one by one."""
     for call in differentiable_calls(info, "batched_gradients", device):
-        leaves = [leaf.detach().clone().requires_grad_() for leaf in call.leaves]
+        leaves = call.fresh_leaves()
         for output in call(*leaves):
             seeds = [weights_like(output, seed) for seed in range(PAIR)]
             options: dict[str, Any] = {"retain_graph": True, "allow_unused": True}

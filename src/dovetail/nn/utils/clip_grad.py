@@ -68,6 +68,7 @@ def get_total_norm(
     return total
 
 
+@no_grad()
 def clip_grad_norm_(
     parameters: Tensor | Iterable[Tensor],
     max_norm: float,
@@ -97,19 +98,18 @@ def clip_grad_norm_(
         If ``error_if_nonfinite`` and the norm is not finite; the gradients keep their values.
     """
     gradients = _gradients(parameters)
-    with no_grad():
-        total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
-        scale = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
-        for gradient in gradients:
-            gradient.mul_(scale.to(gradient.device))
+    total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
+    scale = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
+    for gradient in gradients:
+        gradient.mul_(scale.to(gradient.device))
     return total
 
 
+@no_grad()
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
     """Limit every element of the gradients, in place, to ``± clip_value``."""
     limit = float(clip_value)
-    with no_grad():
-        for gradient in _gradients(parameters):
-            gradient.clamp_(min=-limit, max=limit)
+    for gradient in _gradients(parameters):
+        gradient.clamp_(min=-limit, max=limit)
