@@ -1,11 +1,10 @@
 """The samples of the READMEs and of the documentation run, and do what their comments say."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from fresh_interpreter import printed_by
 
 ROOT = Path(__file__).parents[1]
 READMES = [
@@ -26,26 +25,15 @@ def python_blocks(path: Path) -> str:
     )
 
 
-def run(program: str) -> str:
-    """Run a program in a fresh interpreter in which warnings are errors, and return what it
-    prints.
-    """
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
 @pytest.mark.parametrize("readme", READMES)
 def test_the_samples_run(readme: str) -> None:
     program = python_blocks(ROOT / readme)
     assert program
-    run(program)
+    printed_by(program)
 
 
 def test_the_first_sample_prints_the_gradient_and_the_kernels() -> None:
-    gradient, explanation = run(python_blocks(ROOT / "README.md")).split("\n", 1)
+    gradient, explanation = printed_by(python_blocks(ROOT / "README.md")).split("\n", 1)
     assert gradient == "tensor([ 3., 12., 27.])"
     assert "taste::cube" in explanation
     assert "AutogradCPU [autograd kernel]" in explanation
@@ -54,7 +42,7 @@ def test_the_first_sample_prints_the_gradient_and_the_kernels() -> None:
 
 def test_the_backend_of_the_sample_computes_a_gradient() -> None:
     assert (
-        run(python_blocks(ROOT / "plugins/aten/README.md"))
+        printed_by(python_blocks(ROOT / "plugins/aten/README.md"))
         == "tensor([2., 2., 2.], device='board:0')\n"
     )
 
