@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from dovetail_dispatcher import CustomOpDef, Library, custom_op
-from dovetail_dispatcher.table import kernel_registration
+from dovetail_dispatcher._C import _dispatch_dump
+from dovetail_dispatcher.table import kernel_registration, registry
 from dovetail_kernel import (
     DTYPES,
     ArrayBackend,
@@ -88,6 +89,17 @@ def library() -> Iterator[Callable[..., Library]]:
     yield make
     for each in reversed(made):
         each._destroy()
+
+
+@pytest.fixture
+def snapshot() -> Callable[[], tuple[Any, ...]]:
+    """Reads everything that registration may change, as text."""
+
+    def read() -> tuple[Any, ...]:
+        operators = [_dispatch_dump(op.qualified_name) for op in registry.all_operators()]
+        return operators, {key.name: repr(kernel) for key, kernel in registry.fallbacks.items()}
+
+    return read
 
 
 @pytest.fixture

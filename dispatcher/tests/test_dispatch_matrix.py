@@ -73,14 +73,19 @@ ROWS = {
 }
 
 
+def register(keys: tuple[str, ...], library: Callable[..., Library]) -> None:
+    """Define ``matrix::f`` and register a kernel at each of the keys."""
+    lib = library("matrix", "DEF")
+    lib.define("f(Tensor x) -> Tensor")
+    for key in keys:
+        lib.impl("f", lambda x: x, key)
+
+
 @pytest.mark.parametrize("registered", ROWS, ids=lambda row: "+".join(row) or "none")
 def test_the_computed_table_is_that_of_pytorch(
     registered: tuple[str, ...], library: Callable[..., Library]
 ) -> None:
-    lib = library("matrix", "DEF")
-    lib.define("f(Tensor x) -> Tensor")
-    for key in registered:
-        lib.impl("f", lambda x: x, key)
+    register(registered, library)
     table = dispatch_table("matrix::f")
     assert {key: table[key].tag for key in COLUMNS} == dict(
         zip(COLUMNS, [TAGS[letter] for letter in ROWS[registered].split()], strict=True)
@@ -151,11 +156,8 @@ def test_a_composite_fills_an_autograd_slot_only_if_the_backend_has_no_kernel(
     registered: tuple[str, ...], tag: str, library: Callable[..., Library]
 ) -> None:
     # Trap 3.
-    lib = library("trap", "DEF")
-    lib.define("f(Tensor x) -> Tensor")
-    for key in registered:
-        lib.impl("f", lambda x: x, key)
-    assert dispatch_table("trap::f")["AutogradCPU"].tag == tag
+    register(registered, library)
+    assert dispatch_table("matrix::f")["AutogradCPU"].tag == tag
 
 
 @pytest.mark.parametrize(
@@ -170,8 +172,5 @@ def test_a_composite_beside_a_sparse_kernel_is_ambiguous_at_AutogradOther(
     registered: tuple[str, ...], tag: str, library: Callable[..., Library]
 ) -> None:
     # Trap 5.
-    lib = library("trap", "DEF")
-    lib.define("f(Tensor x) -> Tensor")
-    for key in registered:
-        lib.impl("f", lambda x: x, key)
-    assert dispatch_table("trap::f")["AutogradOther"].tag == tag
+    register(registered, library)
+    assert dispatch_table("matrix::f")["AutogradOther"].tag == tag

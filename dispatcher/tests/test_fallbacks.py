@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import Library, explain, fallthrough_kernel, ops
-from dovetail_dispatcher._C import _dispatch_dump
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import (
     AutoDispatchBelowAutograd,
@@ -20,13 +19,8 @@ from dovetail_kernel import (
 )
 
 Libraries = Callable[..., Library]
+Snapshot = Callable[[], tuple[Any, ...]]
 Tensors = Callable[..., TensorBase]
-
-
-def snapshot() -> tuple[Any, ...]:
-    """Return everything that registration may change, as text."""
-    operators = [_dispatch_dump(op.qualified_name) for op in registry.all_operators()]
-    return operators, {key.name: repr(kernel) for key, kernel in registry.fallbacks.items()}
 
 
 def same(x: Any, *_args: Any, **_kwargs: Any) -> Any:
@@ -56,7 +50,7 @@ def test_a_kernel_of_its_own_comes_before_the_fallback(library: Libraries, tenso
 
 
 def test_a_fallback_at_an_alias_serves_its_runtime_keys_and_gives_back_the_built_in_ones(
-    library: Libraries,
+    library: Libraries, snapshot: Snapshot
 ) -> None:
     before = snapshot()
     lib = library("_", "IMPL")
@@ -95,7 +89,12 @@ def test_a_fallback_at_an_alias_serves_backends_that_come_later(library: Librari
     ],
 )
 def test_a_wrong_fallback_is_refused(
-    ns: str, args: tuple[Any, ...], error: type[Exception], words: str, library: Libraries
+    ns: str,
+    args: tuple[Any, ...],
+    error: type[Exception],
+    words: str,
+    library: Libraries,
+    snapshot: Snapshot,
 ) -> None:
     before = snapshot()
     with pytest.raises(error, match=re.escape(words)):

@@ -12,18 +12,12 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import Library, Tag, fallthrough_kernel, ops
-from dovetail_dispatcher._C import _dispatch_dump
-from dovetail_dispatcher.table import kernel_registration, registry
+from dovetail_dispatcher.table import kernel_registration
 from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]
+Snapshot = Callable[[], tuple[Any, ...]]
 Tensors = Callable[..., TensorBase]
-
-
-def snapshot() -> tuple[Any, ...]:
-    """Return everything that registration may change, as text."""
-    operators = [_dispatch_dump(op.qualified_name) for op in registry.all_operators()]
-    return operators, {key.name: repr(kernel) for key, kernel in registry.fallbacks.items()}
 
 
 def same(x: Any, *_args: Any, **_kwargs: Any) -> Any:
@@ -60,7 +54,7 @@ def test_a_library_prints_its_kind_namespace_and_key(library: Libraries) -> None
     ],
 )
 def test_a_wrong_library_is_refused(
-    args: tuple[str, ...], error: type[Exception], words: str
+    args: tuple[str, ...], error: type[Exception], words: str, snapshot: Snapshot
 ) -> None:
     before = snapshot()
     with pytest.raises(error, match=re.escape(words)):
@@ -111,7 +105,7 @@ def test_define_returns_the_name_as_written_without_overload(library: Libraries)
     ],
 )
 def test_a_wrong_definition_is_refused_and_leaves_no_trace(
-    schema: str, words: str, library: Libraries
+    schema: str, words: str, library: Libraries, snapshot: Snapshot
 ) -> None:
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")
@@ -218,7 +212,11 @@ def test_impl_takes_an_overload_object(library: Libraries, tensor: Tensors) -> N
     ],
 )
 def test_a_wrong_kernel_is_refused_and_leaves_no_trace(
-    args: tuple[Any, ...], error: type[Exception], words: str, library: Libraries
+    args: tuple[Any, ...],
+    error: type[Exception],
+    words: str,
+    library: Libraries,
+    snapshot: Snapshot,
 ) -> None:
     lib = library("ll", "DEF")
     lib.define("f(Tensor x) -> Tensor")

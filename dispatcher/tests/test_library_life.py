@@ -11,26 +11,22 @@ from typing import Any
 import pytest
 
 from dovetail_dispatcher import Library, _scoped_library, ops
-from dovetail_dispatcher._C import _dispatch_dump
 from dovetail_dispatcher.table import kernel_registration, registry
 from dovetail_dispatcher.table.changes import take_back
 from dovetail_kernel import TensorBase
 
 Libraries = Callable[..., Library]
+Snapshot = Callable[[], tuple[Any, ...]]
 Tensors = Callable[..., TensorBase]
-
-
-def snapshot() -> tuple[Any, ...]:
-    """Return everything that registration may change, as text."""
-    operators = [_dispatch_dump(op.qualified_name) for op in registry.all_operators()]
-    return operators, {key.name: repr(kernel) for key, kernel in registry.fallbacks.items()}
 
 
 def same(x: Any, *_args: Any, **_kwargs: Any) -> Any:
     return x
 
 
-def test_destroying_takes_everything_back_and_twice_is_once(library: Libraries) -> None:
+def test_destroying_takes_everything_back_and_twice_is_once(
+    library: Libraries, snapshot: Snapshot
+) -> None:
     before = snapshot()
     lib, fallbacks = library("ll", "DEF"), library("_", "IMPL")
     lib.define("f(Tensor x) -> Tensor")
@@ -133,7 +129,7 @@ def test_an_old_overload_is_bound_to_the_schema_of_the_day_if_kernels_kept_its_o
 
 
 def test_an_interrupted_registration_can_be_taken_back(
-    library: Libraries, monkeypatch: pytest.MonkeyPatch
+    library: Libraries, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lib = library("ll", "DEF")
     before = snapshot()
@@ -150,7 +146,7 @@ def test_an_interrupted_registration_can_be_taken_back(
 
 
 def test_an_override_refused_by_a_warning_filter_leaves_no_trace(
-    library: Libraries, monkeypatch: pytest.MonkeyPatch
+    library: Libraries, snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel_registration, "_warned_of_override", False)
     lib = library("ll", "DEF")

@@ -4,7 +4,6 @@ declares.
 
 import ast
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fresh_interpreter import printed_by
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -67,20 +67,9 @@ PUBLIC_MODULES = {
 TYPES = {"dovetail_aten._generated.functions"}
 
 
-def run(program: str) -> str:
-    """Run `program` in a fresh interpreter in which warnings are errors, and return what it
-    prints.
-    """
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout
-
-
 @pytest.fixture(scope="module")
 def modules_after_import() -> set[str]:
-    return set(run("import sys, dovetail; print(*sys.modules)").split())
+    return set(printed_by("import sys, dovetail; print(*sys.modules)").split())
 
 
 @pytest.mark.parametrize("module", LAZY)
@@ -89,11 +78,11 @@ def test_import_dovetail_leaves_out(modules_after_import: set[str], module: str)
 
 
 def test_import_dovetail_prints_nothing() -> None:
-    assert run("import dovetail") == ""
+    assert printed_by("import dovetail") == ""
 
 
 def test_importing_the_dispatcher_brings_no_numpy() -> None:
-    assert "numpy" not in run("import sys, dovetail_dispatcher; print(*sys.modules)").split()
+    assert "numpy" not in printed_by("import sys, dovetail_dispatcher; print(*sys.modules)").split()
 
 
 def imported_packages(source: Path) -> Iterator[tuple[str, Path]]:

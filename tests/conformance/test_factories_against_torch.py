@@ -6,14 +6,13 @@ and warnings.
 from __future__ import annotations
 
 import copy
-import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from devices import without_device
+from expressions import expressions, shown
 from same_programs import Programs, assert_same
 
 import dovetail_aten
@@ -81,10 +80,6 @@ torch.ones(2, device=0) | [1, 2, 3][torch.tensor(1)] | x.stride() | x.untyped_st
 """
 
 
-def expressions(text: str) -> list[str]:
-    return [part.strip() for line in text.strip().splitlines() for part in line.split(" | ")]
-
-
 class Ours(SimpleNamespace):
     """What the expressions need, under the names that PyTorch has for it."""
 
@@ -106,24 +101,10 @@ class Ours(SimpleNamespace):
 
 
 def outcome(package: Any, text: str) -> tuple[str, list[str]]:
-    """Return what an expression gives, or the type and first words of its error; and the kinds of
-    its warnings.
-    """
     names = {"torch": package, "np": np, "copy": copy}
     names["x"] = package.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
     names["m"] = package.ones(2, 3, device="meta")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            result = repr(eval(text, names))
-        except Exception as error:
-            words = [
-                word.strip(".:,'") for word in str(error).replace("dovetail.", "torch.").split()
-            ]
-            result = f"{type(error).__name__}: {' '.join(words[:3])}"
-    return without_device(result).replace("dovetail.", "torch."), [
-        warning.category.__name__ for warning in caught
-    ]
+    return shown(lambda: eval(text, names))
 
 
 @pytest.mark.parametrize("text", expressions(FROM_DATA))

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from devices import without_device
+from expressions import expressions, shown
 from same_programs import Programs, assert_same, tried
 
 import dovetail_aten
@@ -46,10 +45,6 @@ slice(None), 4 | (slice(None), 1), 9.5 | (0, 1), torch.tensor(2.5) | None, 2 | (
 """
 
 
-def expressions(text: str) -> list[str]:
-    return [part.strip() for line in text.strip().splitlines() for part in line.split(" | ")]
-
-
 class Ours(SimpleNamespace):
     """What the expressions need, under the names that PyTorch has for it."""
 
@@ -61,28 +56,16 @@ class Ours(SimpleNamespace):
 
 
 def outcome(package: Any, text: str, *, write: bool) -> tuple[str, list[str]]:
-    """Return what an expression gives, or the type and first words of its error; and the kinds of
-    its warnings.
-    """
+    """Return what an expression shows, or a tensor after a write."""
     x = package.arange(6.0).reshape(2, 3)
     names = {"torch": package, "np": np, "x": x, "y": package.arange(24).reshape(2, 3, 4)}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            if write:
-                index, value = eval(f"({text})", names)
-                x[index] = value
-                result = repr(x)
-            else:
-                result = repr(eval(text, names))
-        except Exception as error:
-            words = [
-                word.strip(".:,'") for word in str(error).replace("dovetail.", "torch.").split()
-            ]
-            result = f"{type(error).__name__}: {' '.join(words[:3])}"
-    return without_device(result).replace("dovetail.", "torch."), [
-        warning.category.__name__ for warning in caught
-    ]
+
+    def written() -> Any:
+        index, value = eval(f"({text})", names)
+        x[index] = value
+        return x
+
+    return shown(written if write else lambda: eval(text, names))
 
 
 @pytest.mark.parametrize("text", expressions(READS))

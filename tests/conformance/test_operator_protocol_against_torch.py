@@ -7,6 +7,8 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -49,11 +51,11 @@ REFLECTED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "
 
 
 class Foreign:
-    """Answers every operator, from either side, with its name."""
+    """Answers every operator, from either side, with its name and the class of the other."""
 
 
-def _answer(name: str) -> Callable[..., str]:
-    return lambda *_: name
+def _answer(name: str) -> Callable[[Any, Any], tuple[str, str]]:
+    return lambda _, other: (name, type(other).__name__)
 
 
 for _name in NAMES:
@@ -69,6 +71,8 @@ OPERANDS: dict[str, Callable[[Any], Any]] = {
     "a range": lambda lib: range(2),
     "a string": lambda lib: "a",
     "None": lambda lib: None,
+    "a decimal number": lambda lib: Decimal(1),
+    "a fraction": lambda lib: Fraction(1, 2),
     "a NumPy float": lambda lib: np.float32(2),
     "a NumPy float of 64 bits": lambda lib: np.float64(2),
     "a NumPy integer": lambda lib: np.int64(2),
@@ -81,13 +85,15 @@ TENSORS: dict[str, list[Any]] = {"floats": [1.0, 2.0], "integers": [1, 2]}
 
 
 def answered(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Return what an operator gives, as values or as the type and text of its TypeError."""
+    """Return what an operator gives, as values or as the type of its error; a TypeError's text
+    too.
+    """
     try:
         result = function(left, right)
     except TypeError as error:
         return "TypeError", str(error).replace("torch.", "")
-    except RuntimeError:
-        return "refused"
+    except Exception as error:
+        return type(error).__name__
     if hasattr(result, "tolist"):
         result = str(result.dtype).rpartition(".")[2], result.tolist()
     return repr(result)
@@ -114,7 +120,18 @@ def test_operators_answer_as_in_pytorch(values: str, operand: str) -> None:
 def test_the_reflected_operator_of_a_foreign_class_is_reached(name: str) -> None:
     plain = name.strip("_").removeprefix("i") if name.startswith("i") else name.strip("_")
     reflected = f"__{REFLECTED.get(plain, 'r' + plain)}__"
-    assert getattr(operator, name)(dovetail.ones(2), Foreign()) == reflected
+    assert getattr(operator, name)(dovetail.ones(2), Foreign()) == (reflected, "Tensor")
+
+
+def test_an_overriding_tensor_lets_a_foreign_class_decide() -> None:
+    for library in (dovetail, torch):
+
+        class Own(library.Tensor):  # type: ignore[misc,name-defined]
+            pass
+
+        own = library.ones(2).as_subclass(Own)
+        assert own + Foreign() == ("__radd__", "Own")
+        assert Foreign() + own == ("__add__", "Own")
 
 
 @pytest.mark.parametrize("text", ["x + a", "x * a", "x / a", "a / x", "x @ a", "x - a", "x == a"])
@@ -136,9 +153,10 @@ def test_what_pytorch_refuses_beside_arrays_is_refused(text: str) -> None:
             eval(text, {"x": lib.tensor([1.0, 2.0]), "a": array})
 
 
-def test_arrays_that_differ_from_a_tensor_are_compared_by_element() -> None:
-    """PyTorch answers ``!=`` by identity here, against its ``==``."""
+def test_a_comparison_with_an_array_compares_the_elements() -> None:
+    """PyTorch does so for ``==``; its ``!=`` is by identity."""
     x, array = dovetail.tensor([1.0, 2.0]), np.array([1.0, 3.0])
+    assert (x == array).tolist() == (array == x).tolist() == [True, False]
     assert (x != array).tolist() == (array != x).tolist() == [False, True]
 
 
@@ -165,3 +183,8 @@ def test_integers_of_64_bits_wrap_as_in_c() -> None:
         for lib in (torch, dovetail):
             total = (lib.tensor([1, 2]) + number).tolist()
             assert total == [(i + number + 2**63) % 2**64 - 2**63 for i in (1, 2)]
+
+
+def test_a_tensor_that_is_none_is_refused_by_its_name() -> None:
+    with pytest.raises(TypeError, match=r"proper Tensor but got None .* argument #1 'other'"):
+        dovetail.add(dovetail.ones(2), None)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from torch_samples import as_torch, name_of, results_of
+from call_values import name_of
+from torch_samples import as_torch, results_of
 
 import dovetail
 from dovetail.testing import OpInfo, op_infos

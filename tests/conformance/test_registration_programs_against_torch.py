@@ -12,8 +12,9 @@ import os
 from pathlib import Path
 
 import pytest
-from registration_language import differences, line, run, script, smaller
+from registration_language import differences, line, run, script
 from registration_programs import random_program
+from shrinking import smaller
 
 PROGRAMS = int(os.environ.get("DOVETAIL_REGISTRATIONS", "100"))
 FIRST = int(os.environ.get("DOVETAIL_FIRST_REGISTRATION", "0"))
@@ -49,7 +50,6 @@ def test_the_smallest_program_that_fails_has_only_what_it_needs() -> None:
 DEFINE = "l0 = S.library('DEF')"
 PLAIN = "l0.define('f(Tensor x) -> Tensor')"
 WRITES = "l0.define('f(Tensor(a!) x) -> Tensor(a!)')"
-INT = "l0.define('f(Tensor x) -> int')"
 OUT = "l0.define('f(Tensor x, *, Tensor(a!) out) -> Tensor(a!)')"
 NEW = "S.kernel('k', 'new')"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from same_programs import Programs, assert_same
+from shrinking import smaller
 
 import dovetail
 
@@ -619,15 +620,14 @@ def run(lib: Any, steps: list[tuple[Any, ...]]) -> list[Any]:
     return said
 
 
+def disagree(steps: list[tuple[Any, ...]]) -> bool:
+    return run(dovetail, steps) != run(torch, steps)
+
+
 def test_random_programs_on_storages_give_what_they_give_on_pytorch() -> None:
     for seed in range(FIRST, FIRST + PROGRAMS):
         steps = random_steps(seed)
-        while run(dovetail, steps) != run(torch, steps):
-            for number in range(len(steps)):
-                shorter = steps[:number] + steps[number + 1 :]
-                if run(dovetail, shorter) != run(torch, shorter):
-                    steps = shorter
-                    break
-            else:
-                for ours, theirs in zip(run(dovetail, steps), run(torch, steps), strict=True):
-                    assert ours == theirs, f"program {seed}: {steps}"
+        if disagree(steps):
+            steps = smaller(steps, disagree)
+            for ours, theirs in zip(run(dovetail, steps), run(torch, steps), strict=True):
+                assert ours == theirs, f"program {seed}: {steps}"

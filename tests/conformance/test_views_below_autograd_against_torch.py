@@ -12,7 +12,6 @@ import torch
 import dovetail
 import dovetail.library
 
-LIBRARIES: list[Any] = [torch, dovetail]
 INDICES = ("[:1]", "[1:]", "[:]", "[::2]", "[:-1]", "[1]", "[:, 1:]", "[..., 1]", "[None]")
 
 

@@ -14,7 +14,7 @@ from random import Random
 
 import damaged_files
 import pytest
-from damaged_files import closed, contents, joined, joined_text, opened, split
+from damaged_files import closed, contents, edited, joined, joined_text, opened, split
 
 import dovetail
 
@@ -122,12 +122,6 @@ def plain(arrays, data):
     )
 
 
-def described(value, change):
-    header, data = opened(contents(value))
-    change(header["__metadata__"]["dovetail"])
-    return closed(header, data)
-
-
 ONES = dovetail.ones(3)
 REFUSED = {
     "a thousand arrays over the same bytes": (
@@ -164,39 +158,41 @@ REFUSED = {
         "its header is corrupt",
     ),
     "types that are no list": (
-        described([1], lambda d: d.update(types=5)),
+        edited(contents([1]), lambda d: d.update(types=5)),
         "should be a list, not '5'",
     ),
     "a tensor before the first": (
-        described([ONES], lambda d: d.update(root=[{"tensor": -1}])),
+        edited(contents([ONES]), lambda d: d.update(root=[{"tensor": -1}])),
         "the number of a tensor should be one of the non-negative integers below 1, not '-1'",
     ),
     "a container before the first": (
-        described([1], lambda d: d.update(root=[{"again": -1}])),
+        edited(contents([1]), lambda d: d.update(root=[{"again": -1}])),
         "not '-1'",
     ),
     "bad base64": (
-        described([1], lambda d: d.update(root={"bytes": "!!!!"})),
+        edited(contents([1]), lambda d: d.update(root={"bytes": "!!!!"})),
         "'bytes' in the description can't be '!!!!'",
     ),
     "an integer tensor that requires grad": (
-        described(dovetail.arange(3), lambda d: d["tensors"][0].update(requires_grad=True)),
+        edited(contents(dovetail.arange(3)), lambda d: d["tensors"][0].update(requires_grad=True)),
         "tensor 0 requires grad, but its dtype is dovetail.int64",
     ),
     "a key that can't be one": (
-        described([1], lambda d: d.update(root={"dict": [[[], 1]]})),
+        edited(contents([1]), lambda d: d.update(root={"dict": [[[], 1]]})),
         "a list is no key of a dict or set",
     ),
     "a device of a number of 5,000 digits": (
-        described(ONES, lambda d: d["storages"]["tensor"].update(device="cuda:" + "9" * 5000)),
+        edited(
+            contents(ONES), lambda d: d["storages"]["tensor"].update(device="cuda:" + "9" * 5000)
+        ),
         "should be the name of a device, not 'cuda:999",
     ),
     "a set in a set": (
-        described([1], lambda d: d.update(root={"set": [{"set": [1]}]})),
+        edited(contents([1]), lambda d: d.update(root={"set": [{"set": [1]}]})),
         "a set is no key of a dict or set",
     ),
     "a device that is none": (
-        described([1], lambda d: d.update(root={"device": "cqu"})),
+        edited(contents([1]), lambda d: d.update(root={"device": "cqu"})),
         "'cqu' is no device",
     ),
 }
@@ -221,8 +217,8 @@ def test_containers_nested_too_deeply_are_refused():
 
 
 def test_a_tensor_from_a_device_that_is_not_there_names_map_location():
-    content = described(
-        ONES, lambda d: [one.update(device="xpu") for one in d["storages"].values()]
+    content = edited(
+        contents(ONES), lambda d: [one.update(device="xpu") for one in d["storages"].values()]
     )
     with pytest.raises(RuntimeError, match=r"saved from the device 'xpu'.*Pass map_location='cpu'"):
         dovetail.load(io.BytesIO(content))

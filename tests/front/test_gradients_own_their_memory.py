@@ -1,6 +1,6 @@
 """A leaf's gradient shares memory with nothing: random graphs that pass one array to many places.
 
-DOVETAIL_PROGRAMS sets how many programs run, DOVETAIL_SEED which is the first.
+DOVETAIL_PROGRAMS sets how many programs run, DOVETAIL_FIRST_PROGRAM which is the first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dovetail.autograd import Function
 from dovetail_autograd.graph.accumulate import watch
 
 COUNT = int(os.environ.get("DOVETAIL_PROGRAMS", "200"))
-SEED = int(os.environ.get("DOVETAIL_SEED", "0")) or random.SystemRandom().randrange(10**6)
+FIRST = int(os.environ.get("DOVETAIL_FIRST_PROGRAM", random.SystemRandom().randrange(10**6)))
 
 
 @pytest.fixture(autouse=True, params=[False, True], ids=["no leaf has hooks", "leaves have hooks"])
@@ -120,12 +120,12 @@ def run(rng: random.Random) -> None:
 
 
 def test_a_gradient_is_never_memory_that_something_else_holds() -> None:
-    print(f"DOVETAIL_SEED={SEED}")
-    for seed in range(SEED, SEED + COUNT):
+    print(f"DOVETAIL_FIRST_PROGRAM={FIRST}")
+    for seed in range(FIRST, FIRST + COUNT):
         try:
             run(random.Random(seed))
         except AssertionError as error:
-            pytest.fail(f"DOVETAIL_SEED={seed} DOVETAIL_PROGRAMS=1: {error}")
+            pytest.fail(f"DOVETAIL_FIRST_PROGRAM={seed} DOVETAIL_PROGRAMS=1: {error}")
 
 
 def test_two_leaves_below_one_sum_do_not_share_a_gradient() -> None:

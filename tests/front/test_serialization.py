@@ -2,7 +2,6 @@
 
 import fractions
 import io
-import json
 import math
 import os
 import pickle
@@ -10,6 +9,7 @@ from collections import Counter, OrderedDict
 
 import numpy as np
 import pytest
+from damaged_files import contents, edited
 
 import dovetail
 from dovetail import load, nn, optim, save
@@ -20,27 +20,7 @@ safetensors_numpy = pytest.importorskip(
 
 
 def round_trip(value, **options):
-    stream = io.BytesIO()
-    save(value, stream)
-    stream.seek(0)
-    return load(stream, **options)
-
-
-def contents(value):
-    stream = io.BytesIO()
-    save(value, stream)
-    return stream.getvalue()
-
-
-def edited(content, change):
-    """The file with its description changed."""
-    length = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8 : 8 + length])
-    description = json.loads(header["__metadata__"]["dovetail"])
-    change(description)
-    header["__metadata__"]["dovetail"] = json.dumps(description)
-    text = json.dumps(header).encode()
-    return len(text).to_bytes(8, "little") + text + content[8 + length :]
+    return load(io.BytesIO(contents(value)), **options)
 
 
 @pytest.mark.parametrize(

@@ -7,17 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from call_values import Name, TensorValue
-from random_calls import Call, name_of
+from call_values import TOLERANCES, Name, TensorValue, name_of
+from random_calls import Call
 
-TOLERANCES = {
-    "float64": 1e-9,
-    "complex128": 1e-9,
-    "float32": 3e-5,
-    "complex64": 1e-4,
-    "float16": 4e-3,
-    "bfloat16": 3e-2,
-}
 UNINITIALIZED = ("empty", "empty_like", "empty_strided", "new_empty")
 
 
@@ -63,16 +55,9 @@ def callee(lib: Any, call: Call, args: list[Any]) -> Any:
         method = getattr(lib.Tensor, base, None)
         return method if callable(method) else None
     if call.form == "function":
-        return _function(lib, base)
+        return getattr(lib, base, None)
     packet = getattr(lib.ops.aten, base, None)
     return packet if call.form == "packet" else getattr(packet, overload or "default", None)
-
-
-def _function(lib: Any, base: str) -> Any:
-    """Return the public function of an operator, but for those of PyTorch that are written in
-    Python.
-    """
-    return getattr(lib, base, None)
 
 
 def tensors_in(lib: Any, values: Any) -> list[Any]:

@@ -28,6 +28,20 @@ _LIMITS = {
     "float64": (1.7976931348623157e308, 5e-324, 2.2250738585072014e-308),
 }
 """The greatest number of each dtype, the least positive one, and the least normal one."""
+TOLERANCES = {
+    "float64": 1e-9,
+    "complex128": 1e-9,
+    "float32": 3e-5,
+    "complex64": 1e-4,
+    "float16": 4e-3,
+    "bfloat16": 3e-2,
+}
+"""How far results of a dtype may lie apart, relative to their size."""
+
+
+def name_of(value: Any) -> str:
+    """Return the name that a dtype, layout or memory format has in both libraries."""
+    return str(value).rpartition(".")[2]
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,21 @@ class TensorValue:
         order = "" if self.layout == "contiguous" else f", {self.layout}"
         shape = "" if self.values.size else f", shape={self.values.shape}"
         return f"tensor({self.values.tolist()}, {self.dtype}{shape}{order}{grad})"
+
+
+def described(lib: Any, value: Any) -> Any:
+    """Return an argument of a library as one that any library can make."""
+    if isinstance(value, lib.Tensor):
+        dtype = name_of(value.dtype)
+        numbers = np.array(value.detach().tolist(), carrier(dtype)).reshape(tuple(value.shape))
+        return TensorValue(dtype, numbers, "contiguous", value.requires_grad)
+    if isinstance(value, lib.dtype | lib.memory_format | lib.layout):
+        return Name(name_of(value))
+    if isinstance(value, lib.device):
+        return Name("cpu")
+    if isinstance(value, list | tuple):
+        return type(value)([described(lib, each) for each in value])
+    return value
 
 
 def _laid_out(lib: Any, values: Any, layout: str, dtype: Any = None) -> Any:

@@ -115,6 +115,13 @@ def closed(header: Any, data: bytes) -> bytes:
     return joined(header, data)
 
 
+def edited(content: bytes, change: Callable[[Any], Any]) -> bytes:
+    """Return the file after `change(description)`."""
+    header, data = opened(content)
+    change(header["__metadata__"]["dovetail"])
+    return closed(header, data)
+
+
 Path = tuple[Any, ...]
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+from fresh_interpreter import printed_by
 
 _PIECES = re.compile(
     r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.MULTILINE
@@ -21,10 +22,10 @@ _PROGRAM = """
 import contextlib, io, json, sys
 scope = {"__name__": "__main__"}
 printed = []
-for number, code in enumerate(json.load(sys.stdin), 1):
+for name, code in json.load(sys.stdin).items():
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(code, f"<piece {number}>", "exec"), scope)
+        exec(compile(code, name, "exec"), scope)
     printed.append(out.getvalue())
 json.dump(printed, sys.stdout)
 """
@@ -41,16 +42,8 @@ class Piece(NamedTuple):
 def pieces(page: Path) -> list[Piece]:
     """Run a page in a fresh interpreter, in which warnings are errors, and return its pieces."""
     found = list(_PIECES.finditer(page.read_text(encoding="utf-8")))
-    codes = [match["code"] for match in found]
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-c", _PROGRAM],
-        input=json.dumps(codes),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, f"{page.name}: {result.stderr}"
-    printed = json.loads(result.stdout)
+    codes = {f"<piece {n} of {page.name}>": match["code"] for n, match in enumerate(found, 1)}
+    printed = json.loads(printed_by(_PROGRAM, given=json.dumps(codes)))
     return [
         Piece(match["code"], match["shown"] or "", text)
         for match, text in zip(found, printed, strict=True)

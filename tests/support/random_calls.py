@@ -17,6 +17,8 @@ from call_values import (
     Name,
     TensorValue,
     as_dtype,
+    described,
+    name_of,
     random_dtype,
     random_scalar,
     random_tensor,
@@ -64,25 +66,6 @@ class Call:
         return [each for each in flat if isinstance(each, TensorValue)]
 
 
-def name_of(value: Any) -> str:
-    return str(value).rpartition(".")[2]
-
-
-def described(value: Any) -> Any:
-    """Return an argument of Dovetail as one that any library can make."""
-    if isinstance(value, dovetail.Tensor):
-        dtype = name_of(value.dtype)
-        plain = value.detach().to(dovetail.float32) if dtype == "bfloat16" else value.detach()
-        return TensorValue(dtype, np.array(plain.cpu().numpy()), "contiguous", value.requires_grad)
-    if isinstance(value, dovetail.dtype | dovetail.memory_format | dovetail.layout):
-        return Name(name_of(value))
-    if isinstance(value, dovetail.device):
-        return Name("cpu")
-    if isinstance(value, list | tuple):
-        return type(value)([described(each) for each in value])
-    return value
-
-
 @cache
 def samples_of(info: OpInfo, dtype: str) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Return the arguments of the samples of an operator, and of its error inputs."""
@@ -91,8 +74,8 @@ def samples_of(info: OpInfo, dtype: str) -> list[tuple[tuple[Any, ...], dict[str
     samples += [each.sample_input for each in info.error_inputs(CPU)]
     return [
         (
-            tuple([described(each) for each in sample.arguments]),
-            {name: described(each) for name, each in sample.kwargs.items()},
+            tuple([described(dovetail, each) for each in sample.arguments]),
+            {name: described(dovetail, each) for name, each in sample.kwargs.items()},
         )
         for sample in samples
     ]

@@ -14,10 +14,11 @@ import itertools
 import random
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import shrinking
 from random_operations import IN_PLACE, OPERATIONS
 
 # Most pairs broadcast or multiply; some do not, for the errors.
@@ -147,17 +148,10 @@ def random_program(seed: int) -> Program:
 
 def smaller(program: Program, fails: Callable[[Program], bool]) -> Program:
     """Return the program without the steps and leaves that are not needed for it to fail."""
-    for field in ("steps", "leaves"):
-        position = 0
-        while position < len(getattr(program, field)):
-            parts = getattr(program, field)
-            without = parts[:position] + parts[position + 1 :]
-            candidate = dataclasses.replace(program, **{field: without})
-            if without and fails(candidate):
-                program = candidate
-            else:
-                position += 1
-    return program
+    steps = shrinking.smaller(program.steps, lambda each: fails(replace(program, steps=each)))
+    program = replace(program, steps=steps)
+    leaves = shrinking.smaller(program.leaves, lambda each: fails(replace(program, leaves=each)))
+    return replace(program, leaves=leaves)
 
 
 def make(lib: Any, leaf: Leaf) -> Any:

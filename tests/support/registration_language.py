@@ -8,7 +8,7 @@ step is one line of Python, so that a program is printed as a script, which runs
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -142,18 +142,3 @@ def differences(program: Program) -> list[tuple[str, Observation, Observation]]:
         for text, mine, other in both
         if other not in (None, mine) and BROKEN not in other
     ]
-
-
-def smaller(program: Program, fails: Callable[[Program], bool]) -> Program:
-    """Return the program without the steps that are not needed for it to fail."""
-    size = max(1, len(program) // 2)
-    while size:
-        position = 0
-        while position < len(program):
-            candidate = program[:position] + program[position + size :]
-            if candidate and fails(candidate):
-                program = candidate
-            else:
-                position += size
-        size //= 2
-    return program

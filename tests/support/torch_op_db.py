@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 import torch
-from call_values import Name, TensorValue
+from call_values import described, name_of
 from random_calls import Call
 
 import dovetail
@@ -33,25 +33,9 @@ def shared_operators() -> list[Any]:
     ]
 
 
-def described(value: Any) -> Any:
-    """Return an argument of PyTorch as one that any library can make; None for what none can."""
-    if isinstance(value, torch.Tensor):
-        dtype = str(value.dtype).rpartition(".")[2]
-        plain = value.detach().resolve_conj().resolve_neg().contiguous()
-        array = (plain.float() if dtype == "bfloat16" else plain).numpy().copy()
-        return TensorValue(dtype, array, "contiguous", value.requires_grad)
-    if isinstance(value, torch.dtype | torch.memory_format | torch.layout):
-        return Name(str(value).rpartition(".")[2])
-    if isinstance(value, torch.device):
-        return Name("cpu")
-    if isinstance(value, list | tuple):
-        return [described(each) for each in value]
-    return value
-
-
 def calls_of(entry: Any, r: random.Random, count: int) -> Iterator[Call]:
     """Yield some of the calls of an operator: of its samples in random dtypes, and one refused."""
-    names = sorted([str(each).rpartition(".")[2] for each in entry.dtypes])
+    names = sorted([name_of(each) for each in entry.dtypes])
     names = [name for name in names if hasattr(dovetail, name)]
     for _ in range(count):
         dtype = getattr(torch, r.choice(names))
@@ -67,6 +51,6 @@ def calls_of(entry: Any, r: random.Random, count: int) -> Iterator[Call]:
 
 
 def call_of(entry: Any, sample: Any) -> Call:
-    args = [described(each) for each in (sample.input, *sample.args)]
-    kwargs = {name: described(each) for name, each in sample.kwargs.items()}
+    args = [described(torch, each) for each in (sample.input, *sample.args)]
+    kwargs = {name: described(torch, each) for name, each in sample.kwargs.items()}
     return Call(entry.name, "function", tuple(args), kwargs, entry.name in RANDOM)

@@ -5,27 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from call_values import TOLERANCES, name_of
 
 import dovetail
 from dovetail.testing import OpInfo, SampleInput
 
-TOLERANCE = {
-    "float64": 1e-9,
-    "complex128": 1e-9,
-    "float32": 3e-5,
-    "complex64": 1e-4,
-    "float16": 4e-3,
-    "bfloat16": 3e-2,
-}
 REFUSED = (RuntimeError, IndexError)
 """Which of them it is for two faults at once is the affair of each operator; NotImplementedError
 is a RuntimeError.
 """
-
-
-def name_of(value: Any) -> str:
-    """Return the name that a dtype, layout or memory format has in both libraries."""
-    return str(value).rpartition(".")[2]
 
 
 def torch_operator(torch: Any, info: OpInfo) -> Any:
@@ -112,7 +100,7 @@ def outcome(lib: Any, operator: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
 def close(ours: Any, theirs: Any, dtype: str, factor: float = 1.0) -> bool:
     """Say whether values agree up to rounding; of complex ones only which are finite, and those."""
-    tolerance = TOLERANCE.get(dtype, 0.0) * factor
+    tolerance = TOLERANCES.get(dtype, 0.0) * factor
     with np.errstate(all="ignore"):
         if ours.dtype.kind == "c" or theirs.dtype.kind == "c":
             finite = np.isfinite(theirs)
@@ -145,7 +133,7 @@ def difference(ours: Any, theirs: Any, *, corners: bool, values: bool = True) ->
         same = type(ours[1]) is type(theirs[1])
         return "" if same else f"gradients: {ours[1]!r:.300} instead of {theirs[1]!r:.300}"
     names = [each[0] for each in ours[0]]
-    dtype = max(names, key=lambda name: TOLERANCE.get(name, 0.0), default="float64")
+    dtype = max(names, key=lambda name: TOLERANCES.get(name, 0.0), default="float64")
     for mine, other in zip(ours[1], theirs[1], strict=True):
         if (mine is None) != (other is None):
             return f"gradient {mine} instead of {other}"
