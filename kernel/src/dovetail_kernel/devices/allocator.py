@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from ..forks import held_over_fork
 
-
 _lock: Final = held_over_fork(RLock())
 """Guards the counts of all allocators."""
 
