@@ -7,7 +7,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 from dovetail_kernel.keys.guard import SettingGuard
 from dovetail_kernel.keys.state import (
@@ -163,15 +163,20 @@ class _BareDecorator(_StateMode):
 
     __slots__ = ()
 
+    @overload
+    def __new__(cls) -> Self: ...
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         if function is not None:
-            return _decorate(function, cls)
+            return _decorate(function, cast(Callable[[], _StateMode], cls))
         self = object.__new__(cls)
         self._before = None
         return self
 
-    # `__new__` does all there is to do; a constructor in Python would be a frame more.
-    __init__ = object.__init__
+    if not TYPE_CHECKING:
+        # `__new__` does all there is to do; a constructor in Python would be a frame more.
+        __init__ = object.__init__
 
 
 class no_grad(_BareDecorator):
