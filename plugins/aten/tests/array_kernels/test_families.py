@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -81,6 +81,7 @@ def test_families_and_functions_of_the_same_name_define_every_kernel_once():
         for name in mapping
     ]
     names += [name for family in FAMILIES for each in family.methods().values() for name in each]
+    names += [name for family in FAMILIES for name in family.scipy_functions]
     names += ["erf", "erfc"]
     names += [name for name in alike.kernels if name not in names]
     assert sorted(names) == sorted(array_kernels.array_kernel_table(np, ARRAYS).kernels)
@@ -327,3 +328,32 @@ def test_normalization():
     result, mean, rstd = of(Normalization).native_layer_norm(X, (2,), None, None, 0.0)
     assert result.tolist() == [[1, -1], [-1, 1]]
     assert (mean.tolist(), rstd.tolist()) == ([[-0.5], [3.5]], [[1 / 1.5], [2]])
+
+
+class Gamma(Family):
+    """A family with a function of SciPy."""
+
+    scipy_functions: ClassVar[Mapping[str, str]] = {"t::lgamma": "special.gammaln"}
+
+
+def test_functions_of_scipy_are_imported_when_they_are_called() -> None:
+    table = KernelTable()
+    Gamma.define(np, table, ARRAYS)
+    kernel = table.kernels["t::lgamma"].fn
+    assert np.allclose(kernel(np.array([3.0, 5.0])), [math.log(2), math.log(24)])
+    assert kernel(np.array([3.0], dtype="float16")).dtype == np.float16
+
+
+def test_without_scipy_the_operator_and_the_remedy_are_named() -> None:
+    class Bare(cpu.CpuArrays):  # type: ignore[name-defined, misc]
+        scipy_package = None
+
+    table = KernelTable()
+    Gamma.define(np, table, Bare())
+    with pytest.raises(NotImplementedError) as raised:
+        table.kernels["t::lgamma"].fn(np.array([3.0]))
+    assert str(raised.value) == (
+        "t::lgamma needs scipy.special.gammaln, which the backend does not supply. Name a package "
+        "that has it as `scipy_package` of the backend's arrays, or register a kernel of your own "
+        "for the operator."
+    )

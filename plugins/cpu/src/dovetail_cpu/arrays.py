@@ -50,6 +50,7 @@ class CpuArrays(CpuMemory):
 
     array_types = (np.ndarray,)
     checks_bounds = True
+    scipy_package = "scipy"
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
 

@@ -33,6 +33,7 @@ class CudaArrays(CudaMemory):
     """
 
     array_types = (cupy.ndarray,)
+    scipy_package = "cupyx.scipy"
     dlpack_types = (2, 13)  # device memory, also where it is managed
 
     def __init__(self, device_type: str = "cuda", namespace: Any = cupy) -> None:

@@ -20,9 +20,10 @@ class Array(np.ndarray[Any, Any]):
 
 
 class LoopbackArrays(NamespaceArrays):
-    """The differences to NumPy: the class, and bfloat16."""
+    """The differences to NumPy: the class, and bfloat16; SciPy takes the arrays as they are."""
 
     array_types = (Array,)
+    scipy_package = "scipy"
 
     def native_dtype(self, wanted: dovetail.dtype) -> Any:
         """Return NumPy's dtype, for bfloat16 that of ml_dtypes."""

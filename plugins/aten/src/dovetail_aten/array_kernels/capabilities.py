@@ -146,6 +146,11 @@ class Capabilities(Protocol):
     def finfo(self, native_dtype: Any) -> tuple[float, float]:
         """Return the least and greatest finite number of a floating-point dtype."""
 
+    def scipy(self, function: str) -> Any | None:
+        """Return a function of SciPy for arrays of this backend, by its dotted name
+        (``"special.gammaln"``); None if the backend has none. What it comes from is imported now.
+        """
+
     # -- random numbers; a generator of None means the backend's default ---------------------------
 
     def uniform(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:

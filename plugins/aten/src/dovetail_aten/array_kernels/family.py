@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from types import MethodType
 from typing import Any, ClassVar, TypeVar
 
 from dovetail_kernel import get_default_dtype
@@ -100,6 +101,8 @@ class Family:
     functions_with_out
         The same for functions whose results have the dtype of their operands, so that they can be
         written into one (``out=``).
+    scipy_functions
+        Operators that are a function of SciPy and nothing else, with its dotted name there.
     xp
         The namespace, as a module with those of `NAMES` that it has.
     capabilities, table
@@ -117,6 +120,7 @@ class Family:
 
     functions: ClassVar[Mapping[str, str]] = {}
     functions_with_out: ClassVar[Mapping[str, str]] = {}
+    scipy_functions: ClassVar[Mapping[str, str]] = {}
     _methods: ClassVar[dict[str, tuple[str, ...]]] = {}
     _helpers: ClassVar[dict[str, tuple[str, ...]]] = {}
 
@@ -138,6 +142,7 @@ class Family:
         self.numbers = Numbers(capabilities)
         self.precision = Precision(capabilities)
         self.lazy = capabilities.lazy
+        self._found_in_scipy: dict[str, Function] = {}
 
     @classmethod
     def define(cls, xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:
@@ -163,12 +168,50 @@ class Family:
             kernel(name, getattr(self.xp, function))
         for name, function in self.functions_with_out.items():
             kernel(name, getattr(self.xp, function), out_function=getattr(self.xp, function))
+        for name, function in self.scipy_functions.items():
+            kernel(name, self._function_of_scipy(function, name))
         for method, names in self._methods.items():
             for name in names:
                 kernel(name, getattr(self, method))
         for method, names in self._helpers.items():
             for name in names:
                 kernel.helpers[name] = getattr(self, method)
+
+    def scipy(self, function: str, operator: str) -> Function:
+        """Return a function of SciPy for the arrays of this backend, imported at its first use.
+
+        Parameters
+        ----------
+        function
+            Its dotted name in SciPy: ``"special.gammaln"``.
+        operator
+            The operator that needs it.
+
+        Raises
+        ------
+        NotImplementedError
+            If the backend has no such function.
+        """
+        found = self._found_in_scipy.get(function)
+        if found is None:
+            found = self.capabilities.scipy(function)
+            if found is None:
+                raise NotImplementedError(
+                    f"{operator} needs scipy.{function}, which the backend does not supply. Name a "
+                    "package that has it as `scipy_package` of the backend's arrays, or register a "
+                    "kernel of your own for the operator."
+                )
+            self._found_in_scipy[function] = found
+        return found
+
+    def _function_of_scipy(self, function: str, operator: str) -> Function:
+        """Return the kernel of an operator that is a function of SciPy and nothing else."""
+
+        @widened
+        def compute(self: Family, x: Any, *args: Any) -> Any:
+            return self.scipy(function, operator)(x, *args)
+
+        return MethodType(compute, self)
 
     def default_float(self) -> Any:
         """Return the native dtype of new floating-point arrays."""

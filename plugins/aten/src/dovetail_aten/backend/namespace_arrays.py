@@ -9,6 +9,7 @@ write.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from math import prod
 from typing import Any, Final
 
@@ -46,10 +47,14 @@ class NamespaceArrays(CoreArrays):
         Default: True. Where it is False, `embed`, `index_put`, `index_add`, `scatter` and
         `as_strided` are to be written, and writes in place replace the array of a tensor that
         shares its memory with no other.
+    scipy_package
+        Name of the package that has SciPy's modules for these arrays: ``"scipy"`` for NumPy's,
+        ``"cupyx.scipy"`` for CuPy's. Default: None, and operators that need it say so when called.
     """
 
     checks_bounds: bool = False
     lazy: bool = False
+    scipy_package: str | None = None
 
     # -- making arrays -----------------------------------------------------------------------------
 
@@ -223,6 +228,13 @@ class NamespaceArrays(CoreArrays):
     def _on_host(self, name: str, array: Any) -> Any:
         host: Any = ready_backend("cpu").arrays
         return self.asarray(getattr(host, name)(self.to_host(array)), array.dtype)
+
+    def scipy(self, function: str) -> Any | None:
+        """Return a function of `scipy_package`, by its dotted name there; None if there is none."""
+        module, _, name = function.rpartition(".")
+        if self.scipy_package is None:
+            return None
+        return getattr(import_module(f"{self.scipy_package}.{module}"), name, None)
 
     def finfo(self, native_dtype: Any) -> tuple[float, float]:
         """Return the least and greatest finite number of a floating-point dtype."""
