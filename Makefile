@@ -33,6 +33,8 @@ BACKEND ?= loopback
 .SUFFIXES:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
+# Tests start interpreters by the hundred: without bytecode each would compile the packages again.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help install demo test test-backend parity check bench codegen clean install-dispatcher install-noautograd
 
 help:
