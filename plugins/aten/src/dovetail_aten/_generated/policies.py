@@ -23,7 +23,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'sigmoid_backward tanh_backward native_dropout_backward'),
     ('dovetail_aten.meta.by_shape', 'factory', (),
         'zeros ones full zeros_like ones_like empty_like full_like new_zeros new_ones new_full '
-        'new_empty rand_like randn_like rand randn randint randint.low'),
+        'new_empty new_empty_strided rand_like randn_like rand randn randint randint.low'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('accumulated',),
         'sum.dim_IntList sum prod prod.dim_int'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('bool',), 'any any.dim all all.dim'),
@@ -123,7 +123,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
-        'new_full new_empty rand_like randn_like rand randn randint randint.low'),
+        'new_full new_empty new_empty_strided rand_like randn_like rand randn randint randint.low'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
