@@ -44,14 +44,14 @@ def as_waiting(side: ArraySide, ahead: ArraysAhead) -> Waiting:
     for node, grad in ((first, arrived), (second, waiting)):
         if node is not None:
             held[node] = grad
-    further = [edge for node in held for edge in node.presented().next_edges]
-    coming = count_gradients([*edges[index + 1 :], *further])
+    ahead_of = count_gradients([*edges[index + 1 :], *[(node, 0) for node in held]])
+    coming = {node: count + (node not in held) for node, count in ahead_of.items()}
     result = Waiting(
-        ReadyQueue(), {}, {node.presented(): count + 1 for node, count in coming.items()}
+        ReadyQueue(), {}, {node.presented(): count for node, count in coming.items() if count}
     )
     for node, grad in held.items():
         inputs = InputBuffer(as_tensors(node, grad, side.wrap))
-        if node in coming:
+        if coming[node]:
             result.not_ready[node] = inputs
         else:
             result.ready_queue.push(node, inputs)

@@ -25,7 +25,7 @@ def current_autograd_node() -> Node | None:
 
 
 def will_engine_execute_node(node: Node) -> bool:
-    """Return whether the backward under way runs `node`.
+    """Return whether the backward under way runs `node`, or captures its gradient.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def will_engine_execute_node(node: Node) -> bool:
         raise RuntimeError(
             "_get_should_execute_nodes should only be called during the backward pass"
         )
-    return task.runs(node)
+    return task.gets_gradient(node)
 
 
 def current_graph_task_execution_order() -> list[Node]:

@@ -44,17 +44,15 @@ def edge_of_input(value: Any, message: str) -> EdgeTuple:
 
     Raises
     ------
-    TypeError
-        For anything else.
     RuntimeError
-        With `message`, for a tensor that does not require grad.
+        With `message`, for a tensor that does not require grad; and for anything else.
     """
     if isinstance(value, GradientEdge):
         return value.node, value.output_nr
     value = recorded(value)
     if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"inputs have to be Tensors or GradientEdges, but got {type(value).__name__}."
+        raise RuntimeError(
+            f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}"
         )
     edge = gradient_edge(value)
     if edge is None:

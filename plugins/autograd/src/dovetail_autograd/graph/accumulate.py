@@ -225,6 +225,8 @@ class AccumulateGrad(Node):
         (grad,) = grads
         if grad is not None:
             self.accumulate_tensor(grad)
+        elif self.meta.post_accumulate:
+            run_post_accumulate_hooks(self.variable, self.meta.post_accumulate)
         return ()
 
     @property
