@@ -255,3 +255,40 @@ def test_execute_refuses_to_return_gradients_at_no_edges() -> None:
     Engine.execute((edge,), (dovetail.ones(2),), False, False, True)
     assert x.grad is not None
     assert x.grad.tolist() == [1, 1]
+
+
+def test_the_queue_of_a_task_is_worked_off_at_once() -> None:
+    x = dovetail.ones(2, requires_grad=True)
+    y = (x * 3).exp()
+    root = GraphRoot((get_gradient_edge(y),), (dovetail.ones(2),))
+    task = GraphTask()
+    engine = Engine.get_default_engine()
+    engine.compute_dependencies(root, task)
+    task.ready_queue.push(root, InputBuffer())
+    engine.thread_main(task)
+    assert task.ready_queue.empty()
+    assert x.grad is not None
+    assert x.grad.tolist() == (y * 3).tolist()
+
+
+def test_the_ready_queue_gives_leaves_first_and_then_the_node_recorded_last() -> None:
+    x = dovetail.ones(2, requires_grad=True)
+    y = x.exp()
+    z = y.sin()
+    leaf = y.grad_fn.next_functions[0][0]
+    queue = ReadyQueue()
+    for node in (y.grad_fn, leaf, z.grad_fn):
+        queue.push(node, InputBuffer([None]))
+    assert queue.size() == len(queue) == 3
+    in_order = [task.fn for task in queue]
+    assert [queue.pop().fn for _ in range(3)] == in_order == [leaf, z.grad_fn, y.grad_fn]
+    assert queue.empty()
+    with pytest.raises(IndexError):
+        queue.pop()
+
+
+def test_an_input_buffer_adds_what_comes_to_one_output() -> None:
+    buffer = InputBuffer([None, None])
+    buffer.add(1, dovetail.ones(2))
+    buffer.add(1, dovetail.ones(2))
+    assert values(buffer) == "[None, [2.0, 2.0]]"

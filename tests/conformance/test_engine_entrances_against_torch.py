@@ -212,6 +212,17 @@ def execution_order(lib: Any) -> Any:
     return seen, tried(order, words=30)
 
 
+@PROGRAMS("the number of the backward")
+def task_id(lib: Any) -> Any:
+    number = lib._C._current_graph_task_id
+    x = leaf(lib)
+    seen: list[int] = []
+    x.register_hook(lambda grad: seen.append(number()))
+    for _ in range(2):
+        (x * 2).sum().backward()
+    return number(), seen[0] != seen[1], min(seen) >= 0
+
+
 # -- nodes -----------------------------------------------------------------------------------------
 
 
