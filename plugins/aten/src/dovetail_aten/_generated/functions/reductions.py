@@ -9,11 +9,11 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
+from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "sum_IntList_out", "sum_out", "sum_dim_IntList", "sum_default", "sum", "mean_dtype_out",
@@ -233,7 +233,7 @@ def max_default(input):
     return miss(max_op, (input,), {}, max)
 
 max_dim_op, max_dim_routes = operator("aten::max", "dim")
-max_dim_named = named(return_types.max)
+max_dim_named = named("max", ("values", "indices"))
 def max_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
         return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
@@ -287,7 +287,7 @@ def min_default(input):
     return miss(min_op, (input,), {}, min)
 
 min_dim_op, min_dim_routes = operator("aten::min", "dim")
-min_dim_named = named(return_types.min)
+min_dim_named = named("min", ("values", "indices"))
 def min_dim(input, dim, keepdim=False):
     if dim.__class__ is not int or keepdim.__class__ is not bool:
         return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
@@ -688,8 +688,10 @@ def cumprod_(input, dim, *, dtype=None): return complete(cumprod_, "aten::cumpro
 def sort_values(input, dim=-1, descending=False, *, values, indices): return complete(sort_values, "aten::sort", "values")(input, dim, descending, values=values, indices=indices)
 
 sort_op, sort_routes = operator("aten::sort", "")
-sort_named = named(return_types.sort)
-def sort(input, dim=-1, descending=False):
+sort_named = named("sort", ("values", "indices"))
+def sort(input, dim=-1, descending=False, *, out=None):
+    if out is not None:
+        return sort_values(input, dim, descending, **several_outs("sort", ("values", "indices"), out))
     if dim.__class__ is not int or descending.__class__ is not bool:
         return sort_named(miss(sort_op, (input, dim, descending,), {}, sort))
     try:
@@ -717,8 +719,10 @@ def argsort(input, dim=-1, descending=False):
 def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices): return complete(topk_values, "aten::topk", "values")(input, k, dim, largest, sorted, values=values, indices=indices)
 
 topk_op, topk_routes = operator("aten::topk", "")
-topk_named = named(return_types.topk)
-def topk(input, k, dim=-1, largest=True, sorted=True):
+topk_named = named("topk", ("values", "indices"))
+def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
+    if out is not None:
+        return topk_values(input, k, dim, largest, sorted, **several_outs("topk", ("values", "indices"), out))
     if k.__class__ is not int or dim.__class__ is not int or largest.__class__ is not bool or sorted.__class__ is not bool:
         return topk_named(miss(topk_op, (input, k, dim, largest, sorted,), {}, topk))
     try:
