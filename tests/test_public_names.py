@@ -36,6 +36,8 @@ is_storage is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less
 linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and
 logical_not logical_or logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul
 max maximum mean memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan
+aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
+nonzero_static std_mean var_mean
 nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_
 newaxis nn no_grad nonzero norm not_equal numel ones ones_like ops optim outer overrides permute pi
 positive pow prelu preserve_format printoptions prod promote_types rand rand_like randint
@@ -161,6 +163,8 @@ initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isin
 le lerp less less_equal linspace log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp
 logical_and logical_not logical_or logical_xor logsumexp lt manual_seed masked_fill masked_select
 matmul max maximum mean min minimum mm moveaxis movedim mul multinomial multiply mv nan_to_num
+aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
+nonzero_static std_mean var_mean
 nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_ nonzero norm
 not_equal ones ones_like outer permute positive pow prelu printoptions prod rand rand_like randint
 randint_like randn randn_like randperm real reciprocal reciprocal_ relu relu_ remainder reshape

@@ -25,6 +25,7 @@ FAMILIES: Final = (
     "indexing",
     "creation",
     "random",
+    "statistics",
 )
 
 

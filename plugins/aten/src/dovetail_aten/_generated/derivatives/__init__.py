@@ -73,12 +73,18 @@ OPERATORS = {
         "aten::max", "aten::mean", "aten::mean.dim", "aten::min.dim", "aten::min", "aten::nonzero",
         "aten::norm.Scalar", "aten::norm.ScalarOpt_dim", "aten::prod", "aten::prod.dim_int",
         "aten::sort", "aten::std.correction", "aten::sum", "aten::sum.dim_IntList", "aten::topk",
-        "aten::var.correction",
+        "aten::var.correction", "aten::aminmax", "aten::all.dims", "aten::any.dims", "aten::cummax",
+        "aten::cummin", "aten::logcumsumexp", "aten::nansum", "aten::nonzero_static",
+        "aten::sort.stable", "aten::std_mean.correction", "aten::var_mean.correction",
     ),
     "shapes": (
         "aten::cat", "aten::clone", "aten::constant_pad_nd", "aten::copy_", "aten::diag_embed",
         "aten::flip", "aten::repeat", "aten::roll", "aten::stack", "aten::_to_copy", "aten::tril",
         "aten::triu",
+    ),
+    "statistics": (
+        "aten::kthvalue", "aten::median", "aten::median.dim", "aten::mode", "aten::nanmedian",
+        "aten::nanmedian.dim",
     ),
     "views": (
         "aten::alias", "aten::alias_copy", "aten::as_strided", "aten::as_strided_copy", "aten::detach",
