@@ -13,6 +13,7 @@ from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, d
 Number: TypeAlias = bool | int | float | complex
 Generator: TypeAlias = Any
 class TensorMethods(TensorBase):
+    def hardshrink(self, lambd: Number = ...) -> Tensor: ...
     @overload
     def new_zeros(self, size: Sequence[int], *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
     @overload
