@@ -55,6 +55,7 @@ DIFFERENT = {
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
     "fill_": "PyTorch fills expanded tensors",
     "floor_divide": "the error of the missing derivative is a NotImplementedError",
+    "glu_backward": "PyTorch refuses operands of several dtypes",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
     "linspace": "PyTorch makes up to one bool",
@@ -88,7 +89,9 @@ DIFFERENT = {
     ),
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
-    "silu_backward": "PyTorch has no derivative",
+    **dict.fromkeys(
+        ["hardsigmoid_backward", "mish_backward", "silu_backward"], "PyTorch has no derivative"
+    ),
     "smooth_l1_loss_backward": "PyTorch has gradients of integers, rounded",
     "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "softmax": "PyTorch takes any dtype where there is nothing",
@@ -115,10 +118,10 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
     precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
     of integers is one of integers, integers between fractions are rounded before they are spaced,
-    and the gradient of silu is not that of complex numbers. What copies a detached tensor seems to
-    be differentiable, and raises in backward. Which of equal elements a median or a
-    k-th value is taken from is nowhere said, the mode beside NaN depends on their order, and the
-    mean of infinities beside a variance is NaN.
+    the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
+    single precision. What copies a detached tensor seems to be differentiable, and raises in
+    backward. Which of equal elements a median or a k-th value is taken from is nowhere said, the
+    mode beside NaN depends on their order, and the mean of infinities beside a variance is NaN.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
     numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
@@ -139,6 +142,8 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
         return bool(sample.input.dtype.is_floating_point or sample.input.dtype.is_complex)
     if base == "silu_backward":
         return not any(dtype.is_complex for dtype in dtypes)
+    if base == "hardsigmoid_backward":
+        return dovetail.float64 not in dtypes
     if base in ("gelu", "mode", "var_mean", "std_mean"):
         return not special
     if base in ("median", "nanmedian", "kthvalue"):

@@ -4,6 +4,12 @@
 """Which family has the derivative formula of which operator."""
 
 OPERATORS = {
+    "activations": (
+        "aten::hardswish", "aten::hardswish_backward", "aten::hardsigmoid",
+        "aten::hardsigmoid_backward", "aten::mish", "aten::mish_backward", "aten::hardshrink",
+        "aten::hardshrink_backward", "aten::softshrink", "aten::softshrink_backward", "aten::celu",
+        "aten::glu", "aten::glu_backward", "aten::_safe_softmax",
+    ),
     "creation": (
         "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
