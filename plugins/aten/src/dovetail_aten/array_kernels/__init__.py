@@ -21,6 +21,7 @@ from .comparison import Comparison
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
+from .histograms import Histograms
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
@@ -75,6 +76,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Histograms,
     MatrixProducts,
     Views,
     MemoryViews,

@@ -84,7 +84,7 @@ OPERATORS = {
     ),
     "statistics": (
         "aten::kthvalue", "aten::median", "aten::median.dim", "aten::mode", "aten::nanmedian",
-        "aten::nanmedian.dim",
+        "aten::nanmedian.dim", "aten::histc",
     ),
     "views": (
         "aten::alias", "aten::as_strided", "aten::detach", "aten::diagonal", "aten::diagonal_backward",
