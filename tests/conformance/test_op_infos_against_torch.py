@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from sample_variations import varied
+from statistics_compared import is_comparable_statistic
 from torch_samples import as_torch, difference, outcome, torch_operator
 
 import dovetail
@@ -55,6 +56,7 @@ DIFFERENT = {
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
     "fill_": "PyTorch fills expanded tensors",
     "floor_divide": "the error of the missing derivative is a NotImplementedError",
+    "glu_backward": "PyTorch refuses operands of several dtypes",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
     "linspace": "PyTorch makes up to one bool",
@@ -82,9 +84,15 @@ DIFFERENT = {
     "randn_like": "PyTorch takes any dtype where there is nothing",
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
+    **dict.fromkeys(
+        ["select_copy", "slice_copy", "view_as_complex_copy"],
+        "PyTorch has no gradient of complex numbers",
+    ),
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
-    "silu_backward": "PyTorch has no derivative",
+    **dict.fromkeys(
+        ["hardsigmoid_backward", "mish_backward", "silu_backward"], "PyTorch has no derivative"
+    ),
     "smooth_l1_loss_backward": "PyTorch has gradients of integers, rounded",
     "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "softmax": "PyTorch takes any dtype where there is nothing",
@@ -113,10 +121,9 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
     precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
     of integers is one of integers, integers between fractions are rounded before they are spaced,
-    and the gradient of silu is not that of complex numbers. Which of equal elements a median or a
-    k-th value is taken from is nowhere said, the mode beside NaN depends on their order, the mean
-    of infinities beside a variance is NaN, and so is their integral with one step, whose ends wrap in uint8; coordinates in
-    another precision are rounded before they are subtracted.
+    the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
+    single precision. What copies a detached tensor seems to be differentiable, and raises in
+    backward. `is_comparable_statistic` says more.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
     numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
@@ -129,20 +136,20 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
         return False
     if base == "linspace":
         return all(number == int(number) for number in numbers)
+    if base == "detach_copy":
+        return not sample.input.requires_grad
     if base == "native_dropout":
         return sample.input.numel() > 0
     if base == "native_dropout_backward":
         return bool(sample.input.dtype.is_floating_point or sample.input.dtype.is_complex)
     if base == "silu_backward":
         return not any(dtype.is_complex for dtype in dtypes)
-    if base == "gradient":
-        return len({each for each in dtypes if each.is_floating_point or each.is_complex}) < 2
-    if base in ("trapz", "trapezoid"):
-        return not special and dovetail.uint8 not in dtypes
-    if base in ("gelu", "mode", "var_mean", "std_mean"):
+    if base == "hardsigmoid_backward":
+        return dovetail.float64 not in dtypes
+    if base == "gelu":
         return not special
-    if base in ("median", "nanmedian", "kthvalue"):
-        return len(set(sample.input.reshape(-1).tolist())) == sample.input.numel()
+    if not is_comparable_statistic(base, sample, special):
+        return False
     return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
 
 

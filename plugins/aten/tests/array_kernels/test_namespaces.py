@@ -70,7 +70,10 @@ def wrapped(value: Any, array_type: type) -> Any:
 class Strict:
     """NumPy without ``out=``, with optional arguments by keyword only."""
 
-    REQUIRED: ClassVar = {"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1}
+    REQUIRED: ClassVar = {
+        **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1},
+        "searchsorted": 2,
+    }
 
     def __init__(self, array_type: type) -> None:
         self._array_type = array_type

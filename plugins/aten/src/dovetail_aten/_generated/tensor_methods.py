@@ -19,6 +19,7 @@ class TensorMethods(TensorBase):
     __slots__ = ()
     _is_plain = True
 
+    hardshrink = functions.hardshrink
     new_zeros = functions.new_zeros
     new_ones = functions.new_ones
     new_full = functions.new_full

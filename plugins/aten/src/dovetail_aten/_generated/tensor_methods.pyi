@@ -60,6 +60,7 @@ class _histogram(NamedTuple):
     bin_edges: Tensor
 
 class TensorMethods(TensorBase):
+    def hardshrink(self, lambd: Number = ...) -> Tensor: ...
     @overload
     def new_zeros(self, size: Sequence[int], *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
     @overload

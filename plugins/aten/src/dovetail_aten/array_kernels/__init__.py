@@ -21,6 +21,8 @@ from .comparison import Comparison
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
+from .gated_units import GatedUnits
+from .hard_activations import HardActivations
 from .histograms import Histograms
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
@@ -87,6 +89,8 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Random,
     Rectifiers,
     Sigmoids,
+    HardActivations,
+    GatedUnits,
     Softmax,
     Losses,
     Likelihood,

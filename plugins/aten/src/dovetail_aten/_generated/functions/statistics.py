@@ -18,13 +18,14 @@ from dovetail_aten.calling.several_outs import several_outs
 __all__ = [
     "median_out", "median_dim_values", "median_default", "median_dim", "median", "nanmedian_out",
     "nanmedian_dim_values", "nanmedian_default", "nanmedian_dim", "nanmedian", "mode_values",
-    "mode", "kthvalue_values", "kthvalue", "quantile_default", "quantile_scalar", "quantile",
-    "nanquantile_default", "nanquantile_scalar", "nanquantile", "diff", "gradient_scalarint",
-    "gradient_scalararray", "gradient_array", "gradient_scalarrayint", "gradient_scalarrayarray",
-    "gradient_tensorarrayint", "gradient_tensorarray", "gradient", "trapezoid_x", "trapezoid_dx",
-    "trapezoid", "trapz_x", "trapz_dx", "trapz", "cumulative_trapezoid_x",
-    "cumulative_trapezoid_dx", "cumulative_trapezoid", "histc_out", "histc",
-    "histogram_bins_tensor_out", "histogram_bin_ct_out", "histogram_bins_tensor",
+    "mode", "kthvalue_values", "kthvalue", "quantile_out", "quantile_scalar_out",
+    "quantile_default", "quantile_scalar", "quantile", "nanquantile_out", "nanquantile_scalar_out",
+    "nanquantile_default", "nanquantile_scalar", "nanquantile", "diff_out", "diff",
+    "gradient_scalarint", "gradient_scalararray", "gradient_array", "gradient_scalarrayint",
+    "gradient_scalarrayarray", "gradient_tensorarrayint", "gradient_tensorarray", "gradient",
+    "trapezoid_x", "trapezoid_dx", "trapezoid", "trapz_x", "trapz_dx", "trapz",
+    "cumulative_trapezoid_x", "cumulative_trapezoid_dx", "cumulative_trapezoid", "histc_out",
+    "histc", "histogram_bins_tensor_out", "histogram_bin_ct_out", "histogram_bins_tensor",
     "histogram_bin_ct", "histogram", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts_out",
     "_histogramdd_from_bin_cts", "_histogramdd_from_bin_tensors_out",
     "_histogramdd_from_bin_tensors", "histogramdd_default", "histogramdd_int_bins",
@@ -150,6 +151,9 @@ def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
     return kthvalue_named(miss(kthvalue_op, (input, k, dim, keepdim,), {}, kthvalue))
 
 
+def quantile_out(input, q, dim=None, keepdim=False, *, interpolation='linear', out): return complete(quantile_out, "aten::quantile", "out")(input, q, dim, keepdim, interpolation=interpolation, out=out)
+def quantile_scalar_out(input, q, dim=None, keepdim=False, *, interpolation='linear', out): return complete(quantile_scalar_out, "aten::quantile", "scalar_out")(input, q, dim, keepdim, interpolation=interpolation, out=out)
+
 quantile_op, quantile_routes = operator("aten::quantile", "")
 def quantile_default(input, q, dim=None, keepdim=False, *, interpolation='linear'):
     if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool or interpolation.__class__ is not str:
@@ -175,7 +179,7 @@ def quantile_scalar(input, q, dim=None, keepdim=False, *, interpolation='linear'
     return miss(quantile_scalar_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, quantile)
 
 _quantile_overloads = Overloads("aten::quantile", {
-    "": (quantile_default, None), "scalar": (quantile_scalar, None),
+    "": (quantile_default, quantile_out), "scalar": (quantile_scalar, quantile_scalar_out),
 })
 def quantile(*args, **kwargs):
     if not kwargs:
@@ -197,6 +201,9 @@ def quantile(*args, **kwargs):
                 return quantile_scalar(*args)
     return _quantile_overloads.choose(args, kwargs)
 
+
+def nanquantile_out(input, q, dim=None, keepdim=False, *, interpolation='linear', out): return complete(nanquantile_out, "aten::nanquantile", "out")(input, q, dim, keepdim, interpolation=interpolation, out=out)
+def nanquantile_scalar_out(input, q, dim=None, keepdim=False, *, interpolation='linear', out): return complete(nanquantile_scalar_out, "aten::nanquantile", "scalar_out")(input, q, dim, keepdim, interpolation=interpolation, out=out)
 
 nanquantile_op, nanquantile_routes = operator("aten::nanquantile", "")
 def nanquantile_default(input, q, dim=None, keepdim=False, *, interpolation='linear'):
@@ -223,7 +230,8 @@ def nanquantile_scalar(input, q, dim=None, keepdim=False, *, interpolation='line
     return miss(nanquantile_scalar_op, (input, q, dim, keepdim,), {"interpolation": interpolation}, nanquantile)
 
 _nanquantile_overloads = Overloads("aten::nanquantile", {
-    "": (nanquantile_default, None), "scalar": (nanquantile_scalar, None),
+    "": (nanquantile_default, nanquantile_out),
+    "scalar": (nanquantile_scalar, nanquantile_scalar_out),
 })
 def nanquantile(*args, **kwargs):
     if not kwargs:
@@ -246,8 +254,12 @@ def nanquantile(*args, **kwargs):
     return _nanquantile_overloads.choose(args, kwargs)
 
 
+def diff_out(input, n=1, dim=-1, prepend=None, append=None, *, out): return complete(diff_out, "aten::diff", "out")(input, n, dim, prepend, append, out=out)
+
 diff_op, diff_routes = operator("aten::diff", "")
-def diff(input, n=1, dim=-1, prepend=None, append=None):
+def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
+    if out is not None:
+        return diff_out(input, n, dim, prepend, append, out=out)
     if n.__class__ is not int or dim.__class__ is not int:
         return miss(diff_op, (input, n, dim, prepend, append,), {}, diff)
     try:
@@ -273,7 +285,7 @@ def gradient_scalarint(input, *, spacing=None, dim=None, edge_order=1):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, spacing, dim, edge_order)
+        return tuple(route(input, spacing, dim, edge_order))
     return miss(gradient_scalarint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
 
 gradient_scalararray_op, gradient_scalararray_routes = operator("aten::gradient", "scalararray")
@@ -287,7 +299,7 @@ def gradient_scalararray(input, *, spacing, dim, edge_order=1):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, spacing, dim, edge_order)
+        return tuple(route(input, spacing, dim, edge_order))
     return miss(gradient_scalararray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
 
 gradient_array_op, gradient_array_routes = operator("aten::gradient", "array")
@@ -301,7 +313,7 @@ def gradient_array(input, *, dim, edge_order=1):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, edge_order)
+        return tuple(route(input, dim, edge_order))
     return miss(gradient_array_op, (input,), {"dim": dim, "edge_order": edge_order}, gradient)
 
 gradient_scalarrayint_op, gradient_scalarrayint_routes = operator("aten::gradient", "scalarrayint")
@@ -313,7 +325,7 @@ def gradient_scalarrayint(input, *, spacing, dim=None, edge_order=1):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, spacing, dim, edge_order)
+        return tuple(route(input, spacing, dim, edge_order))
     return miss(gradient_scalarrayint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
 
 gradient_scalarrayarray_op, gradient_scalarrayarray_routes = operator("aten::gradient", "scalarrayarray")
@@ -327,7 +339,7 @@ def gradient_scalarrayarray(input, *, spacing, dim, edge_order=1):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, spacing, dim, edge_order)
+        return tuple(route(input, spacing, dim, edge_order))
     return miss(gradient_scalarrayarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
 
 gradient_tensorarrayint_op, gradient_tensorarrayint_routes = operator("aten::gradient", "tensorarrayint")
@@ -342,7 +354,7 @@ def gradient_tensorarrayint(input, *, spacing, dim=None, edge_order=1):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, spacing, dim, edge_order)
+        return tuple(route(input, spacing, dim, edge_order))
     return miss(gradient_tensorarrayint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
 
 gradient_tensorarray_op, gradient_tensorarray_routes = operator("aten::gradient", "tensorarray")
@@ -359,7 +371,7 @@ def gradient_tensorarray(input, *, spacing, dim, edge_order=1):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, spacing, dim, edge_order)
+        return tuple(route(input, spacing, dim, edge_order))
     return miss(gradient_tensorarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
 
 _gradient_overloads = Overloads("aten::gradient", {
@@ -570,7 +582,7 @@ def _histogramdd_bin_edges(input, *binss_, bins=None, range=None, weight=None, d
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, bins, range, weight, density)
+        return tuple(route(input, bins, range, weight, density))
     return miss(_histogramdd_bin_edges_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_bin_edges)
 
 

@@ -144,7 +144,7 @@ def slopes(*options: dict[str, Any]) -> Samples:
     return samples
 
 
-def gradient(x: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
+def gradient(x: Any, *, spacing: Any = None, dim: Any = None, edge_order: Any = 1) -> Any:
     """Return NumPy's gradient."""
     dims = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
     steps = list(spacing) if isinstance(spacing, list | tuple) else [spacing] * len(dims)

@@ -91,7 +91,7 @@ def in_range(samples: Samples) -> Samples:
 def edges_and_hist(
     x: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False
 ) -> Any:
-    pairs = None if range is None else np.reshape(range, (-1, 2))
+    pairs: Any = None if range is None else np.reshape(range, (-1, 2))
     weight = None if weight is None else weight.reshape(-1)
     bins = [bins] * x.shape[-1] if isinstance(bins, int) else bins
     return np.histogramdd(x.reshape(-1, x.shape[-1]), bins, pairs, density, weight)
