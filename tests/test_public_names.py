@@ -39,6 +39,8 @@ logical_not logical_or logical_xor logsumexp long lt manual_seed masked_fill mas
 max maximum mean memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan
 aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
 nonzero_static std_mean var_mean
+bincount cumulative_trapezoid diff gradient histc histogram histogramdd nanquantile quantile
+trapezoid trapz
 nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_
 newaxis nn no_grad nonzero norm not_equal numel ones ones_like ops optim outer overrides permute pi
 positive pow prelu preserve_format printoptions prod promote_types rand rand_like randint
@@ -172,6 +174,8 @@ logical_and logical_not logical_or logical_xor logsumexp lt manual_seed masked_f
 matmul max maximum mean min minimum mm moveaxis movedim mul multinomial multiply mv nan_to_num
 aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
 nonzero_static std_mean var_mean
+bincount cumulative_trapezoid diff gradient histc histogram histogramdd nanquantile quantile
+trapezoid trapz
 nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_ nonzero norm
 not_equal ones ones_like outer permute positive pow prelu printoptions prod rand rand_like randint
 randint_like randn randn_like randperm real reciprocal reciprocal_ relu relu_ remainder reshape

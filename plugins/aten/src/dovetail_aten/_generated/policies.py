@@ -110,6 +110,11 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
     ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
+    ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
+    ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
+    ('dovetail_aten.meta.statistics', 'histogramdd', (),
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
+    ('dovetail_aten.meta.statistics', 'histogramdd_bin_edges', (), '_histogramdd_bin_edges'),
     ('dovetail_aten.meta.statistics', 'kthvalue', (), 'kthvalue'),
     ('dovetail_aten.meta.statistics', 'median', (), 'median nanmedian'),
     ('dovetail_aten.meta.statistics', 'mode', (), 'mode'),
@@ -144,9 +149,12 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'new_full new_empty rand_like randn_like rand randn randint randint.low'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
-    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero'),
+    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
+    ('dovetail_aten.batching.each_sample', 'each_sample',
+        'nonzero_static histc histogram.bins_tensor histogram.bin_ct _histogramdd_bin_edges '
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),
@@ -223,7 +231,6 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
     ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
     ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
-    ('dovetail_aten.batching.statistics', 'nonzero_static', 'nonzero_static'),
     ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
     ('dovetail_aten.batching.views', 'alias', 'alias'),
     ('dovetail_aten.batching.views', 'as_strided', 'as_strided'),
@@ -275,5 +282,5 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
 )
 """Device, policy, operators."""
 
-DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero')
+DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero', 'aten::bincount')
 """Operators whose results cannot be told from shapes: the meta device has no kernel."""

@@ -309,6 +309,12 @@ class TensorMethods(TensorBase):
     nanmedian = functions.nanmedian
     mode = functions.mode
     kthvalue = functions.kthvalue
+    quantile = functions.quantile
+    nanquantile = functions.nanquantile
+    diff = functions.diff
+    histc = functions.histc
+    histogram = functions.histogram
+    bincount = functions.bincount
     conj = functions.conj
     resolve_conj = functions.resolve_conj
     view = functions.view

@@ -23,6 +23,7 @@ from .dims import wrap_dim, wrap_dims
 from .family import Family
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
+from .histograms import Histograms
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
@@ -77,6 +78,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Histograms,
     MatrixProducts,
     Views,
     MemoryViews,

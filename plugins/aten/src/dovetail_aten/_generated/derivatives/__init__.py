@@ -90,7 +90,7 @@ OPERATORS = {
     ),
     "statistics": (
         "aten::kthvalue", "aten::median", "aten::median.dim", "aten::mode", "aten::nanmedian",
-        "aten::nanmedian.dim",
+        "aten::nanmedian.dim", "aten::histc",
     ),
     "views": (
         "aten::alias", "aten::alias_copy", "aten::as_strided", "aten::as_strided_copy", "aten::detach",
