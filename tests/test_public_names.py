@@ -51,6 +51,10 @@ xlogy xlogy_ zero_ zeros zeros_like
 alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
 slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
 unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors column_stack
+diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_copy ravel rot90
+row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
+unsafe_split_with_sizes vsplit
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -173,6 +177,10 @@ zero_ zeros zeros_like
 alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
 slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
 unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors column_stack
+diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_copy ravel rot90
+row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
+unsafe_split_with_sizes vsplit
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node

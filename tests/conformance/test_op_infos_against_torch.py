@@ -81,9 +81,11 @@ DIFFERENT = {
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
     **dict.fromkeys(
-        ["select_copy", "slice_copy", "view_as_complex_copy"],
+        ["select_copy", "select_scatter", "slice_copy", "slice_scatter", "view_as_complex_copy"],
         "PyTorch has no gradient of complex numbers",
     ),
+    "_chunk_cat": "PyTorch has no derivative, and no dimensions counted from the end",
+    "unfold_backward": "PyTorch does not look at the shape of the gradient",
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
     "silu_backward": "PyTorch has no derivative",
@@ -114,7 +116,8 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
     of integers is one of integers, integers between fractions are rounded before they are spaced,
     and the gradient of silu is not that of complex numbers. What copies a detached tensor seems to
-    be differentiable, and raises in backward.
+    be differentiable, and raises in backward; of what is written into memory with strides PyTorch
+    gives the gradient where it is written, instead of elsewhere.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
     numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
@@ -127,8 +130,8 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
         return False
     if base == "linspace":
         return all(number == int(number) for number in numbers)
-    if base == "detach_copy":
-        return not sample.input.requires_grad
+    if base in ("as_strided_scatter", "detach_copy"):
+        return not any(tensor.requires_grad for tensor in sample.tensors())
     if base == "native_dropout":
         return sample.input.numel() > 0
     if base == "native_dropout_backward":

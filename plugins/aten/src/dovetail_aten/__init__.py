@@ -62,6 +62,14 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
     randn,
     randperm,
 )
+from .tensor.several_tensors import (  # type: ignore[assignment, no-redef]
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_tensors,
+    meshgrid,
+)
 from .tensor.storages import (
     BFloat16Storage,
     BoolStorage,
@@ -111,6 +119,11 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_tensors",
     "einsum",
     "empty",
     "empty_like",
@@ -126,6 +139,7 @@ __all__ = [
     "is_storage",
     "linspace",
     "manual_seed",
+    "meshgrid",
     "norm",
     "ones",
     "ones_like",

@@ -105,8 +105,9 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'permute', (), 'permute'),
     ('dovetail_aten.meta.views', 'select', (), 'select.int'),
     ('dovetail_aten.meta.views', 'slice_along', (), 'slice.Tensor'),
-    ('dovetail_aten.meta.views', 'split', (), 'split.Tensor'),
-    ('dovetail_aten.meta.views', 'split_with_sizes', (), 'split_with_sizes'),
+    ('dovetail_aten.meta.views', 'split', (), 'unsafe_split.Tensor split.Tensor'),
+    ('dovetail_aten.meta.views', 'split_with_sizes', (),
+        'unsafe_split_with_sizes split_with_sizes'),
     ('dovetail_aten.meta.views', 'squeeze', (), 'squeeze squeeze.dim squeeze.dims'),
     ('dovetail_aten.meta.views', 't', (), 't'),
     ('dovetail_aten.meta.views', 'transpose', (), 'transpose.int'),
@@ -116,6 +117,12 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'view_as_complex', (), 'view_as_complex'),
     ('dovetail_aten.meta.views', 'view_as_real', (), 'view_as_real'),
     ('dovetail_aten.meta.views', 'view_dtype', (), 'view.dtype'),
+    ('dovetail_aten.meta.windows', 'as_strided_scatter', (), 'as_strided_scatter'),
+    ('dovetail_aten.meta.windows', 'diagonal_scatter', (), 'diagonal_scatter'),
+    ('dovetail_aten.meta.windows', 'select_scatter', (), 'select_scatter'),
+    ('dovetail_aten.meta.windows', 'slice_scatter', (), 'slice_scatter'),
+    ('dovetail_aten.meta.windows', 'unfold', (), 'unfold'),
+    ('dovetail_aten.meta.windows', 'unfold_backward', (), 'unfold_backward'),
 )
 """Module and function of the rule on the meta device, dtypes of the results, operators."""
 
@@ -226,6 +233,14 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.views', 'view_as_complex', 'view_as_complex'),
     ('dovetail_aten.batching.views', 'view_as_real', 'view_as_real'),
     ('dovetail_aten.batching.views', 'view_dtype', 'view.dtype'),
+    ('dovetail_aten.batching.windows', 'as_strided_scatter', 'as_strided_scatter'),
+    ('dovetail_aten.batching.windows', 'diagonal_scatter', 'diagonal_scatter'),
+    ('dovetail_aten.batching.windows', 'select_scatter', 'select_scatter'),
+    ('dovetail_aten.batching.windows', 'slice_scatter', 'slice_scatter'),
+    ('dovetail_aten.batching.windows', 'unfold', 'unfold'),
+    ('dovetail_aten.batching.windows', 'unfold_backward', 'unfold_backward'),
+    ('dovetail_aten.batching.windows', 'unsafe_split', 'unsafe_split.Tensor'),
+    ('dovetail_aten.batching.windows', 'unsafe_split_with_sizes', 'unsafe_split_with_sizes'),
 )
 """Module and function of the batching rule, operators."""
 

@@ -42,6 +42,7 @@ from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .table import ArrayKernel, Function, KernelTable
 from .views import Views
+from .windows import Windows
 
 __all__ = [
     "FAMILIES",
@@ -74,6 +75,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     MatrixProducts,
     Views,
     MemoryViews,
+    Windows,
     Shapes,
     Indexing,
     IndexingAlong,

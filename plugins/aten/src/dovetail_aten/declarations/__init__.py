@@ -18,6 +18,8 @@ FAMILIES: Final = (
     "pointwise",
     "reductions",
     "views",
+    "pieces",
+    "stacks",
     "shapes",
     "matmul",
     "nn",

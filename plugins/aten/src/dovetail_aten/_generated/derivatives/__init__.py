@@ -33,6 +33,11 @@ OPERATORS = {
         "aten::_softmax", "aten::_softmax_backward_data", "aten::softplus", "aten::softplus_backward",
         "aten::threshold", "aten::threshold_backward",
     ),
+    "pieces": (
+        "aten::unsafe_split.Tensor", "aten::unsafe_split_with_sizes", "aten::narrow_copy",
+        "aten::unfold", "aten::unfold_copy", "aten::unfold_backward", "aten::select_scatter",
+        "aten::slice_scatter", "aten::diagonal_scatter", "aten::as_strided_scatter",
+    ),
     "pointwise": (
         "aten::abs", "aten::acos", "aten::acosh", "aten::add.Tensor", "aten::add.Scalar",
         "aten::addcdiv", "aten::addcmul", "aten::angle", "aten::asin", "aten::asinh", "aten::atan",
@@ -80,6 +85,7 @@ OPERATORS = {
         "aten::flip", "aten::repeat", "aten::roll", "aten::stack", "aten::_to_copy", "aten::tril",
         "aten::triu",
     ),
+    "stacks": ("aten::block_diag",),
     "views": (
         "aten::alias", "aten::alias_copy", "aten::as_strided", "aten::as_strided_copy", "aten::detach",
         "aten::detach_copy", "aten::diagonal", "aten::diagonal_copy", "aten::diagonal_backward",
