@@ -55,6 +55,7 @@ as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors
 diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_copy ravel rot90
 row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
 unsafe_split_with_sizes vsplit
+index_copy index_fill index_reduce masked_scatter put scatter_reduce take_along_dim
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -181,6 +182,7 @@ as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors
 diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_copy ravel rot90
 row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
 unsafe_split_with_sizes vsplit
+index_copy index_fill index_reduce masked_scatter put scatter_reduce take_along_dim
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node

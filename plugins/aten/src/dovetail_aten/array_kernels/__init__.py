@@ -21,6 +21,7 @@ from .comparison import Comparison
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
+from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
@@ -37,6 +38,7 @@ from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
 from .scans import Scans
+from .scatter_reductions import ScatterReductions
 from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax
@@ -79,6 +81,8 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Shapes,
     Indexing,
     IndexingAlong,
+    IndexedWrites,
+    ScatterReductions,
     Creation,
     Random,
     Rectifiers,

@@ -25,6 +25,7 @@ FAMILIES: Final = (
     "nn",
     "losses",
     "indexing",
+    "scattering",
     "creation",
     "random",
 )

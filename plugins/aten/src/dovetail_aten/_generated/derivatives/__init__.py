@@ -80,6 +80,10 @@ OPERATORS = {
         "aten::sort", "aten::std.correction", "aten::sum", "aten::sum.dim_IntList", "aten::topk",
         "aten::var.correction",
     ),
+    "scattering": (
+        "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor", "aten::index_copy",
+        "aten::index_reduce", "aten::scatter_reduce.two", "aten::masked_scatter", "aten::put",
+    ),
     "shapes": (
         "aten::cat", "aten::clone", "aten::constant_pad_nd", "aten::copy_", "aten::diag_embed",
         "aten::flip", "aten::repeat", "aten::roll", "aten::stack", "aten::_to_copy", "aten::tril",

@@ -11,6 +11,7 @@ from .pieces import *
 from .pointwise import *
 from .random import *
 from .reductions import *
+from .scattering import *
 from .shapes import *
 from .stacks import *
 from .views import *
@@ -44,13 +45,14 @@ __all__ = [
     "rand_like", "randn_like", "rand", "randn", "randint", "randperm", "bernoulli",
     "native_dropout", "dropout", "multinomial", "sum", "mean", "prod", "amax", "amin", "max", "min",
     "argmax", "argmin", "any", "all", "var", "std", "norm", "logsumexp", "cumsum", "cumprod",
-    "sort", "argsort", "topk", "nonzero", "count_nonzero", "clone", "flip", "roll", "tile", "cat",
-    "concat", "concatenate", "stack", "hstack", "vstack", "tril", "triu", "diag", "diag_embed",
-    "constant_pad_nd", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack", "dstack",
-    "row_stack", "block_diag", "meshgrid", "broadcast_tensors", "fliplr", "flipud", "rot90",
-    "ravel", "diagflat", "conj", "resolve_conj", "real", "imag", "view_copy", "reshape", "permute",
-    "permute_copy", "transpose", "transpose_copy", "t", "t_copy", "adjoint", "select",
-    "select_copy", "slice_copy", "expand_copy", "unsqueeze", "unsqueeze_copy", "squeeze",
+    "sort", "argsort", "topk", "nonzero", "count_nonzero", "index_fill", "index_copy",
+    "index_reduce", "scatter_reduce", "masked_scatter", "put", "take_along_dim", "clone", "flip",
+    "roll", "tile", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "tril", "triu",
+    "diag", "diag_embed", "constant_pad_nd", "atleast_1d", "atleast_2d", "atleast_3d",
+    "column_stack", "dstack", "row_stack", "block_diag", "meshgrid", "broadcast_tensors", "fliplr",
+    "flipud", "rot90", "ravel", "diagflat", "conj", "resolve_conj", "real", "imag", "view_copy",
+    "reshape", "permute", "permute_copy", "transpose", "transpose_copy", "t", "t_copy", "adjoint",
+    "select", "select_copy", "slice_copy", "expand_copy", "unsqueeze", "unsqueeze_copy", "squeeze",
     "squeeze_copy", "unbind", "unbind_copy", "split", "split_copy", "split_with_sizes",
     "split_with_sizes_copy", "chunk", "diagonal", "diagonal_copy", "narrow", "flatten", "unflatten",
     "movedim", "moveaxis", "as_strided", "as_strided_copy", "alias_copy", "detach", "detach_copy",
