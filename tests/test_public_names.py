@@ -56,6 +56,11 @@ xlogy xlogy_ zero_ zeros zeros_like
 alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
 slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
 unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors column_stack
+diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_copy ravel rot90
+row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
+unsafe_split_with_sizes vsplit
+index_copy index_fill index_reduce masked_scatter put scatter_reduce take_along_dim
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -188,6 +193,11 @@ zero_ zeros zeros_like
 alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
 slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
 unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors column_stack
+diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_copy ravel rot90
+row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
+unsafe_split_with_sizes vsplit
+index_copy index_fill index_reduce masked_scatter put scatter_reduce take_along_dim
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge
