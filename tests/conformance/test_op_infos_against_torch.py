@@ -56,6 +56,7 @@ DIFFERENT = {
     "fill_": "PyTorch fills expanded tensors",
     "floor_divide": "the error of the missing derivative is a NotImplementedError",
     "glu_backward": "PyTorch refuses operands of several dtypes",
+    "huber_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
     "linspace": "PyTorch makes up to one bool",
@@ -88,6 +89,7 @@ DIFFERENT = {
     ),
     "smooth_l1_loss_backward": "PyTorch has gradients of integers, rounded",
     "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
+    "soft_margin_loss": "PyTorch broadcasts the target alone, and takes complex numbers",
     "softmax": "PyTorch takes any dtype where there is nothing",
     "std": "over no dimensions PyTorch's gradient is infinite",
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
@@ -113,7 +115,9 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
     of integers is one of integers, integers between fractions are rounded before they are spaced,
     the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
-    single precision.
+    single precision. The binary cross entropy of operands that broadcast is of another number of
+    elements. PyTorch's distances between no rows end the process when they are
+    differentiated.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
     numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
@@ -134,6 +138,10 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
         return not any(dtype.is_complex for dtype in dtypes)
     if base == "hardsigmoid_backward":
         return dovetail.float64 not in dtypes
+    if base == "binary_cross_entropy":
+        return all(tensor.shape == sample.input.shape for tensor in sample.tensors()[:2])
+    if base == "pdist":
+        return bool(sample.input.shape[:1].numel())
     if base == "gelu":
         return not special
     return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
@@ -202,7 +210,16 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         assert isinstance(found, error.error_type), f"{error.sample_input}: {found!r:.300}"
 
 
-@by_name([info for info in INFOS if dovetail.float32 in info.dtypes and not info.is_random])
+@by_name(
+    [
+        info
+        for info in INFOS
+        if dovetail.float32 in info.dtypes
+        and not info.is_random
+        # PyTorch's has lost half the digits; in `cdist`, which calls it, it has not.
+        and info.name != "aten::_euclidean_dist"
+    ]
+)
 def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
     for dtype in (dovetail.float32, dovetail.bfloat16):

@@ -4,8 +4,11 @@
 
 from .activations import *
 from .creation import *
+from .distances import *
+from .dropouts import *
 from .indexing import *
 from .losses import *
+from .margin_losses import *
 from .matmul import *
 from .nn import *
 from .pointwise import *
@@ -17,27 +20,31 @@ from .views import *
 __all__ = [
     "hardshrink", "celu", "celu_", "selu", "selu_", "rrelu", "rrelu_", "empty", "empty_strided",
     "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor", "zeros_like",
-    "ones_like", "empty_like", "full_like", "fill_", "zero_", "index_put", "index_put_",
-    "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select", "take",
-    "binary_cross_entropy_with_logits", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmv",
-    "addmv_", "addbmm", "baddbmm", "matmul", "outer", "einsum", "relu", "relu_", "prelu",
-    "threshold", "threshold_", "softmax", "log_softmax", "embedding", "layer_norm",
-    "native_layer_norm", "add", "sub", "rsub", "mul", "div", "floor_divide", "remainder", "fmod",
-    "pow", "subtract", "multiply", "divide", "true_divide", "negative", "negative_", "absolute",
-    "logaddexp", "hypot", "xlogy", "xlogy_", "neg", "neg_", "positive", "abs", "abs_", "sign",
-    "sgn", "reciprocal", "reciprocal_", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "square", "square_",
-    "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10",
-    "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_",
-    "acos", "acos_", "atan", "atan_", "atan2", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_",
-    "asinh", "asinh_", "acosh", "acosh_", "atanh", "atanh_", "erf", "erf_", "erfc", "erfc_",
-    "sigmoid", "sigmoid_", "floor", "floor_", "ceil", "ceil_", "round", "round_", "trunc", "trunc_",
-    "fix", "fix_", "frac", "frac_", "isnan", "isinf", "isfinite", "nan_to_num", "nan_to_num_",
-    "arcsin", "arcsin_", "arccos", "arccos_", "arctan", "arctan_", "arctan2", "arcsinh", "arcsinh_",
-    "arccosh", "arccosh_", "arctanh", "arctanh_", "clip", "clip_", "clamp", "clamp_", "clamp_min",
-    "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "where", "lerp", "addcmul",
-    "addcdiv", "masked_fill", "logical_and", "logical_or", "logical_xor", "logical_not",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "eq", "ne", "lt", "le", "gt", "ge",
-    "greater", "greater_equal", "less", "less_equal", "not_equal", "isclose", "equal", "allclose",
+    "ones_like", "empty_like", "full_like", "fill_", "zero_", "pairwise_distance",
+    "cosine_similarity", "pdist", "cdist", "dist", "renorm", "dropout_", "feature_dropout",
+    "feature_dropout_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout",
+    "feature_alpha_dropout_", "index_put", "index_put_", "index_select", "index_add", "gather",
+    "scatter", "scatter_add", "masked_select", "take", "binary_cross_entropy_with_logits", "kl_div",
+    "poisson_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss",
+    "triplet_margin_loss", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmv", "addmv_",
+    "addbmm", "baddbmm", "matmul", "outer", "einsum", "relu", "relu_", "prelu", "threshold",
+    "threshold_", "softmax", "log_softmax", "embedding", "layer_norm", "native_layer_norm", "add",
+    "sub", "rsub", "mul", "div", "floor_divide", "remainder", "fmod", "pow", "subtract", "multiply",
+    "divide", "true_divide", "negative", "negative_", "absolute", "logaddexp", "hypot", "xlogy",
+    "xlogy_", "neg", "neg_", "positive", "abs", "abs_", "sign", "sgn", "reciprocal", "reciprocal_",
+    "sqrt", "sqrt_", "rsqrt", "rsqrt_", "square", "square_", "exp", "exp_", "exp2", "exp2_",
+    "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin",
+    "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "acos", "acos_", "atan", "atan_",
+    "atan2", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "acosh",
+    "acosh_", "atanh", "atanh_", "erf", "erf_", "erfc", "erfc_", "sigmoid", "sigmoid_", "floor",
+    "floor_", "ceil", "ceil_", "round", "round_", "trunc", "trunc_", "fix", "fix_", "frac", "frac_",
+    "isnan", "isinf", "isfinite", "nan_to_num", "nan_to_num_", "arcsin", "arcsin_", "arccos",
+    "arccos_", "arctan", "arctan_", "arctan2", "arcsinh", "arcsinh_", "arccosh", "arccosh_",
+    "arctanh", "arctanh_", "clip", "clip_", "clamp", "clamp_", "clamp_min", "clamp_min_",
+    "clamp_max", "clamp_max_", "maximum", "minimum", "where", "lerp", "addcmul", "addcdiv",
+    "masked_fill", "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and",
+    "bitwise_or", "bitwise_xor", "bitwise_not", "eq", "ne", "lt", "le", "gt", "ge", "greater",
+    "greater_equal", "less", "less_equal", "not_equal", "isclose", "equal", "allclose",
     "is_complex", "is_floating_point", "angle", "is_nonzero", "rand_like", "randn_like", "rand",
     "randn", "randint", "randperm", "bernoulli", "native_dropout", "dropout", "multinomial", "sum",
     "mean", "prod", "amax", "amin", "max", "min", "argmax", "argmin", "any", "all", "var", "std",
