@@ -40,6 +40,8 @@ is_storage is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less
 linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and
 logical_not logical_or logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul
 max maximum mean memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan
+aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
+nonzero_static std_mean var_mean
 nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_
 newaxis nn no_grad nonzero norm not_equal numel ones ones_like ops optim outer overrides permute pi
 positive pow prelu preserve_format printoptions prod promote_types rand rand_like randint
@@ -52,6 +54,9 @@ strided sub subtract sum swapaxes swapdims t take tan tan_ tanh tanh_ tensor tes
 threshold_ tile topk trace transpose tril triu true_divide trunc trunc_ uint16 uint32 uint64 uint8
 unbind unflatten unsqueeze use_overlay utils var vdot view_as_complex view_as_real vmap vstack where
 xlogy xlogy_ zero_ zeros zeros_like
+alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
+slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
+unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -173,6 +178,8 @@ initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isin
 le lerp less less_equal linspace log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp
 logical_and logical_not logical_or logical_xor logsumexp lt manual_seed masked_fill masked_select
 matmul max maximum mean min minimum mm moveaxis movedim mul multinomial multiply mv nan_to_num
+aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
+nonzero_static std_mean var_mean
 nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_ nonzero norm
 not_equal ones ones_like outer permute positive pow prelu printoptions prod rand rand_like randint
 randint_like randn randn_like randperm real reciprocal reciprocal_ relu relu_ remainder reshape
@@ -182,6 +189,9 @@ split_with_sizes sqrt sqrt_ square square_ squeeze stack std sub subtract sum sw
 take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu true_divide trunc
 trunc_ unbind unflatten unsqueeze var vdot view_as_complex view_as_real vstack where xlogy xlogy_
 zero_ zeros zeros_like
+alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
+slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
+unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node

@@ -138,15 +138,6 @@ REFUSALS_THAT_DIFFER = [
         call("masked_fill_.Scalar", tensor([1.0, 1.0], layout="expanded"), tensor(True, "bool"), 2),
     ),
     Allowance(
-        "a Python number may stand for a tensor",
-        ("PyTorch raises", "exception type"),
-        lambda each, found: (
-            each.form in ("function", "method")
-            and any(isinstance(one, int | float | complex) for one in each.args[:2])
-        ),
-        call("maximum", 2, 3, form="function"),
-    ),
-    Allowance(
         "parameters and overloads that are not declared here",
         ("raises", "exception type"),
         lambda each, found: each.form == "function" and found.text.startswith("TypeError"),

@@ -6,8 +6,9 @@
 META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.activations', 'glu', (), 'glu'),
     ('dovetail_aten.meta.activations', 'glu_backward', (), 'glu_backward'),
-    ('dovetail_aten.meta.by_shape', 'along_dim', (), '_safe_softmax'),
+    ('dovetail_aten.meta.by_shape', 'along_dim', (), '_safe_softmax logcumsumexp'),
     ('dovetail_aten.meta.by_shape', 'along_dim', ('accumulated',), 'cumsum cumprod'),
+    ('dovetail_aten.meta.by_shape', 'along_dim', ('same', 'int64'), 'cummax cummin'),
     ('dovetail_aten.meta.by_shape', 'elementwise', (),
         'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
         'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
@@ -30,7 +31,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'zeros ones full zeros_like ones_like empty_like full_like new_zeros new_ones new_full '
         'new_empty rand_like randn_like rand randn randint randint.low'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('accumulated',),
-        'sum.dim_IntList sum prod prod.dim_int'),
+        'sum.dim_IntList sum nansum prod prod.dim_int'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('bool',), 'any any.dim all all.dim'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('int64',),
         'count_nonzero count_nonzero.dim_IntList'),
@@ -99,13 +100,22 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
+    ('dovetail_aten.meta.reductions', 'aminmax', (), 'aminmax'),
     ('dovetail_aten.meta.reductions', 'argmax', (), 'argmax argmin'),
     ('dovetail_aten.meta.reductions', 'extreme', (), 'max min'),
-    ('dovetail_aten.meta.reductions', 'extreme_along', (), 'max.dim min.dim'),
+    ('dovetail_aten.meta.reductions', 'extreme_along', (),
+        'max.dim min.dim median.dim nanmedian.dim'),
     ('dovetail_aten.meta.reductions', 'mean', (), 'mean mean.dim'),
     ('dovetail_aten.meta.reductions', 'sort', (), 'sort'),
+    ('dovetail_aten.meta.reductions', 'sort_stable', (), 'sort.stable'),
+    ('dovetail_aten.meta.reductions', 'tested_over', (), 'any.dims all.dims'),
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
+    ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
+    ('dovetail_aten.meta.statistics', 'kthvalue', (), 'kthvalue'),
+    ('dovetail_aten.meta.statistics', 'median', (), 'median nanmedian'),
+    ('dovetail_aten.meta.statistics', 'mode', (), 'mode'),
+    ('dovetail_aten.meta.statistics', 'nonzero_static', (), 'nonzero_static'),
     ('dovetail_aten.meta.views', 'alias', (), 'alias detach'),
     ('dovetail_aten.meta.views', 'as_strided', (), 'as_strided'),
     ('dovetail_aten.meta.views', 'diagonal', (), 'diagonal'),
@@ -203,15 +213,21 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.randomness', 'native_dropout', 'native_dropout'),
     ('dovetail_aten.batching.randomness', 'randperm', 'randperm'),
     ('dovetail_aten.batching.reductions', 'along_dim',
-        '_safe_softmax _softmax _log_softmax cumsum cumprod sort topk'),
+        '_safe_softmax _softmax _log_softmax cumsum cumprod cummax cummin logcumsumexp sort '
+        'sort.stable topk'),
     ('dovetail_aten.batching.reductions', 'argmax', 'argmax argmin'),
     ('dovetail_aten.batching.reductions', 'count_nonzero', 'count_nonzero'),
     ('dovetail_aten.batching.reductions', 'largest', 'max'),
     ('dovetail_aten.batching.reductions', 'reduce',
-        'sum.dim_IntList sum mean mean.dim prod prod.dim_int amax amin max.dim min.dim any '
-        'any.dim all all.dim var.correction std.correction linalg_vector_norm logsumexp '
-        'count_nonzero.dim_IntList'),
+        'sum.dim_IntList sum mean mean.dim nansum prod prod.dim_int amax amin max.dim min.dim any '
+        'any.dim all all.dim var.correction var_mean.correction std.correction '
+        'std_mean.correction linalg_vector_norm logsumexp count_nonzero.dim_IntList median.dim '
+        'nanmedian.dim mode kthvalue'),
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
+    ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
+    ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
+    ('dovetail_aten.batching.statistics', 'nonzero_static', 'nonzero_static'),
+    ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
     ('dovetail_aten.batching.views', 'alias', 'alias'),
     ('dovetail_aten.batching.views', 'as_strided', 'as_strided'),
     ('dovetail_aten.batching.views', 'constant_pad_nd', 'constant_pad_nd'),

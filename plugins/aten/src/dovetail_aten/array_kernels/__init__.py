@@ -38,7 +38,9 @@ from .pointwise import Pointwise
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
+from .running_extrema import RunningExtrema
 from .scans import Scans
+from .selection import Selection
 from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax
@@ -72,7 +74,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Reductions,
     Norms,
     Scans,
+    RunningExtrema,
     Ordering,
+    Selection,
     MatrixProducts,
     Views,
     MemoryViews,

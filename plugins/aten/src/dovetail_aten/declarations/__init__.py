@@ -29,6 +29,7 @@ FAMILIES: Final = (
     "indexing",
     "creation",
     "random",
+    "statistics",
 )
 
 
