@@ -30,6 +30,9 @@ float16 float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack fr
 full_like func gather ge get_autocast_dtype get_default_device get_default_dtype get_printoptions
 get_rng_state greater greater_equal gt half hstack hypot iinfo imag index_add index_put index_put_
 index_select inf inference_mode initial_seed inner int int16 int32 int64 int8
+alpha_dropout alpha_dropout_ cdist cosine_embedding_loss cosine_similarity dist dropout_
+feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ hinge_embedding_loss
+kl_div margin_ranking_loss pairwise_distance pdist poisson_nll_loss renorm triplet_margin_loss
 celu celu_ hardshrink rrelu rrelu_ selu selu_
 is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled
 is_complex is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero
@@ -111,6 +114,11 @@ register_module_parameter_registration_hook utils
 binary_cross_entropy_with_logits cross_entropy dropout elu embedding gelu hardtanh l1_loss
 layer_norm leaky_relu linear log_softmax logsigmoid mse_loss nll_loss one_hot pad prelu relu relu_
 celu celu_ elu_ glu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh_ leaky_relu_ mish
+alpha_dropout binary_cross_entropy cosine_embedding_loss cosine_similarity dropout1d dropout2d
+dropout3d feature_alpha_dropout gaussian_nll_loss hinge_embedding_loss huber_loss kl_div
+margin_ranking_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss normalize
+pairwise_distance pdist poisson_nll_loss soft_margin_loss triplet_margin_loss
+triplet_margin_with_distance_loss
 relu6 rrelu rrelu_ selu selu_ softmin softshrink softsign tanhshrink threshold threshold_
 sigmoid silu smooth_l1_loss
 softmax softplus tanh
@@ -171,6 +179,9 @@ concatenate conj constant_pad_nd cos cos_ cosh cosh_ count_nonzero cumprod cumsu
 diag_embed diagonal div divide dot dropout einsum embedding empty empty_like empty_strided eq equal
 erf erf_ erfc erfc_ exp exp2 exp2_ exp_ expm1 expm1_ eye fill_ fix fix_ flatten flip floor floor_
 floor_divide fmod frac frac_ from_dlpack from_numpy full full_like gather ge get_printoptions
+alpha_dropout alpha_dropout_ cdist cosine_embedding_loss cosine_similarity dist dropout_
+feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ hinge_embedding_loss
+kl_div margin_ranking_loss pairwise_distance pdist poisson_nll_loss renorm triplet_margin_loss
 celu celu_ hardshrink rrelu rrelu_ selu selu_
 get_rng_state greater greater_equal gt hstack hypot imag index_add index_put index_put_ index_select
 initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isinf isnan layer_norm

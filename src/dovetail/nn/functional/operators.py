@@ -6,6 +6,7 @@ from ... import _nn
 
 __all__ = [
     "celu_",
+    "cosine_similarity",
     "elu_",
     "gelu",
     "hardshrink",
@@ -15,6 +16,8 @@ __all__ = [
     "logsigmoid",
     "one_hot",
     "pad",
+    "pairwise_distance",
+    "pdist",
     "prelu",
     "relu_",
     "rrelu_",
@@ -27,6 +30,7 @@ __all__ = [
 ]
 
 celu_ = aten.celu_
+cosine_similarity = aten.cosine_similarity
 elu_ = _nn.elu_
 gelu = _nn.gelu
 hardshrink = aten.hardshrink
@@ -36,6 +40,8 @@ linear = _nn.linear
 logsigmoid = _nn.log_sigmoid
 one_hot = _nn.one_hot
 pad = _nn.pad
+pairwise_distance = aten.pairwise_distance
+pdist = aten.pdist
 prelu = aten.prelu
 relu_ = aten.relu_
 rrelu_ = aten.rrelu_

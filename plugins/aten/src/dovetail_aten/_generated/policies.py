@@ -66,6 +66,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
+    ('dovetail_aten.meta.distances', 'euclidean_dist', (), '_euclidean_dist'),
+    ('dovetail_aten.meta.distances', 'renorm', (), 'renorm'),
     ('dovetail_aten.meta.indexing', 'embedding_dense_backward', (), 'embedding_dense_backward'),
     ('dovetail_aten.meta.indexing', 'gather', (), 'gather'),
     ('dovetail_aten.meta.indexing', 'index', (), 'index.Tensor'),
@@ -83,7 +85,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.matmul', 'dot', (), 'dot vdot'),
     ('dovetail_aten.meta.matmul', 'mm', (), 'mm'),
     ('dovetail_aten.meta.matmul', 'mv', (), 'mv'),
-    ('dovetail_aten.meta.nn', 'mse_loss', (), 'mse_loss smooth_l1_loss'),
+    ('dovetail_aten.meta.nn', 'binary_cross_entropy', (), 'binary_cross_entropy'),
+    ('dovetail_aten.meta.nn', 'mse_loss', (), 'mse_loss smooth_l1_loss huber_loss'),
     ('dovetail_aten.meta.nn', 'mse_loss_backward', (), 'mse_loss_backward'),
     ('dovetail_aten.meta.nn', 'native_layer_norm', (), 'native_layer_norm'),
     ('dovetail_aten.meta.nn', 'native_layer_norm_backward', (), 'native_layer_norm_backward'),
@@ -167,6 +170,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
+    ('dovetail_aten.batching.distances', 'renorm', 'renorm'),
     ('dovetail_aten.batching.each_sample', 'each_sample',
         'nonzero_static histc histogram.bins_tensor histogram.bin_ct _histogramdd_bin_edges '
         '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
@@ -201,7 +205,8 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.nn', 'native_layer_norm_backward', 'native_layer_norm_backward'),
     ('dovetail_aten.batching.nn', 'nll_loss_backward', 'nll_loss_backward'),
     ('dovetail_aten.batching.nn', 'nll_loss_forward', 'nll_loss_forward'),
-    ('dovetail_aten.batching.nn', 'smooth_l1_loss', 'smooth_l1_loss'),
+    ('dovetail_aten.batching.nn', 'pointwise_loss',
+        'smooth_l1_loss huber_loss binary_cross_entropy'),
     ('dovetail_aten.batching.nn', 'softmax_backward',
         '_softmax_backward_data _log_softmax_backward_data'),
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
@@ -296,14 +301,20 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
-        'binary_cross_entropy_with_logits prod prod.dim_int view_as_complex'),
+        'cdist nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
+        'binary_cross_entropy_with_logits huber_loss binary_cross_entropy kl_div poisson_nll_loss '
+        'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
+        'soft_margin_loss multi_margin_loss multilabel_margin_loss prod prod.dim_int '
+        'view_as_complex'),
     ('cpu', 'lower_precision_fp', 'mm bmm addmm addbmm baddbmm matmul linear prelu'),
     ('cpu', 'promote', 'cat stack'),
     ('cuda', 'fp32',
-        'nll_loss nll_loss_nd mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits '
-        'softplus layer_norm native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar '
-        'reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp'),
+        'cosine_similarity pdist cdist dist renorm nll_loss nll_loss_nd mse_loss l1_loss '
+        'smooth_l1_loss binary_cross_entropy_with_logits huber_loss kl_div poisson_nll_loss '
+        'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
+        'soft_margin_loss multi_margin_loss multilabel_margin_loss softplus layer_norm '
+        'native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal rsqrt exp '
+        'expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp'),
     ('cuda', 'fp32_set_opt_dtype',
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),

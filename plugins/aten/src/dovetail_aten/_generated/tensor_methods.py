@@ -27,6 +27,9 @@ class TensorMethods(TensorBase):
     new_empty_strided = functions.new_empty_strided
     fill_ = functions.fill_
     zero_ = functions.zero_
+    dist = functions.dist
+    renorm = functions.renorm
+    renorm_ = functions.renorm_
     index = functions.index
     index_put = functions.index_put
     index_put_ = functions.index_put_

@@ -42,8 +42,8 @@ from .rectifiers import Rectifiers
 from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
-from .selection import Selection
 from .scatter_reductions import ScatterReductions
+from .selection import Selection
 from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax

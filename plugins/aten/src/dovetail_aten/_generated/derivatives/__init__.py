@@ -15,15 +15,16 @@ OPERATORS = {
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
         "aten::new_full", "aten::new_empty", "aten::new_empty_strided",
     ),
+    "distances": ("aten::_euclidean_dist", "aten::renorm"),
     "indexing": (
         "aten::gather", "aten::index.Tensor", "aten::index_add", "aten::index_put",
         "aten::index_select", "aten::masked_select", "aten::scatter.src", "aten::scatter.value",
         "aten::scatter_add", "aten::take",
     ),
     "losses": (
-        "aten::binary_cross_entropy_with_logits", "aten::mse_loss", "aten::mse_loss_backward",
-        "aten::nll_loss_forward", "aten::nll_loss_backward", "aten::smooth_l1_loss",
-        "aten::smooth_l1_loss_backward",
+        "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::huber_loss",
+        "aten::mse_loss", "aten::mse_loss_backward", "aten::nll_loss_forward",
+        "aten::nll_loss_backward", "aten::smooth_l1_loss", "aten::smooth_l1_loss_backward",
     ),
     "matmul": (
         "aten::addbmm", "aten::addmm", "aten::addmv", "aten::baddbmm", "aten::bmm", "aten::dot",
