@@ -31,6 +31,25 @@ INFOS = [
     if info.operator.base_name != "set_" and torch_operator(torch, info) is not None
 ]
 
+NO_DERIVATIVE = [
+    f"special_{name}"
+    for name in (
+        *("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"),
+        *(f"modified_bessel_{letter}{order}" for letter in "ik" for order in "01"),
+        *("scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0"),
+        *(f"{shift}chebyshev_polynomial_{k}" for shift in ("", "shifted_") for k in "tuvw"),
+        *("hermite_polynomial_h", "hermite_polynomial_he"),
+        *("laguerre_polynomial_l", "legendre_polynomial_p"),
+    )
+]
+"""Operators without a derivative: backward says so. PyTorch's results do not require grad."""
+
+NUMBERS_OF_NAN = [
+    *("igamma", "igammac", "special_gammainc", "special_gammaincc"),
+    *(name for name in NO_DERIVATIVE if "polynomial" in name),
+]
+"""Operators that PyTorch gives numbers of, if an operand is NaN."""
+
 DIFFERENT = {
     "addcdiv": "the gradient of an integer operand is not asked for",
     **dict.fromkeys(
@@ -54,9 +73,21 @@ DIFFERENT = {
     "embedding": "PyTorch has no gradient of complex numbers",
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
     "fill_": "PyTorch fills expanded tensors",
-    "floor_divide": "the error of the missing derivative is a NotImplementedError",
+    **dict.fromkeys(
+        ["floor_divide", "heaviside"],
+        "the error of the missing derivative is a NotImplementedError",
+    ),
+    "logit_backward": "PyTorch has no derivative",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
+    **dict.fromkeys(
+        ["lgamma", "special_gammaln", "digamma", "special_digamma", "special_psi"],
+        "at poles PyTorch's derivatives are great numbers",
+    ),
+    **dict.fromkeys(
+        ["logit", "special_logit", "special_log_ndtr"],
+        "gradients of NaN and of minus infinity are numbers, and NaN",
+    ),
     "linspace": "PyTorch makes up to one bool",
     "log_sigmoid_backward": "PyTorch refuses operands of several dtypes",
     "log_softmax": "PyTorch takes any dtype where there is nothing",
@@ -65,6 +96,9 @@ DIFFERENT = {
     "masked_fill": "PyTorch refuses the gradient of a real number put among complex ones",
     **dict.fromkeys(
         ["mm", "bmm", "mv", "inner", "matmul"], "PyTorch multiplies anything where there is nothing"
+    ),
+    **dict.fromkeys(
+        ["mvlgamma", "special_multigammaln"], "PyTorch refuses bools, if there is no dtype above"
     ),
     "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "mse_loss_backward": "PyTorch has gradients of integers, rounded",
@@ -80,6 +114,7 @@ DIFFERENT = {
     "randn_like": "PyTorch takes any dtype where there is nothing",
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
+    **dict.fromkeys(["special_i1", "special_i1e"], "PyTorch has no gradient in half precision"),
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
     "silu_backward": "PyTorch has no derivative",
@@ -120,6 +155,12 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     )
     if dovetail.float16 in dtypes and (special or any(isinstance(n, complex) for n in numbers)):
         return False
+    if base in NO_DERIVATIVE and any(tensor.requires_grad for tensor in sample.tensors()):
+        return False
+    if base in NUMBERS_OF_NAN and any(bool(dovetail.isnan(t).any()) for t in sample.tensors()):
+        return False
+    if base == "special_airy_ai" and bool((sample.input < -2).any()):
+        return False  # PyTorch has seven digits there
     if base == "linspace":
         return all(number == int(number) for number in numbers)
     if base == "native_dropout":

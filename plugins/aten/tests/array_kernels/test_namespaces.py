@@ -9,6 +9,7 @@ from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import kernel_calls
 import numpy as np
 import pytest
 
@@ -235,10 +236,12 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("nll_loss_backward", ONE, X, TARGET, None, 1, -100, ONE),
     **same("native_layer_norm", X, (3,), None, None, 1e-5),
     **same("native_layer_norm_backward", X, X, (3,), Y[:, :1], Y[:, :1], None, None, (True,) * 3),
+    **kernel_calls.CALLS,
 }
 KEYWORDS = {
     "div.Tensor_mode": {"rounding_mode": "trunc"},
     "div.Scalar_mode": {"rounding_mode": "floor"},
+    **kernel_calls.KEYWORDS,
 }
 RETURN_VALUES = {**same("equal allclose", X, X), "_local_scalar_dense": (ONE,)}
 """Operators whose result is a Python value: they have to look."""

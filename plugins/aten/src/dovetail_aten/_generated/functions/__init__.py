@@ -13,6 +13,7 @@ from .pointwise import *
 from .random import *
 from .reductions import *
 from .shapes import *
+from .special import *
 from .views import *
 
 __all__ = [
@@ -38,14 +39,19 @@ __all__ = [
     "addcdiv", "masked_fill", "logical_and", "logical_or", "logical_xor", "logical_not",
     "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "eq", "ne", "lt", "le", "gt", "ge",
     "greater", "greater_equal", "less", "less_equal", "not_equal", "isclose", "equal", "allclose",
-    "is_complex", "is_floating_point", "angle", "is_nonzero", "rand_like", "randn_like", "rand",
-    "randn", "randint", "randperm", "bernoulli", "native_dropout", "dropout", "multinomial", "sum",
-    "mean", "prod", "amax", "amin", "max", "min", "argmax", "argmin", "any", "all", "var", "std",
-    "norm", "logsumexp", "cumsum", "cumprod", "sort", "argsort", "topk", "nonzero", "count_nonzero",
+    "copysign", "signbit", "isposinf", "isneginf", "isreal", "nextafter", "heaviside", "ldexp",
+    "ldexp_", "frexp", "gcd", "gcd_", "lcm", "lcm_", "bitwise_left_shift", "bitwise_right_shift",
+    "logaddexp2", "fmax", "fmin", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "float_power",
+    "conj_physical", "conj_physical_", "resolve_neg", "is_conj", "is_neg", "is_complex",
+    "is_floating_point", "angle", "is_nonzero", "rand_like", "randn_like", "rand", "randn",
+    "randint", "randperm", "bernoulli", "native_dropout", "dropout", "multinomial", "sum", "mean",
+    "prod", "amax", "amin", "max", "min", "argmax", "argmin", "any", "all", "var", "std", "norm",
+    "logsumexp", "cumsum", "cumprod", "sort", "argsort", "topk", "nonzero", "count_nonzero",
     "clone", "flip", "roll", "tile", "cat", "concat", "concatenate", "stack", "hstack", "vstack",
-    "tril", "triu", "diag", "diag_embed", "constant_pad_nd", "conj", "resolve_conj", "real", "imag",
-    "reshape", "permute", "transpose", "t", "adjoint", "select", "unsqueeze", "squeeze", "unbind",
-    "split", "split_with_sizes", "chunk", "diagonal", "narrow", "flatten", "unflatten", "movedim",
-    "moveaxis", "as_strided", "detach", "view_as_real", "view_as_complex", "swapaxes", "swapdims",
-    "broadcast_to", "resize_as_",
+    "tril", "triu", "diag", "diag_embed", "constant_pad_nd", "lgamma", "digamma", "polygamma",
+    "mvlgamma", "igamma", "igammac", "erfinv", "logit", "logit_", "sinc", "sinc_", "i0", "i0_",
+    "conj", "resolve_conj", "real", "imag", "reshape", "permute", "transpose", "t", "adjoint",
+    "select", "unsqueeze", "squeeze", "unbind", "split", "split_with_sizes", "chunk", "diagonal",
+    "narrow", "flatten", "unflatten", "movedim", "moveaxis", "as_strided", "detach", "view_as_real",
+    "view_as_complex", "swapaxes", "swapdims", "broadcast_to", "resize_as_",
 ]
