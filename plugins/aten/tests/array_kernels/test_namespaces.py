@@ -156,6 +156,10 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("count_nonzero.dim_IntList cumsum cumprod sort", X, 1),
     **same("linalg_vector_norm norm.Scalar norm.ScalarOpt_dim", X, 3),
     **same("topk", X, 2),
+    **same("sort.stable nansum aminmax median nanmedian mode nonzero_static", X),
+    **same("var_mean.correction std_mean.correction any.dims all.dims", X, (1,)),
+    **same("cummax cummin logcumsumexp median.dim nanmedian.dim", X, 1),
+    **same("kthvalue", X, 2),
     **same("mm", SQUARE, SQUARE),
     **same("addmm", SQUARE, SQUARE, SQUARE),
     **same("bmm", BATCH, BATCH),
@@ -229,19 +233,14 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("log_sigmoid_backward", X, Y, Y),
     **same("_softmax _log_softmax", X, 1, False),
     **same("_softmax_backward_data _log_softmax_backward_data", X, Y, 1, X.dtype),
-    **same("mse_loss smooth_l1_loss binary_cross_entropy_with_logits", X, Y),
-    **same("mse_loss_backward", ONE, X, Y, 1),
-    **same("smooth_l1_loss_backward", ONE, X, Y, 1, 0.5),
-    **same("nll_loss_forward", X, TARGET, None, 1, -100),
-    **same("nll_loss_backward", ONE, X, TARGET, None, 1, -100, ONE),
-    **same("native_layer_norm", X, (3,), None, None, 1e-5),
-    **same("native_layer_norm_backward", X, X, (3,), Y[:, :1], Y[:, :1], None, None, (True,) * 3),
     **kernel_calls.CALLS,
 }
 KEYWORDS = {
     "div.Tensor_mode": {"rounding_mode": "trunc"},
     "div.Scalar_mode": {"rounding_mode": "floor"},
     **kernel_calls.KEYWORDS,
+    "nonzero_static": {"size": 8},
+    "sort.stable": {"stable": True},
 }
 RETURN_VALUES = {**same("equal allclose", X, X), "_local_scalar_dense": (ONE,)}
 """Operators whose result is a Python value: they have to look."""

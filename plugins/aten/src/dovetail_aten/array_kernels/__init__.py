@@ -21,6 +21,8 @@ from .comparison import Comparison
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
+from .gated_units import GatedUnits
+from .hard_activations import HardActivations
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
@@ -38,7 +40,9 @@ from .polynomials import Polynomials
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
+from .running_extrema import RunningExtrema
 from .scans import Scans
+from .selection import Selection
 from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax
@@ -76,7 +80,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Reductions,
     Norms,
     Scans,
+    RunningExtrema,
     Ordering,
+    Selection,
     MatrixProducts,
     Views,
     MemoryViews,
@@ -87,6 +93,8 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Random,
     Rectifiers,
     Sigmoids,
+    HardActivations,
+    GatedUnits,
     Softmax,
     Losses,
     Likelihood,

@@ -22,10 +22,12 @@ FAMILIES: Final = (
     "shapes",
     "matmul",
     "nn",
+    "activations",
     "losses",
     "indexing",
     "creation",
     "random",
+    "statistics",
 )
 
 

@@ -20,5 +20,6 @@ def same(names: str, *args: Any) -> dict[str, tuple[Any, ...]]:
 
 
 X, Y = array([1, 2, 3], [4, 5, 6]), array([2, 2, 2], [3, 3, 3])
+ONE, TARGET = array(1)[0:1].reshape(()), array(0, 2, dtype="int64")
 INTEGERS, COUNTS = array([1, -2, 3], dtype="int64"), array([2, 2, 1], dtype="int64")
 COMPLEX = array([1 + 2j, -np.inf, np.inf], dtype="complex64")

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
+from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "add_out", "add_Scalar_out", "add", "add_operator", "add_", "iadd_operator", "sub_out",
@@ -101,11 +101,13 @@ __all__ = [
     "bitwise_right_shift_", "irshift_operator", "__lshift___Scalar", "__lshift___Tensor",
     "__lshift__", "__rshift___Scalar", "__rshift___Tensor", "__rshift__", "logaddexp2_out",
     "logaddexp2", "fmax_out", "fmax", "fmin_out", "fmin", "deg2rad_out", "deg2rad", "deg2rad_",
-    "rad2deg_out", "rad2deg", "rad2deg_", "float_power_Tensor_Tensor", "float_power_Scalar",
+    "rad2deg_out", "rad2deg", "rad2deg_", "float_power_Tensor_Tensor_out", "float_power_Scalar_out",
+    "float_power_Tensor_Scalar_out", "float_power_Tensor_Tensor", "float_power_Scalar",
     "float_power_Tensor_Scalar", "float_power", "float_power__Tensor", "float_power__Scalar",
-    "float_power_", "conj_physical", "conj_physical_", "resolve_neg", "is_conj", "is_neg",
-    "_conj_physical_out", "_conj_physical", "is_complex", "is_floating_point", "angle_out", "angle",
-    "item", "_local_scalar_dense", "is_nonzero", "sigmoid_backward", "tanh_backward",
+    "float_power_", "conj_physical_out", "conj_physical", "conj_physical_", "resolve_neg",
+    "is_conj", "is_neg", "_conj_physical_out", "_conj_physical", "is_complex", "is_floating_point",
+    "angle_out", "angle", "item", "_local_scalar_dense", "is_nonzero", "sigmoid_backward",
+    "tanh_backward",
 ]
 
 
@@ -2210,7 +2212,7 @@ def where_default(condition):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(condition)
+        return tuple(route(condition))
     return miss(where_op, (condition,), {}, where)
 
 _where_overloads = Overloads("aten::where", {
@@ -3359,14 +3361,17 @@ def ldexp_(input, other): return complete(ldexp_, "aten::ldexp_", "")(input, oth
 def frexp_Tensor_out(input, *, mantissa, exponent): return complete(frexp_Tensor_out, "aten::frexp", "Tensor_out")(input, mantissa=mantissa, exponent=exponent)
 
 frexp_Tensor_op, frexp_Tensor_routes = operator("aten::frexp", "Tensor")
-def frexp(input):
+frexp_Tensor_named = named("frexp", ("mantissa", "exponent"))
+def frexp(input, *, out=None):
+    if out is not None:
+        return frexp_Tensor_out(input, **several_outs("frexp", ("mantissa", "exponent"), out))
     try:
         route = frexp_Tensor_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input)
-    return miss(frexp_Tensor_op, (input,), {}, frexp)
+        return frexp_Tensor_named(route(input))
+    return frexp_Tensor_named(miss(frexp_Tensor_op, (input,), {}, frexp))
 
 
 def gcd_out(input, other, *, out): return complete(gcd_out, "aten::gcd", "out")(input, other, out=out)
@@ -3758,6 +3763,10 @@ def rad2deg(input, *, out=None):
 def rad2deg_(input): return complete(rad2deg_, "aten::rad2deg_", "")(input)
 
 
+def float_power_Tensor_Tensor_out(input, exponent, *, out): return complete(float_power_Tensor_Tensor_out, "aten::float_power", "Tensor_Tensor_out")(input, exponent, out=out)
+def float_power_Scalar_out(input, exponent, *, out): return complete(float_power_Scalar_out, "aten::float_power", "Scalar_out")(input, exponent, out=out)
+def float_power_Tensor_Scalar_out(input, exponent, *, out): return complete(float_power_Tensor_Scalar_out, "aten::float_power", "Tensor_Scalar_out")(input, exponent, out=out)
+
 float_power_Tensor_Tensor_op, float_power_Tensor_Tensor_routes = operator("aten::float_power", "Tensor_Tensor")
 def float_power_Tensor_Tensor(input, exponent):
     try:
@@ -3793,8 +3802,9 @@ def float_power_Tensor_Scalar(input, exponent):
     return miss(float_power_Tensor_Scalar_op, (input, exponent,), {}, float_power)
 
 _float_power_overloads = Overloads("aten::float_power", {
-    "Tensor_Tensor": (float_power_Tensor_Tensor, None), "Scalar": (float_power_Scalar, None),
-    "Tensor_Scalar": (float_power_Tensor_Scalar, None),
+    "Tensor_Tensor": (float_power_Tensor_Tensor, float_power_Tensor_Tensor_out),
+    "Scalar": (float_power_Scalar, float_power_Scalar_out),
+    "Tensor_Scalar": (float_power_Tensor_Scalar, float_power_Tensor_Scalar_out),
 })
 def float_power(*args, **kwargs):
     if not kwargs:
@@ -3826,8 +3836,12 @@ def float_power_(*args, **kwargs):
     return _float_power__overloads.choose(args, kwargs)
 
 
+def conj_physical_out(input, *, out): return complete(conj_physical_out, "aten::conj_physical", "out")(input, out=out)
+
 conj_physical_op, conj_physical_routes = operator("aten::conj_physical", "")
-def conj_physical(input):
+def conj_physical(input, *, out=None):
+    if out is not None:
+        return conj_physical_out(input, out=out)
     try:
         route = conj_physical_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
+from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "lgamma_out", "lgamma", "lgamma_", "digamma_out", "digamma", "digamma_", "polygamma_out",
@@ -21,16 +21,17 @@ __all__ = [
     "igamma_", "igammac_out", "igammac", "igammac_", "special_zeta_out",
     "special_zeta_self_scalar_out", "special_zeta_other_scalar_out", "special_zeta_default",
     "special_zeta_self_scalar", "special_zeta_other_scalar", "special_zeta", "erfinv_out", "erfinv",
-    "erfinv_", "special_erfcx_out", "special_erfcx", "special_ndtr", "special_ndtri_out",
-    "special_ndtri", "special_log_ndtr_out", "special_log_ndtr", "logit_out", "logit", "logit_",
-    "logit_backward", "sinc_out", "sinc", "sinc_", "special_entr_out", "special_entr",
-    "special_xlog1py_out", "special_xlog1py_self_scalar_out", "special_xlog1py_other_scalar_out",
-    "special_xlog1py_default", "special_xlog1py_self_scalar", "special_xlog1py_other_scalar",
-    "special_xlog1py", "i0_out", "i0", "i0_", "special_i0e_out", "special_i0e", "special_i1_out",
-    "special_i1", "special_i1e_out", "special_i1e", "special_bessel_j0_out", "special_bessel_j0",
-    "special_bessel_j1_out", "special_bessel_j1", "special_bessel_y0_out", "special_bessel_y0",
-    "special_bessel_y1_out", "special_bessel_y1", "special_modified_bessel_i0_out",
-    "special_modified_bessel_i0", "special_modified_bessel_i1_out", "special_modified_bessel_i1",
+    "erfinv_", "special_erfcx_out", "special_erfcx", "special_ndtr_out", "special_ndtr",
+    "special_ndtri_out", "special_ndtri", "special_log_ndtr_out", "special_log_ndtr", "logit_out",
+    "logit", "logit_", "logit_backward", "sinc_out", "sinc", "sinc_", "special_entr_out",
+    "special_entr", "special_xlog1py_out", "special_xlog1py_self_scalar_out",
+    "special_xlog1py_other_scalar_out", "special_xlog1py_default", "special_xlog1py_self_scalar",
+    "special_xlog1py_other_scalar", "special_xlog1py", "i0_out", "i0", "i0_", "special_i0e_out",
+    "special_i0e", "special_i1_out", "special_i1", "special_i1e_out", "special_i1e",
+    "special_bessel_j0_out", "special_bessel_j0", "special_bessel_j1_out", "special_bessel_j1",
+    "special_bessel_y0_out", "special_bessel_y0", "special_bessel_y1_out", "special_bessel_y1",
+    "special_modified_bessel_i0_out", "special_modified_bessel_i0",
+    "special_modified_bessel_i1_out", "special_modified_bessel_i1",
     "special_modified_bessel_k0_out", "special_modified_bessel_k0",
     "special_modified_bessel_k1_out", "special_modified_bessel_k1",
     "special_scaled_modified_bessel_k0_out", "special_scaled_modified_bessel_k0",
@@ -87,13 +88,18 @@ __all__ = [
     "special_laguerre_polynomial_l", "special_legendre_polynomial_p_out",
     "special_legendre_polynomial_p_x_scalar_out", "special_legendre_polynomial_p_n_scalar_out",
     "special_legendre_polynomial_p_default", "special_legendre_polynomial_p_x_scalar",
-    "special_legendre_polynomial_p_n_scalar", "special_legendre_polynomial_p", "special_expit",
-    "special_exp2", "special_expm1", "special_log1p", "special_erf", "special_erfc",
-    "special_erfinv", "special_gammaln", "special_digamma", "special_psi", "special_i0",
-    "special_sinc", "special_logit", "special_polygamma", "special_multigammaln",
-    "special_gammainc", "special_gammaincc", "special_xlogy_default", "special_xlogy_self_scalar",
-    "special_xlogy_other_scalar", "special_xlogy", "special_round", "special_logsumexp",
-    "special_softmax", "special_log_softmax",
+    "special_legendre_polynomial_p_n_scalar", "special_legendre_polynomial_p", "special_expit_out",
+    "special_expit", "special_exp2_out", "special_exp2", "special_expm1_out", "special_expm1",
+    "special_log1p_out", "special_log1p", "special_erf_out", "special_erf", "special_erfc_out",
+    "special_erfc", "special_erfinv_out", "special_erfinv", "special_gammaln_out",
+    "special_gammaln", "special_digamma_out", "special_digamma", "special_psi_out", "special_psi",
+    "special_i0_out", "special_i0", "special_sinc_out", "special_sinc", "special_logit_out",
+    "special_logit", "special_polygamma_out", "special_polygamma", "special_multigammaln_out",
+    "special_multigammaln", "special_gammainc_out", "special_gammainc", "special_gammaincc_out",
+    "special_gammaincc", "special_xlogy_out", "special_xlogy_self_scalar_out",
+    "special_xlogy_other_scalar_out", "special_xlogy_default", "special_xlogy_self_scalar",
+    "special_xlogy_other_scalar", "special_xlogy", "special_round_out", "special_round",
+    "special_logsumexp_out", "special_logsumexp", "special_softmax", "special_log_softmax",
 ]
 
 
@@ -303,8 +309,12 @@ def special_erfcx(input, *, out=None):
     return miss(special_erfcx_op, (input,), {}, special_erfcx)
 
 
+def special_ndtr_out(input, *, out): return complete(special_ndtr_out, "aten::special_ndtr", "out")(input, out=out)
+
 special_ndtr_op, special_ndtr_routes = operator("aten::special_ndtr", "")
-def special_ndtr(input):
+def special_ndtr(input, *, out=None):
+    if out is not None:
+        return special_ndtr_out(input, out=out)
     try:
         route = special_ndtr_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1434,8 +1444,12 @@ def special_legendre_polynomial_p(*args, **kwargs):
     return _special_legendre_polynomial_p_overloads.choose(args, kwargs)
 
 
+def special_expit_out(input, *, out): return complete(special_expit_out, "aten::special_expit", "out")(input, out=out)
+
 special_expit_op, special_expit_routes = operator("aten::special_expit", "")
-def special_expit(input):
+def special_expit(input, *, out=None):
+    if out is not None:
+        return special_expit_out(input, out=out)
     try:
         route = special_expit_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1445,8 +1459,12 @@ def special_expit(input):
     return miss(special_expit_op, (input,), {}, special_expit)
 
 
+def special_exp2_out(input, *, out): return complete(special_exp2_out, "aten::special_exp2", "out")(input, out=out)
+
 special_exp2_op, special_exp2_routes = operator("aten::special_exp2", "")
-def special_exp2(input):
+def special_exp2(input, *, out=None):
+    if out is not None:
+        return special_exp2_out(input, out=out)
     try:
         route = special_exp2_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1456,8 +1474,12 @@ def special_exp2(input):
     return miss(special_exp2_op, (input,), {}, special_exp2)
 
 
+def special_expm1_out(input, *, out): return complete(special_expm1_out, "aten::special_expm1", "out")(input, out=out)
+
 special_expm1_op, special_expm1_routes = operator("aten::special_expm1", "")
-def special_expm1(input):
+def special_expm1(input, *, out=None):
+    if out is not None:
+        return special_expm1_out(input, out=out)
     try:
         route = special_expm1_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1467,8 +1489,12 @@ def special_expm1(input):
     return miss(special_expm1_op, (input,), {}, special_expm1)
 
 
+def special_log1p_out(input, *, out): return complete(special_log1p_out, "aten::special_log1p", "out")(input, out=out)
+
 special_log1p_op, special_log1p_routes = operator("aten::special_log1p", "")
-def special_log1p(input):
+def special_log1p(input, *, out=None):
+    if out is not None:
+        return special_log1p_out(input, out=out)
     try:
         route = special_log1p_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1478,8 +1504,12 @@ def special_log1p(input):
     return miss(special_log1p_op, (input,), {}, special_log1p)
 
 
+def special_erf_out(input, *, out): return complete(special_erf_out, "aten::special_erf", "out")(input, out=out)
+
 special_erf_op, special_erf_routes = operator("aten::special_erf", "")
-def special_erf(input):
+def special_erf(input, *, out=None):
+    if out is not None:
+        return special_erf_out(input, out=out)
     try:
         route = special_erf_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1489,8 +1519,12 @@ def special_erf(input):
     return miss(special_erf_op, (input,), {}, special_erf)
 
 
+def special_erfc_out(input, *, out): return complete(special_erfc_out, "aten::special_erfc", "out")(input, out=out)
+
 special_erfc_op, special_erfc_routes = operator("aten::special_erfc", "")
-def special_erfc(input):
+def special_erfc(input, *, out=None):
+    if out is not None:
+        return special_erfc_out(input, out=out)
     try:
         route = special_erfc_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1500,8 +1534,12 @@ def special_erfc(input):
     return miss(special_erfc_op, (input,), {}, special_erfc)
 
 
+def special_erfinv_out(input, *, out): return complete(special_erfinv_out, "aten::special_erfinv", "out")(input, out=out)
+
 special_erfinv_op, special_erfinv_routes = operator("aten::special_erfinv", "")
-def special_erfinv(input):
+def special_erfinv(input, *, out=None):
+    if out is not None:
+        return special_erfinv_out(input, out=out)
     try:
         route = special_erfinv_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1511,8 +1549,12 @@ def special_erfinv(input):
     return miss(special_erfinv_op, (input,), {}, special_erfinv)
 
 
+def special_gammaln_out(input, *, out): return complete(special_gammaln_out, "aten::special_gammaln", "out")(input, out=out)
+
 special_gammaln_op, special_gammaln_routes = operator("aten::special_gammaln", "")
-def special_gammaln(input):
+def special_gammaln(input, *, out=None):
+    if out is not None:
+        return special_gammaln_out(input, out=out)
     try:
         route = special_gammaln_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1522,8 +1564,12 @@ def special_gammaln(input):
     return miss(special_gammaln_op, (input,), {}, special_gammaln)
 
 
+def special_digamma_out(input, *, out): return complete(special_digamma_out, "aten::special_digamma", "out")(input, out=out)
+
 special_digamma_op, special_digamma_routes = operator("aten::special_digamma", "")
-def special_digamma(input):
+def special_digamma(input, *, out=None):
+    if out is not None:
+        return special_digamma_out(input, out=out)
     try:
         route = special_digamma_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1533,8 +1579,12 @@ def special_digamma(input):
     return miss(special_digamma_op, (input,), {}, special_digamma)
 
 
+def special_psi_out(input, *, out): return complete(special_psi_out, "aten::special_psi", "out")(input, out=out)
+
 special_psi_op, special_psi_routes = operator("aten::special_psi", "")
-def special_psi(input):
+def special_psi(input, *, out=None):
+    if out is not None:
+        return special_psi_out(input, out=out)
     try:
         route = special_psi_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1544,8 +1594,12 @@ def special_psi(input):
     return miss(special_psi_op, (input,), {}, special_psi)
 
 
+def special_i0_out(input, *, out): return complete(special_i0_out, "aten::special_i0", "out")(input, out=out)
+
 special_i0_op, special_i0_routes = operator("aten::special_i0", "")
-def special_i0(input):
+def special_i0(input, *, out=None):
+    if out is not None:
+        return special_i0_out(input, out=out)
     try:
         route = special_i0_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1555,8 +1609,12 @@ def special_i0(input):
     return miss(special_i0_op, (input,), {}, special_i0)
 
 
+def special_sinc_out(input, *, out): return complete(special_sinc_out, "aten::special_sinc", "out")(input, out=out)
+
 special_sinc_op, special_sinc_routes = operator("aten::special_sinc", "")
-def special_sinc(input):
+def special_sinc(input, *, out=None):
+    if out is not None:
+        return special_sinc_out(input, out=out)
     try:
         route = special_sinc_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1566,8 +1624,12 @@ def special_sinc(input):
     return miss(special_sinc_op, (input,), {}, special_sinc)
 
 
+def special_logit_out(input, eps=None, *, out): return complete(special_logit_out, "aten::special_logit", "out")(input, eps, out=out)
+
 special_logit_op, special_logit_routes = operator("aten::special_logit", "")
-def special_logit(input, eps=None):
+def special_logit(input, eps=None, *, out=None):
+    if out is not None:
+        return special_logit_out(input, eps, out=out)
     if eps is not None and eps.__class__ is not float:
         return miss(special_logit_op, (input, eps,), {}, special_logit)
     try:
@@ -1579,8 +1641,12 @@ def special_logit(input, eps=None):
     return miss(special_logit_op, (input, eps,), {}, special_logit)
 
 
+def special_polygamma_out(n, input, *, out): return complete(special_polygamma_out, "aten::special_polygamma", "out")(n, input, out=out)
+
 special_polygamma_op, special_polygamma_routes = operator("aten::special_polygamma", "")
-def special_polygamma(n, input):
+def special_polygamma(n, input, *, out=None):
+    if out is not None:
+        return special_polygamma_out(n, input, out=out)
     if n.__class__ is not int:
         return miss(special_polygamma_op, (n, input,), {}, special_polygamma)
     try:
@@ -1592,8 +1658,12 @@ def special_polygamma(n, input):
     return miss(special_polygamma_op, (n, input,), {}, special_polygamma)
 
 
+def special_multigammaln_out(input, p, *, out): return complete(special_multigammaln_out, "aten::special_multigammaln", "out")(input, p, out=out)
+
 special_multigammaln_op, special_multigammaln_routes = operator("aten::special_multigammaln", "")
-def special_multigammaln(input, p):
+def special_multigammaln(input, p, *, out=None):
+    if out is not None:
+        return special_multigammaln_out(input, p, out=out)
     if p.__class__ is not int:
         return miss(special_multigammaln_op, (input, p,), {}, special_multigammaln)
     try:
@@ -1605,8 +1675,12 @@ def special_multigammaln(input, p):
     return miss(special_multigammaln_op, (input, p,), {}, special_multigammaln)
 
 
+def special_gammainc_out(input, other, *, out): return complete(special_gammainc_out, "aten::special_gammainc", "out")(input, other, out=out)
+
 special_gammainc_op, special_gammainc_routes = operator("aten::special_gammainc", "")
-def special_gammainc(input, other):
+def special_gammainc(input, other, *, out=None):
+    if out is not None:
+        return special_gammainc_out(input, other, out=out)
     try:
         route = special_gammainc_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1616,8 +1690,12 @@ def special_gammainc(input, other):
     return miss(special_gammainc_op, (input, other,), {}, special_gammainc)
 
 
+def special_gammaincc_out(input, other, *, out): return complete(special_gammaincc_out, "aten::special_gammaincc", "out")(input, other, out=out)
+
 special_gammaincc_op, special_gammaincc_routes = operator("aten::special_gammaincc", "")
-def special_gammaincc(input, other):
+def special_gammaincc(input, other, *, out=None):
+    if out is not None:
+        return special_gammaincc_out(input, other, out=out)
     try:
         route = special_gammaincc_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1626,6 +1704,10 @@ def special_gammaincc(input, other):
         return route(input, other)
     return miss(special_gammaincc_op, (input, other,), {}, special_gammaincc)
 
+
+def special_xlogy_out(input, other, *, out): return complete(special_xlogy_out, "aten::special_xlogy", "out")(input, other, out=out)
+def special_xlogy_self_scalar_out(input, other, *, out): return complete(special_xlogy_self_scalar_out, "aten::special_xlogy", "self_scalar_out")(input, other, out=out)
+def special_xlogy_other_scalar_out(input, other, *, out): return complete(special_xlogy_other_scalar_out, "aten::special_xlogy", "other_scalar_out")(input, other, out=out)
 
 special_xlogy_op, special_xlogy_routes = operator("aten::special_xlogy", "")
 def special_xlogy_default(input, other):
@@ -1662,8 +1744,9 @@ def special_xlogy_other_scalar(input, other):
     return miss(special_xlogy_other_scalar_op, (input, other,), {}, special_xlogy)
 
 _special_xlogy_overloads = Overloads("aten::special_xlogy", {
-    "": (special_xlogy_default, None), "self_scalar": (special_xlogy_self_scalar, None),
-    "other_scalar": (special_xlogy_other_scalar, None),
+    "": (special_xlogy_default, special_xlogy_out),
+    "self_scalar": (special_xlogy_self_scalar, special_xlogy_self_scalar_out),
+    "other_scalar": (special_xlogy_other_scalar, special_xlogy_other_scalar_out),
 })
 def special_xlogy(*args, **kwargs):
     if not kwargs:
@@ -1678,8 +1761,12 @@ def special_xlogy(*args, **kwargs):
     return _special_xlogy_overloads.choose(args, kwargs)
 
 
+def special_round_out(input, *, decimals=0, out): return complete(special_round_out, "aten::special_round", "out")(input, decimals=decimals, out=out)
+
 special_round_op, special_round_routes = operator("aten::special_round", "")
-def special_round(input, *, decimals=0):
+def special_round(input, *, decimals=0, out=None):
+    if out is not None:
+        return special_round_out(input, decimals=decimals, out=out)
     if decimals.__class__ is not int:
         return miss(special_round_op, (input,), {"decimals": decimals}, special_round)
     try:
@@ -1691,8 +1778,12 @@ def special_round(input, *, decimals=0):
     return miss(special_round_op, (input,), {"decimals": decimals}, special_round)
 
 
+def special_logsumexp_out(input, dim, keepdim=False, *, out): return complete(special_logsumexp_out, "aten::special_logsumexp", "out")(input, dim, keepdim, out=out)
+
 special_logsumexp_op, special_logsumexp_routes = operator("aten::special_logsumexp", "")
-def special_logsumexp(input, dim, keepdim=False):
+def special_logsumexp(input, dim, keepdim=False, *, out=None):
+    if out is not None:
+        return special_logsumexp_out(input, dim, keepdim, out=out)
     if dim.__class__ is int:
         dim = (dim,)
     elif dim.__class__ is list:
