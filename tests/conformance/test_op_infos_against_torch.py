@@ -55,11 +55,23 @@ DIFFERENT = {
     "embedding": "PyTorch has no gradient of complex numbers",
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
     "fill_": "PyTorch fills expanded tensors",
-    "floor_divide": "the error of the missing derivative is a NotImplementedError",
+    **dict.fromkeys(
+        ["floor_divide", "heaviside"],
+        "the error of the missing derivative is a NotImplementedError",
+    ),
+    "logit_backward": "PyTorch has no derivative",
     "glu_backward": "PyTorch refuses operands of several dtypes",
     "huber_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
+    **dict.fromkeys(
+        ["lgamma", "special_gammaln", "digamma", "special_digamma", "special_psi"],
+        "at poles PyTorch's derivatives are great numbers",
+    ),
+    **dict.fromkeys(
+        ["logit", "special_logit", "special_log_ndtr"],
+        "gradients of NaN and of minus infinity are numbers, and NaN",
+    ),
     "linspace": "PyTorch makes up to one bool",
     "log_sigmoid_backward": "PyTorch refuses operands of several dtypes",
     "log_softmax": "PyTorch takes any dtype where there is nothing",
@@ -68,6 +80,9 @@ DIFFERENT = {
     "masked_fill": "PyTorch refuses the gradient of a real number put among complex ones",
     **dict.fromkeys(
         ["mm", "bmm", "mv", "inner", "matmul"], "PyTorch multiplies anything where there is nothing"
+    ),
+    **dict.fromkeys(
+        ["mvlgamma", "special_multigammaln"], "PyTorch refuses bools, if there is no dtype above"
     ),
     "median": "PyTorch has a median of no integers",
     "nanmedian": "PyTorch has a median of no integers",
@@ -85,6 +100,7 @@ DIFFERENT = {
     "randn_like": "PyTorch takes any dtype where there is nothing",
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
+    **dict.fromkeys(["special_i1", "special_i1e"], "PyTorch has no gradient in half precision"),
     **dict.fromkeys(
         [
             "scatter_reduce",

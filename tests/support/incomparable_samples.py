@@ -55,6 +55,34 @@ def has_two_precisions(sample: SampleInput) -> bool:
     return len(inexact) > 1
 
 
+def has_nan(sample: SampleInput) -> bool:
+    return any(bool(dovetail.isnan(tensor).any()) for tensor in sample.tensors())
+
+
+def either(*conditions: Condition) -> Condition:
+    return lambda sample: any(condition(sample) for condition in conditions)
+
+
+def is_far_below(sample: SampleInput) -> bool:
+    return bool((sample.input < -2).any())
+
+
+POLYNOMIALS: Final = [
+    *[f"special_{shift}chebyshev_polynomial_{k}" for shift in ("", "shifted_") for k in "tuvw"],
+    "special_hermite_polynomial_h",
+    "special_hermite_polynomial_he",
+    "special_laguerre_polynomial_l",
+    "special_legendre_polynomial_p",
+]
+BESSEL: Final = [
+    *[f"special_{name}" for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1")],
+    *[f"special_modified_bessel_{letter}{order}" for letter in "ik" for order in "01"],
+    "special_scaled_modified_bessel_k0",
+    "special_scaled_modified_bessel_k1",
+    "special_spherical_bessel_j0",
+]
+NO_DERIVATIVE: Final = "results do not require grad, where backward here says what is missing"
+
 INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
     "_upsample_bicubic2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
     "_upsample_bilinear2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
@@ -90,6 +118,18 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
     ),
     "pow": (is_complex, "the power of 0 to some complex numbers is NaN"),
     "silu_backward": (is_complex, "it is not that of complex numbers"),
+    **dict.fromkeys(
+        POLYNOMIALS, (either(is_differentiated, has_nan), f"{NO_DERIVATIVE}; NaN gives numbers")
+    ),
+    **dict.fromkeys(BESSEL, (is_differentiated, NO_DERIVATIVE)),
+    "special_airy_ai": (
+        either(is_differentiated, is_far_below),
+        f"{NO_DERIVATIVE}; far below 0 it has seven digits",
+    ),
+    **dict.fromkeys(
+        ["igamma", "igammac", "special_gammainc", "special_gammaincc"],
+        (has_nan, "NaN gives numbers"),
+    ),
     "std_mean": (is_special, "the mean of infinities beside a deviation is NaN"),
     "trapezoid": (
         lambda sample: is_special(sample) or is_bytes(sample),

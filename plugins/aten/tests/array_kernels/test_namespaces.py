@@ -9,6 +9,7 @@ from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import kernel_calls
 import numpy as np
 import pytest
 
@@ -240,17 +241,12 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("log_sigmoid_backward", X, Y, Y),
     **same("_softmax _log_softmax", X, 1, False),
     **same("_softmax_backward_data _log_softmax_backward_data", X, Y, 1, X.dtype),
-    **same("mse_loss smooth_l1_loss binary_cross_entropy_with_logits", X, Y),
-    **same("mse_loss_backward", ONE, X, Y, 1),
-    **same("smooth_l1_loss_backward", ONE, X, Y, 1, 0.5),
-    **same("nll_loss_forward", X, TARGET, None, 1, -100),
-    **same("nll_loss_backward", ONE, X, TARGET, None, 1, -100, ONE),
-    **same("native_layer_norm", X, (3,), None, None, 1e-5),
-    **same("native_layer_norm_backward", X, X, (3,), Y[:, :1], Y[:, :1], None, None, (True,) * 3),
+    **kernel_calls.CALLS,
 }
 KEYWORDS = {
     "div.Tensor_mode": {"rounding_mode": "trunc"},
     "div.Scalar_mode": {"rounding_mode": "floor"},
+    **kernel_calls.KEYWORDS,
     "nonzero_static": {"size": 8},
     "sort.stable": {"stable": True},
 }

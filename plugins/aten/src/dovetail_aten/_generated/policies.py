@@ -17,16 +17,48 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'hardtanh_backward log_sigmoid_backward add.Tensor add.Scalar sub.Tensor sub.Scalar '
         'rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor div.Scalar floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
-        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor neg abs sign '
-        'sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan '
-        'atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid floor ceil round trunc frac '
-        'isnan isinf nan_to_num clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max '
-        'clamp_max.Tensor maximum minimum lerp.Scalar lerp.Tensor addcmul addcdiv logical_and '
-        'logical_or logical_xor logical_not bitwise_and.Tensor bitwise_and.Scalar '
-        'bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor bitwise_xor.Scalar bitwise_not '
-        'eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar '
-        'gt.Tensor gt.Scalar ge.Tensor ge.Scalar _conj_physical sigmoid_backward tanh_backward '
-        'native_dropout_backward'),
+        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
+        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
+        'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
+        'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
+        'lerp.Scalar lerp.Tensor addcmul addcdiv logical_and logical_or logical_xor logical_not '
+        'bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar '
+        'bitwise_xor.Tensor bitwise_xor.Scalar bitwise_not eq.Tensor eq.Scalar ne.Tensor '
+        'ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor '
+        'ge.Scalar copysign.Tensor copysign.Scalar signbit isposinf isneginf nextafter heaviside '
+        'ldexp.Tensor gcd lcm bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar '
+        'bitwise_left_shift.Scalar_Tensor bitwise_right_shift.Tensor '
+        'bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin '
+        'deg2rad rad2deg _conj_physical sigmoid_backward tanh_backward native_dropout_backward '
+        'lgamma digamma polygamma mvlgamma igamma igammac special_zeta special_zeta.self_scalar '
+        'special_zeta.other_scalar erfinv special_erfcx special_ndtri special_log_ndtr logit '
+        'logit_backward sinc special_entr special_xlog1py special_xlog1py.self_scalar '
+        'special_xlog1py.other_scalar i0 special_i0e special_i1 special_i1e special_bessel_j0 '
+        'special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 '
+        'special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 '
+        'special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 '
+        'special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t '
+        'special_chebyshev_polynomial_t.x_scalar special_chebyshev_polynomial_t.n_scalar '
+        'special_chebyshev_polynomial_u special_chebyshev_polynomial_u.x_scalar '
+        'special_chebyshev_polynomial_u.n_scalar special_chebyshev_polynomial_v '
+        'special_chebyshev_polynomial_v.x_scalar special_chebyshev_polynomial_v.n_scalar '
+        'special_chebyshev_polynomial_w special_chebyshev_polynomial_w.x_scalar '
+        'special_chebyshev_polynomial_w.n_scalar special_shifted_chebyshev_polynomial_t '
+        'special_shifted_chebyshev_polynomial_t.x_scalar '
+        'special_shifted_chebyshev_polynomial_t.n_scalar special_shifted_chebyshev_polynomial_u '
+        'special_shifted_chebyshev_polynomial_u.x_scalar '
+        'special_shifted_chebyshev_polynomial_u.n_scalar special_shifted_chebyshev_polynomial_v '
+        'special_shifted_chebyshev_polynomial_v.x_scalar '
+        'special_shifted_chebyshev_polynomial_v.n_scalar special_shifted_chebyshev_polynomial_w '
+        'special_shifted_chebyshev_polynomial_w.x_scalar '
+        'special_shifted_chebyshev_polynomial_w.n_scalar special_hermite_polynomial_h '
+        'special_hermite_polynomial_h.x_scalar special_hermite_polynomial_h.n_scalar '
+        'special_hermite_polynomial_he special_hermite_polynomial_he.x_scalar '
+        'special_hermite_polynomial_he.n_scalar special_laguerre_polynomial_l '
+        'special_laguerre_polynomial_l.x_scalar special_laguerre_polynomial_l.n_scalar '
+        'special_legendre_polynomial_p special_legendre_polynomial_p.x_scalar '
+        'special_legendre_polynomial_p.n_scalar'),
     ('dovetail_aten.meta.by_shape', 'factory', (),
         'zeros ones full zeros_like ones_like empty_like full_like new_zeros new_ones new_full '
         'new_empty rand_like randn_like rand randn randint randint.low'),
@@ -98,6 +130,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         '_softmax_backward_data _log_softmax_backward_data'),
     ('dovetail_aten.meta.pointwise', 'angle', (), 'angle'),
     ('dovetail_aten.meta.pointwise', 'div_mode', (), 'div.Tensor_mode div.Scalar_mode'),
+    ('dovetail_aten.meta.pointwise', 'frexp', (), 'frexp.Tensor'),
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
@@ -218,20 +251,53 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor '
         'mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
-        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor neg abs sign '
-        'sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan '
-        'atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid floor ceil round trunc frac '
-        'isnan isinf nan_to_num clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max '
-        'clamp_max.Tensor maximum minimum where.self lerp.Scalar lerp.Tensor addcmul addcdiv '
-        'masked_fill.Scalar logical_and logical_or logical_xor logical_not bitwise_and.Tensor '
-        'bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor '
-        'bitwise_xor.Scalar bitwise_not eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor '
-        'lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor ge.Scalar _conj_physical '
-        'angle sigmoid_backward tanh_backward native_dropout_backward'),
+        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
+        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
+        'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
+        'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
+        'where.self lerp.Scalar lerp.Tensor addcmul addcdiv masked_fill.Scalar logical_and '
+        'logical_or logical_xor logical_not bitwise_and.Tensor bitwise_and.Scalar '
+        'bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor bitwise_xor.Scalar bitwise_not '
+        'eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar '
+        'gt.Tensor gt.Scalar ge.Tensor ge.Scalar copysign.Tensor copysign.Scalar signbit isposinf '
+        'isneginf nextafter heaviside ldexp.Tensor gcd lcm bitwise_left_shift.Tensor '
+        'bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor '
+        'bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar '
+        'bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin deg2rad rad2deg _conj_physical '
+        'angle sigmoid_backward tanh_backward native_dropout_backward lgamma digamma polygamma '
+        'mvlgamma igamma igammac special_zeta special_zeta.self_scalar special_zeta.other_scalar '
+        'erfinv special_erfcx special_ndtri special_log_ndtr logit logit_backward sinc '
+        'special_entr special_xlog1py special_xlog1py.self_scalar special_xlog1py.other_scalar i0 '
+        'special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 '
+        'special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1 '
+        'special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 '
+        'special_scaled_modified_bessel_k1 special_spherical_bessel_j0 special_airy_ai '
+        'special_chebyshev_polynomial_t special_chebyshev_polynomial_t.x_scalar '
+        'special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_u '
+        'special_chebyshev_polynomial_u.x_scalar special_chebyshev_polynomial_u.n_scalar '
+        'special_chebyshev_polynomial_v special_chebyshev_polynomial_v.x_scalar '
+        'special_chebyshev_polynomial_v.n_scalar special_chebyshev_polynomial_w '
+        'special_chebyshev_polynomial_w.x_scalar special_chebyshev_polynomial_w.n_scalar '
+        'special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_t.x_scalar '
+        'special_shifted_chebyshev_polynomial_t.n_scalar special_shifted_chebyshev_polynomial_u '
+        'special_shifted_chebyshev_polynomial_u.x_scalar '
+        'special_shifted_chebyshev_polynomial_u.n_scalar special_shifted_chebyshev_polynomial_v '
+        'special_shifted_chebyshev_polynomial_v.x_scalar '
+        'special_shifted_chebyshev_polynomial_v.n_scalar special_shifted_chebyshev_polynomial_w '
+        'special_shifted_chebyshev_polynomial_w.x_scalar '
+        'special_shifted_chebyshev_polynomial_w.n_scalar special_hermite_polynomial_h '
+        'special_hermite_polynomial_h.x_scalar special_hermite_polynomial_h.n_scalar '
+        'special_hermite_polynomial_he special_hermite_polynomial_he.x_scalar '
+        'special_hermite_polynomial_he.n_scalar special_laguerre_polynomial_l '
+        'special_laguerre_polynomial_l.x_scalar special_laguerre_polynomial_l.n_scalar '
+        'special_legendre_polynomial_p special_legendre_polynomial_p.x_scalar '
+        'special_legendre_polynomial_p.n_scalar'),
     ('dovetail_aten.batching.pointwise', 'fill', 'fill_.Scalar'),
     ('dovetail_aten.batching.pointwise', 'fill_with_tensor', 'fill_.Tensor'),
     ('dovetail_aten.batching.pointwise', 'lined_up',
-        'log_sigmoid_forward gelu_backward log_sigmoid_backward _prelu_kernel_backward'),
+        'log_sigmoid_forward gelu_backward log_sigmoid_backward _prelu_kernel_backward '
+        'frexp.Tensor'),
     ('dovetail_aten.batching.pointwise', 'masked_fill_with_tensor', 'masked_fill.Tensor'),
     ('dovetail_aten.batching.pointwise', 'zero', 'zero_'),
     ('dovetail_aten.batching.randomness', 'bernoulli', 'bernoulli'),
@@ -314,7 +380,7 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
         'soft_margin_loss multi_margin_loss multilabel_margin_loss softplus layer_norm '
         'native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal rsqrt exp '
-        'expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp'),
+        'expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp erfinv'),
     ('cuda', 'fp32_set_opt_dtype',
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),

@@ -34,9 +34,11 @@ from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
 from .norms import Norms
+from .number_parts import NumberParts
 from .operands import Numbers, Precision
 from .ordering import Ordering
 from .pointwise import Pointwise
+from .polynomials import Polynomials
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
@@ -47,6 +49,7 @@ from .selection import Selection
 from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax
+from .special import Special
 from .table import ArrayKernel, Function, KernelTable
 from .views import Views
 from .windows import Windows
@@ -73,6 +76,9 @@ Define = Callable[[Any, KernelTable, Capabilities], None]
 FAMILIES: Final[tuple[type[Family], ...]] = (
     Arithmetic,
     Pointwise,
+    NumberParts,
+    Special,
+    Polynomials,
     Choices,
     Comparison,
     Reductions,

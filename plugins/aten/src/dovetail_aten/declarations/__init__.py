@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FAMILIES: Final = (
     "pointwise",
+    "special",
     "reductions",
     "views",
     "pieces",

@@ -17,6 +17,7 @@ from .random import *
 from .reductions import *
 from .scattering import *
 from .shapes import *
+from .special import *
 from .stacks import *
 from .statistics import *
 from .views import *
@@ -51,16 +52,21 @@ __all__ = [
     "lerp", "addcmul", "addcdiv", "masked_fill", "logical_and", "logical_or", "logical_xor",
     "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "eq", "ne", "lt",
     "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal", "isclose",
-    "equal", "allclose", "is_complex", "is_floating_point", "angle", "is_nonzero", "rand_like",
-    "randn_like", "rand", "randn", "randint", "randperm", "bernoulli", "native_dropout", "dropout",
-    "multinomial", "sum", "mean", "nansum", "nanmean", "prod", "amax", "amin", "max", "min",
-    "aminmax", "argmax", "argmin", "any", "all", "var", "var_mean", "std", "std_mean", "norm",
-    "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "msort",
-    "argsort", "topk", "nonzero", "argwhere", "nonzero_static", "count_nonzero", "index_fill",
-    "index_copy", "index_reduce", "scatter_reduce", "masked_scatter", "put", "take_along_dim",
-    "clone", "flip", "roll", "tile", "cat", "concat", "concatenate", "stack", "hstack", "vstack",
-    "tril", "triu", "diag", "diag_embed", "constant_pad_nd", "atleast_1d", "atleast_2d",
-    "atleast_3d", "column_stack", "dstack", "row_stack", "block_diag", "meshgrid",
+    "equal", "allclose", "copysign", "signbit", "isposinf", "isneginf", "isreal", "nextafter",
+    "heaviside", "ldexp", "ldexp_", "frexp", "gcd", "gcd_", "lcm", "lcm_", "bitwise_left_shift",
+    "bitwise_right_shift", "logaddexp2", "fmax", "fmin", "deg2rad", "deg2rad_", "rad2deg",
+    "rad2deg_", "float_power", "conj_physical", "conj_physical_", "resolve_neg", "is_conj",
+    "is_neg", "is_complex", "is_floating_point", "angle", "is_nonzero", "rand_like", "randn_like",
+    "rand", "randn", "randint", "randperm", "bernoulli", "native_dropout", "dropout", "multinomial",
+    "sum", "mean", "nansum", "nanmean", "prod", "amax", "amin", "max", "min", "aminmax", "argmax",
+    "argmin", "any", "all", "var", "var_mean", "std", "std_mean", "norm", "logsumexp", "cumsum",
+    "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "msort", "argsort", "topk", "nonzero",
+    "argwhere", "nonzero_static", "count_nonzero", "index_fill", "index_copy", "index_reduce",
+    "scatter_reduce", "masked_scatter", "put", "take_along_dim", "clone", "flip", "roll", "tile",
+    "cat", "concat", "concatenate", "stack", "hstack", "vstack", "tril", "triu", "diag",
+    "diag_embed", "constant_pad_nd", "lgamma", "digamma", "polygamma", "mvlgamma", "igamma",
+    "igammac", "erfinv", "logit", "logit_", "sinc", "sinc_", "i0", "i0_", "atleast_1d",
+    "atleast_2d", "atleast_3d", "column_stack", "dstack", "row_stack", "block_diag", "meshgrid",
     "broadcast_tensors", "fliplr", "flipud", "rot90", "ravel", "diagflat", "median", "nanmedian",
     "mode", "kthvalue", "quantile", "nanquantile", "diff", "gradient", "trapezoid", "trapz",
     "cumulative_trapezoid", "histc", "histogram", "histogramdd", "bincount", "conj", "resolve_conj",
