@@ -48,6 +48,8 @@ strided sub subtract sum swapaxes swapdims t take tan tan_ tanh tanh_ tensor tes
 threshold_ tile topk trace transpose tril triu true_divide trunc trunc_ uint16 uint32 uint64 uint8
 unbind unflatten unsqueeze use_overlay utils var vdot view_as_complex view_as_real vmap vstack where
 xlogy xlogy_ zero_ zeros zeros_like
+channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+conv_transpose3d convolution pixel_shuffle pixel_unshuffle
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -96,6 +98,8 @@ binary_cross_entropy_with_logits cross_entropy dropout elu embedding gelu hardta
 layer_norm leaky_relu linear log_softmax logsigmoid mse_loss nll_loss one_hot pad prelu relu relu_
 sigmoid silu smooth_l1_loss
 softmax softplus tanh
+channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+conv_transpose3d fold pixel_shuffle pixel_unshuffle unfold
 """.split(),
     "dovetail.nn.init": """
 calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
@@ -167,6 +171,8 @@ split_with_sizes sqrt sqrt_ square square_ squeeze stack std sub subtract sum sw
 take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu true_divide trunc
 trunc_ unbind unflatten unsqueeze var vdot view_as_complex view_as_real vstack where xlogy xlogy_
 zero_ zeros zeros_like
+channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+conv_transpose3d convolution pixel_shuffle pixel_unshuffle
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node

@@ -10,9 +10,11 @@ from dovetail_dispatcher import overridable
 from dovetail_kernel import dtype
 
 from .. import _nn
+from . import functional_convolution
 from .functional_arguments import REDUCTIONS, reduction_code, softmax_dim, warn_if_broadcast
+from .functional_convolution import *  # noqa: F403
 
-__all__ = [
+__all__ = [  # noqa: PLE0604 - names, which ruff does not follow
     "binary_cross_entropy_with_logits",
     "cross_entropy",
     "dropout",
@@ -39,6 +41,7 @@ __all__ = [
     "softmax",
     "softplus",
     "tanh",
+    *functional_convolution.__all__,
 ]
 
 # The operators themselves, so that calling them costs nothing more.

@@ -18,6 +18,7 @@ from .arithmetic import Arithmetic
 from .capabilities import Capabilities
 from .choices import Choices
 from .comparison import Comparison
+from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
@@ -32,12 +33,14 @@ from .normalization import Normalization
 from .norms import Norms
 from .operands import Numbers, Precision
 from .ordering import Ordering
+from .patches import Patches
 from .pointwise import Pointwise
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
 from .scans import Scans
 from .shapes import Shapes
+from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .table import ArrayKernel, Function, KernelTable
@@ -85,6 +88,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    Convolutions,
+    Patches,
+    Shuffles,
 )
 
 

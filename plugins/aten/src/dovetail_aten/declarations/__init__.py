@@ -21,6 +21,7 @@ FAMILIES: Final = (
     "shapes",
     "matmul",
     "nn",
+    "convolution",
     "losses",
     "indexing",
     "creation",

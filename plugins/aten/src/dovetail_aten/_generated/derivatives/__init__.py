@@ -4,6 +4,10 @@
 """Which family has the derivative formula of which operator."""
 
 OPERATORS = {
+    "convolution": (
+        "aten::convolution", "aten::convolution_backward", "aten::im2col", "aten::col2im",
+        "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",
+    ),
     "creation": (
         "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",

@@ -2,6 +2,7 @@
 # ruff: noqa
 # fmt: off
 
+from .convolution import *
 from .creation import *
 from .indexing import *
 from .losses import *
@@ -14,7 +15,9 @@ from .shapes import *
 from .views import *
 
 __all__ = [
-    "empty", "empty_strided", "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor",
+    "convolution", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "conv_tbc", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "empty",
+    "empty_strided", "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor",
     "zeros_like", "ones_like", "empty_like", "full_like", "fill_", "zero_", "index_put",
     "index_put_", "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select",
     "take", "binary_cross_entropy_with_logits", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm",
