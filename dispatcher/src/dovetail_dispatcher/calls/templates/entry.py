@@ -86,8 +86,10 @@ def name_source(
     promote: Collection[str] = (),
     *,
     out: str | None = None,
+    outs: Sequence[str] = (),
     public: str = "",
     named: str = "",
+    returns_list: bool = False,
     parameters: list[str] | None = None,
     first: Sequence[str] = (),
     is_operator: bool = False,
@@ -100,11 +102,15 @@ def name_source(
     out
         Symbol of the entry to go to when ``out=`` is given; None where the operator has no such
         variant.
+    outs
+        Names of the tensors that it writes, where ``out=`` is a tuple of several.
     public
         Name of the function that users see, which overriding classes and modes get; default: the
         `OpOverload`.
     named
         Name of the function that gives the results names; default: they are a plain tuple.
+    returns_list
+        Whether the operator returns a list of tensors: the function returns a tuple of them.
     parameters
         Text of the parameters; default: `name_parameters`.
     first
@@ -115,7 +121,11 @@ def name_source(
     """
     lines = list(first)
     if out:
-        given = ", ".join([*passed_on(schema), "out=out"])
+        written = "out=out"
+        if outs:
+            names = ", ".join([f'"{each}"' for each in outs])
+            written = f'**several_outs("{public}", ({names}), out)'
+        given = ", ".join([*passed_on(schema), written])
         lines += ["if out is not None:", f"{INDENT}return {out}({given})"]
     if parameters is None:
         parameters = name_parameters(schema, takes_out=out is not None)
@@ -128,6 +138,7 @@ def name_source(
         first=lines,
         public=public,
         named=named,
+        returns_list=returns_list,
         is_operator=is_operator,
     )
 
@@ -164,6 +175,7 @@ def _source(
     first: list[str] | None = None,
     public: str = "",
     named: str = "",
+    returns_list: bool = False,
     is_operator: bool = False,
 ) -> str:
     own = symbol(schema)
@@ -182,6 +194,8 @@ def _source(
         missed = f"operate({', '.join([public, *positional])})"
         values = [default_text(a) if a.kwarg_only else parameter(a) for a in arguments]
     found = f"route({', '.join(values)})"
+    if returns_list:
+        found = f"tuple({found})"  # and so does `miss`, for public functions
     if named:
         missed, found = f"{named}({missed})", f"{named}({found})"
     refusal = f"return {missed}"

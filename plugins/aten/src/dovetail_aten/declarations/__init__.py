@@ -22,10 +22,12 @@ FAMILIES: Final = (
     "matmul",
     "nn",
     "convolution",
+    "activations",
     "losses",
     "indexing",
     "creation",
     "random",
+    "statistics",
 )
 
 

@@ -1,42 +1,16 @@
-"""Convolutions, patches and shuffles of images, as functions of `dovetail.nn.functional`."""
+"""Patches of images as columns, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 
-from .. import _nn
-from .functional_arguments import repeated
+from ... import _nn
+from ..functional_arguments import repeated
 
-__all__ = [
-    "channel_shuffle",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "fold",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "unfold",
-]
-
-# The operators themselves, so that calling them costs nothing more.
-conv1d = aten.conv1d
-conv2d = aten.conv2d
-conv3d = aten.conv3d
-conv_transpose1d = aten.conv_transpose1d
-conv_transpose2d = aten.conv_transpose2d
-conv_transpose3d = aten.conv_transpose3d
-conv_tbc = aten.conv_tbc
-pixel_shuffle = aten.pixel_shuffle
-pixel_unshuffle = aten.pixel_unshuffle
-channel_shuffle = aten.channel_shuffle
+__all__ = ["fold", "unfold"]
 
 
 @overridable
