@@ -48,6 +48,14 @@ DIFFERENT = {
     "binary_cross_entropy_with_logits": "PyTorch broadcasts neither weights nor dtypes",
     "clamp": "PyTorch clamps bools by one tensor, not by two or by numbers",
     "clip": "PyTorch clamps bools by one tensor, not by two or by numbers",
+    **dict.fromkeys(
+        ["convolution", "_convolution", "convolution_backward", "conv_tbc"],
+        "PyTorch has complex numbers and some integers in some of them only",
+    ),
+    **dict.fromkeys(
+        [f"{name}{ndim}d" for name in ("conv", "conv_transpose") for ndim in (1, 2, 3)],
+        "PyTorch has small integers in some of them only",
+    ),
     "cross_entropy_loss": "the error of sizes that differ is a ValueError",
     "cumprod": "with dtype= of integers PyTorch refuses what requires grad",
     "cumsum": "with dtype= of bools PyTorch refuses",

@@ -73,6 +73,13 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.by_shape', 'same_as', (),
         'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ bernoulli_.float'),
     ('dovetail_aten.meta.by_shape', 'same_as', ('same', 'mask'), 'native_dropout'),
+    ('dovetail_aten.meta.convolution', 'channel_shuffle', (), 'channel_shuffle'),
+    ('dovetail_aten.meta.convolution', 'col2im', (), 'col2im'),
+    ('dovetail_aten.meta.convolution', 'convolution', (), 'convolution'),
+    ('dovetail_aten.meta.convolution', 'convolution_backward', (), 'convolution_backward'),
+    ('dovetail_aten.meta.convolution', 'im2col', (), 'im2col'),
+    ('dovetail_aten.meta.convolution', 'pixel_shuffle', (), 'pixel_shuffle'),
+    ('dovetail_aten.meta.convolution', 'pixel_unshuffle', (), 'pixel_unshuffle'),
     ('dovetail_aten.meta.copies', 'cat', (), 'cat'),
     ('dovetail_aten.meta.copies', 'clone', (), 'clone'),
     ('dovetail_aten.meta.copies', 'constant_pad_nd', (), 'constant_pad_nd'),
@@ -194,6 +201,11 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
 BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.activations', 'glu', 'glu'),
     ('dovetail_aten.batching.activations', 'glu_backward', 'glu_backward'),
+    ('dovetail_aten.batching.convolution', 'channel_shuffle', 'channel_shuffle'),
+    ('dovetail_aten.batching.convolution', 'convolution', 'convolution'),
+    ('dovetail_aten.batching.convolution', 'convolution_backward', 'convolution_backward'),
+    ('dovetail_aten.batching.convolution', 'images', 'im2col col2im'),
+    ('dovetail_aten.batching.convolution', 'pixels', 'pixel_shuffle pixel_unshuffle'),
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
@@ -372,7 +384,10 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
         'soft_margin_loss multi_margin_loss multilabel_margin_loss prod prod.dim_int '
         'view_as_complex'),
-    ('cpu', 'lower_precision_fp', 'mm bmm addmm addbmm baddbmm matmul linear prelu'),
+    ('cpu', 'lower_precision_fp',
+        'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
+        'conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm addmm addbmm baddbmm '
+        'matmul linear prelu'),
     ('cpu', 'promote', 'cat stack'),
     ('cuda', 'fp32',
         'cosine_similarity pdist cdist dist renorm nll_loss nll_loss_nd mse_loss l1_loss '
@@ -385,7 +400,9 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),
     ('cuda', 'lower_precision_fp',
-        'mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum prelu'),
+        '_convolution conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding '
+        'conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm mv addmm '
+        'addmv addbmm baddbmm matmul linear einsum prelu'),
     ('cuda', 'promote', 'index_put scatter_add dot vdot atan2 addcmul addcdiv cat stack'),
 )
 """Device, policy, operators."""

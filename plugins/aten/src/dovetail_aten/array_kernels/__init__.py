@@ -18,6 +18,7 @@ from .arithmetic import Arithmetic
 from .capabilities import Capabilities
 from .choices import Choices
 from .comparison import Comparison
+from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
@@ -37,6 +38,7 @@ from .norms import Norms
 from .number_parts import NumberParts
 from .operands import Numbers, Precision
 from .ordering import Ordering
+from .patches import Patches
 from .pointwise import Pointwise
 from .polynomials import Polynomials
 from .random import Random
@@ -47,6 +49,7 @@ from .scans import Scans
 from .scatter_reductions import ScatterReductions
 from .selection import Selection
 from .shapes import Shapes
+from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .special import Special
@@ -107,6 +110,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    Convolutions,
+    Patches,
+    Shuffles,
 )
 
 

@@ -24,6 +24,7 @@ FAMILIES: Final = (
     "shapes",
     "matmul",
     "nn",
+    "convolution",
     "activations",
     "distances",
     "dropouts",

@@ -10,6 +10,10 @@ OPERATORS = {
         "aten::hardshrink_backward", "aten::softshrink", "aten::softshrink_backward", "aten::celu",
         "aten::glu", "aten::glu_backward", "aten::_safe_softmax",
     ),
+    "convolution": (
+        "aten::convolution", "aten::convolution_backward", "aten::im2col", "aten::col2im",
+        "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",
+    ),
     "creation": (
         "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
