@@ -45,6 +45,7 @@ from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .table import ArrayKernel, Function, KernelTable
+from .upsampling import Upsampling
 from .views import Views
 
 __all__ = [
@@ -93,6 +94,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    Upsampling,
 )
 
 

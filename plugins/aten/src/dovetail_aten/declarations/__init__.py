@@ -27,6 +27,7 @@ FAMILIES: Final = (
     "creation",
     "random",
     "statistics",
+    "sampling",
 )
 
 

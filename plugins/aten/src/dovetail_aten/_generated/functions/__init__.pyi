@@ -11,6 +11,7 @@ from .nn import *
 from .pointwise import *
 from .random import *
 from .reductions import *
+from .sampling import *
 from .shapes import *
 from .statistics import *
 from .views import *
