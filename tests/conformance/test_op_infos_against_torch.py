@@ -120,7 +120,8 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     of integers is one of integers, integers between fractions are rounded before they are spaced,
     the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
     single precision. What copies a detached tensor seems to be differentiable, and raises in
-    backward. Images of bytes are rounded by other fixed points. Which of equal elements a median or a k-th value is taken from is nowhere said, the
+    backward. Images of bytes are rounded by other fixed points. Which of equal elements a median
+    or a k-th value is taken from is nowhere said, the
     mode beside NaN depends on their order, and the mean of infinities beside a variance is NaN.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
