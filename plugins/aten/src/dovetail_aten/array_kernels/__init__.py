@@ -54,6 +54,7 @@ from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .special import Special
 from .table import ArrayKernel, Function, KernelTable
+from .upsampling import Upsampling
 from .views import Views
 from .windows import Windows
 
@@ -113,6 +114,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Convolutions,
     Patches,
     Shuffles,
+    Upsampling,
 )
 
 

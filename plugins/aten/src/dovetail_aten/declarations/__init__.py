@@ -35,6 +35,7 @@ FAMILIES: Final = (
     "creation",
     "random",
     "statistics",
+    "sampling",
 )
 
 
