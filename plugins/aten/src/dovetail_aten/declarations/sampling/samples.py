@@ -22,16 +22,17 @@ SIZES = ((4, 7), (5, 3), (4, 4), (3, 8))
 def images(ndim: int, *corners: bool) -> Samples:
     """Return samples of images, sizes, and whether corners are aligned where that is asked."""
 
+    choices: list[tuple[bool, ...]] = [(corner,) for corner in corners] or [()]
+
     def samples(make: TensorMaker) -> Iterator[SampleInput]:
         for number in range(len(SIZES)):
             pairs = [SIZES[(number + dim) % len(SIZES)] for dim in range(ndim)]
             before, after = zip(*pairs, strict=True)
-            for corner in corners or ((),):
-                details = () if corner == () else (corner,)
+            for details in choices:
                 yield SampleInput(make(2, 1, *before), list(after), *details)
-        details = corners[:1]
-        yield SampleInput(make(1, 2, *(4,) * ndim), [8] * ndim, *details, *[1.9] * ndim)
-        yield SampleInput(make(0, 2, *(4,) * ndim), [3] * ndim, *details)
+        first = corners[:1]
+        yield SampleInput(make(1, 2, *(4,) * ndim), [8] * ndim, *first, *[1.9] * ndim)
+        yield SampleInput(make(0, 2, *(4,) * ndim), [3] * ndim, *first)
 
     return samples
 
