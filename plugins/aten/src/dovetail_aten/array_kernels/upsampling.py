@@ -6,37 +6,18 @@ one text computes all of them, and its transpose their gradients.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from dovetail_kernel import float32, float64, uint8
 
-from .family import Family, operator, widened
+from .family import operator, widened
+from .resampling_taps import ResamplingTaps, Taps, TapsOf, cubic_around, tent
 
 _ALL = slice(None)
-_CUBIC = -0.75
-"""Slope parameter of the cubic convolution (R. Keys, 1981), as PyTorch has it."""
-_SMOOTH_CUBIC = -0.5
-"""The same where the image is smoothed before it shrinks."""
 
 
-class Taps(NamedTuple):
-    """What each place of a result takes along one dimension.
-
-    Attributes
-    ----------
-    indices
-        Arrays of the places that are taken, one array per tap, as long as the result.
-    weights
-        By what they are multiplied, in the same order; None takes the only tap as it is.
-    """
-
-    indices: Sequence[Any]
-    weights: Sequence[Any] | None
-
-
-class Upsampling(Family):
+class Upsampling(ResamplingTaps):
     """Images of another size. `output_size` has 1 to 3 numbers; so many dimensions of `x` come
     after those of the samples and the channels. `scales` are the factors that were asked for, or
     None: then they follow from the sizes.
@@ -44,27 +25,27 @@ class Upsampling(Family):
 
     @operator("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
     def nearest(self, x: Any, output_size: Sequence[int], *scales: float | None) -> Any:
-        """Return, for every place, the element before the place in the image given."""
-        return self._picked(x, output_size, self._nearest(scales, 0.0))
+        """Return for every place the element before the place in the image given."""
+        return self._picked(x, output_size, self.nearest_taps(scales, 0.0))
 
     @operator("_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d")
     def nearest_exact(self, x: Any, output_size: Sequence[int], *scales: float | None) -> Any:
-        """Return, for every place, the element whose middle is nearest."""
-        return self._picked(x, output_size, self._nearest(scales, 0.5))
+        """Return for every place the element whose middle is nearest."""
+        return self._picked(x, output_size, self.nearest_taps(scales, 0.5))
 
     @operator("upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d")
     def linear(
         self, x: Any, output_size: Sequence[int], align_corners: bool, *scales: float | None
     ) -> Any:
         """Return what lies on the straight lines between neighbours."""
-        return self._smoothed(x, output_size, self._linear(align_corners, scales))
+        return self._smoothed(x, output_size, self.linear_taps(align_corners, scales))
 
     @operator("upsample_bicubic2d")
     def bicubic(
         self, x: Any, output_size: Sequence[int], align_corners: bool, *scales: float | None
     ) -> Any:
         """Return what lies on the cubics through four neighbours along each dimension."""
-        return self._smoothed(x, output_size, self._cubic(align_corners, scales))
+        return self._smoothed(x, output_size, self.cubic_taps(align_corners, scales))
 
     @operator("_upsample_bilinear2d_aa")
     def bilinear_antialiased(
@@ -73,7 +54,7 @@ class Upsampling(Family):
         """Return what `linear` does, over all elements that fall together where the image
         shrinks.
         """
-        taps = self._antialiased(align_corners, scales, 1, _tent)
+        taps = self.antialiased_taps(align_corners, scales, 1, tent)
         return self._antialiased_image(x, output_size, taps)
 
     @operator("_upsample_bicubic2d_aa")
@@ -83,7 +64,7 @@ class Upsampling(Family):
         """Return what `bicubic` does, over all elements that fall together where the image
         shrinks.
         """
-        taps = self._antialiased(align_corners, scales, 2, _cubic_around)
+        taps = self.antialiased_taps(align_corners, scales, 2, cubic_around)
         return self._antialiased_image(x, output_size, taps)
 
     # -- gradients ---------------------------------------------------------------------------------
@@ -99,7 +80,7 @@ class Upsampling(Family):
         *scales: float | None,
     ) -> Any:
         """Return the gradient of `nearest`."""
-        return self._spread(grad_output, output_size, input_size, self._nearest(scales, 0.0))
+        return self._spread(grad_output, output_size, input_size, self.nearest_taps(scales, 0.0))
 
     @operator(
         "_upsample_nearest_exact1d_backward",
@@ -114,7 +95,7 @@ class Upsampling(Family):
         *scales: float | None,
     ) -> Any:
         """Return the gradient of `nearest_exact`."""
-        return self._spread(grad_output, output_size, input_size, self._nearest(scales, 0.5))
+        return self._spread(grad_output, output_size, input_size, self.nearest_taps(scales, 0.5))
 
     @operator(
         "upsample_linear1d_backward",
@@ -131,7 +112,7 @@ class Upsampling(Family):
     ) -> Any:
         """Return the gradient of `linear`."""
         return self._spread(
-            grad_output, output_size, input_size, self._linear(align_corners, scales)
+            grad_output, output_size, input_size, self.linear_taps(align_corners, scales)
         )
 
     @operator("upsample_bicubic2d_backward")
@@ -145,7 +126,7 @@ class Upsampling(Family):
     ) -> Any:
         """Return the gradient of `bicubic`."""
         return self._spread(
-            grad_output, output_size, input_size, self._cubic(align_corners, scales)
+            grad_output, output_size, input_size, self.cubic_taps(align_corners, scales)
         )
 
     @operator("_upsample_bilinear2d_aa_backward")
@@ -158,7 +139,7 @@ class Upsampling(Family):
         *scales: float | None,
     ) -> Any:
         """Return the gradient of `bilinear_antialiased`."""
-        taps = self._antialiased(align_corners, scales, 1, _tent)
+        taps = self.antialiased_taps(align_corners, scales, 1, tent)
         return self._spread(grad_output, output_size, input_size, taps)
 
     @operator("_upsample_bicubic2d_aa_backward")
@@ -171,27 +152,27 @@ class Upsampling(Family):
         *scales: float | None,
     ) -> Any:
         """Return the gradient of `bicubic_antialiased`."""
-        taps = self._antialiased(align_corners, scales, 2, _cubic_around)
+        taps = self.antialiased_taps(align_corners, scales, 2, cubic_around)
         return self._spread(grad_output, output_size, input_size, taps)
 
     # -- sums of taps ------------------------------------------------------------------------------
 
-    def _picked(self, x: Any, output_size: Sequence[int], taps: _TapsOf) -> Any:
+    def _picked(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:
         if self.dtypes[x.dtype] is not uint8:
             self.check_float("compute_indices_weights_nearest", x)
         return self._resampled(x, output_size, taps)
 
-    def _smoothed(self, x: Any, output_size: Sequence[int], taps: _TapsOf) -> Any:
+    def _smoothed(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:
         if self.dtypes[x.dtype] is not uint8:
             self.check_float("compute_indices_weights_linear", x)
             return self._resampled(x, output_size, taps)
         xp, single = self.xp, self.native_dtypes[float32]
         result = self._resampled(x.astype(single), output_size, taps)
-        rounded = xp.floor(xp.add(result, self._number(0.5, single)))
-        zero, most = self._number(0.0, single), self._number(255.0, single)
+        rounded = xp.floor(xp.add(result, self.number(0.5, single)))
+        zero, most = self.number(0.0, single), self.number(255.0, single)
         return xp.minimum(xp.maximum(rounded, zero), most).astype(x.dtype)
 
-    def _antialiased_image(self, x: Any, output_size: Sequence[int], taps: _TapsOf) -> Any:
+    def _antialiased_image(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:
         if x.dtype in self.precision.halves:
             dtype = self.dtypes[x.dtype].scalar_name
             raise NotImplementedError(
@@ -201,7 +182,7 @@ class Upsampling(Family):
         return self._smoothed(x, output_size, taps)
 
     @widened
-    def _resampled(self, x: Any, output_size: Sequence[int], taps: _TapsOf) -> Any:
+    def _resampled(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:
         """Return the image with the taps summed along each dimension, the last first."""
         check_upsampled(x.shape, output_size)
         for place in reversed(range(len(output_size))):
@@ -227,7 +208,7 @@ class Upsampling(Family):
         grad: Any,
         output_size: Sequence[int],
         input_size: Sequence[int],
-        taps: _TapsOf,
+        taps: TapsOf,
     ) -> Any:
         """Return what every element of the image gets back from the places that took it."""
         self.check_float("upsample_backward", grad)
@@ -256,109 +237,6 @@ class Upsampling(Family):
         """
         wide = self.dtypes[x.dtype] is float64
         return self.native_dtypes[float64 if wide else float32]
-
-    # -- taps --------------------------------------------------------------------------------------
-
-    def _nearest(self, scales: Sequence[float | None], shift: float) -> _TapsOf:
-        def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
-            step = _step(size, length, scales[place])
-            single = self.native_dtypes[float32]
-            places = self.xp.arange(length, dtype=single)
-            moved = self.xp.add(places, self._number(shift, single)) if shift else places
-            found = self.xp.floor(self.xp.multiply(moved, self._number(step, single)))
-            return Taps([self._clipped(found, size)], None)
-
-        return taps
-
-    def _linear(self, align_corners: bool, scales: Sequence[float | None]) -> _TapsOf:
-        def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
-            xp = self.xp
-            source = self._source(align_corners, size, length, scales[place], dtype)
-            source = xp.maximum(source, self._number(0.0, dtype))
-            low = xp.minimum(xp.floor(source), self._number(size - 1, dtype))
-            after = xp.minimum(xp.subtract(source, low), self._number(1.0, dtype))
-            before = xp.subtract(self._number(1.0, dtype), after)
-            index = self._clipped(low, size)
-            following = self._clipped(xp.add(low, self._number(1.0, dtype)), size)
-            return Taps([index, following], [before, after])
-
-        return taps
-
-    def _cubic(self, align_corners: bool, scales: Sequence[float | None]) -> _TapsOf:
-        def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
-            xp = self.xp
-            source = self._source(align_corners, size, length, scales[place], dtype)
-            low = xp.floor(source)
-            after = xp.subtract(source, low)
-            offsets = [-1.0, 0.0, 1.0, 2.0]
-            indices = [
-                self._clipped(xp.add(low, self._number(each, dtype)), size) for each in offsets
-            ]
-            weights = [
-                _cubic(xp.absolute(xp.subtract(after, self._number(each, dtype))), xp, _CUBIC)
-                for each in offsets
-            ]
-            return Taps(indices, weights)
-
-        return taps
-
-    def _antialiased(
-        self,
-        align_corners: bool,
-        scales: Sequence[float | None],
-        reach: int,
-        bell: Callable[[Any, Any], Any],
-    ) -> _TapsOf:
-        """Return taps over all elements under a bell curve, which is as wide as `reach` elements of
-        the image given, or of the result if that is smaller.
-        """
-
-        def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
-            xp = self.xp
-            step = _step(size, length, scales[place], align_corners)
-            width = max(step, 1.0)
-            support = reach * width
-            half = self._number(0.5, dtype)
-            places = xp.arange(length, dtype=dtype)
-            centers = xp.multiply(xp.add(places, half), self._number(step, dtype))
-            zero, last = self._number(0.0, dtype), self._number(size, dtype)
-            first = xp.trunc(xp.subtract(centers, self._number(support - 0.5, dtype)))
-            first = xp.maximum(first, zero)
-            stop = xp.trunc(xp.add(centers, self._number(support + 0.5, dtype)))
-            stop = xp.minimum(stop, last)
-            indices, weights = [], []
-            for number in range(2 * math.ceil(support) + 1):
-                taken = xp.add(first, self._number(float(number), dtype))
-                distance = xp.add(xp.subtract(taken, centers), half)
-                weight = bell(xp.multiply(distance, self._number(1.0 / width, dtype)), xp)
-                weights.append(xp.where(xp.less(taken, stop), weight, zero))
-                indices.append(self._clipped(xp.minimum(taken, xp.subtract(stop, half)), size))
-            total = sum(weights[1:], start=weights[0])
-            return Taps(indices, [xp.true_divide(each, total) for each in weights])
-
-        return taps
-
-    def _source(
-        self, align_corners: bool, size: int, length: int, scale: float | None, dtype: Any
-    ) -> Any:
-        """Return where in the image given the places of the result lie."""
-        xp = self.xp
-        step = self._number(_step(size, length, scale, align_corners), dtype)
-        places = xp.arange(length, dtype=dtype)
-        if align_corners:
-            return xp.multiply(places, step)
-        half = self._number(0.5, dtype)
-        return xp.subtract(xp.multiply(xp.add(places, half), step), half)
-
-    def _number(self, value: float, dtype: Any) -> Any:
-        return self.capabilities.number(value, dtype)
-
-    def _clipped(self, places: Any, size: int) -> Any:
-        """Return places as indices within the image."""
-        xp = self.xp
-        index = places.astype(xp.int64)
-        low, high = self._number(0, xp.int64), self._number(size - 1, xp.int64)
-        return xp.minimum(xp.maximum(index, low), high)
 
 
 def check_upsampled(shape: Sequence[int], output_size: Sequence[int]) -> None:
@@ -398,30 +276,3 @@ def check_upsampled_gradient(
         raise RuntimeError(
             f"Expected grad_output to have the shape {wanted} of the output, but got {list(shape)}."
         )
-
-
-_TapsOf = Callable[[int, int, int, Any], Taps]
-"""Taps of the dimension of a number, for a size, the length of the result, and a dtype."""
-
-
-def _step(size: int, length: int, scale: float | None, align_corners: bool = False) -> float:
-    """Return how far apart the places of the result lie in the image given."""
-    if align_corners:
-        return (size - 1) / (length - 1) if length > 1 else 0.0
-    return 1.0 / scale if scale is not None and scale > 0 else size / length
-
-
-def _tent(distance: Any, xp: Any) -> Any:
-    """Return ``max(1 - |distance|, 0)``."""
-    return xp.maximum(1 - xp.absolute(distance), distance * 0)
-
-
-def _cubic_around(distance: Any, xp: Any) -> Any:
-    return _cubic(xp.absolute(distance), xp, _SMOOTH_CUBIC)
-
-
-def _cubic(x: Any, xp: Any, a: float) -> Any:
-    """Return the cubic convolution kernel at distances of 0 to 2 and beyond."""
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((x - 5) * x + 8) * x * a - 4 * a
-    return xp.where(xp.less(x, 1), near, xp.where(xp.less(x, 2), far, x * 0))
