@@ -33,6 +33,8 @@ class PythonFunction:
         Name of the function to go to when ``out=`` is given; None where there is no such variant.
     is_operator
         Whether it is one of Python's binary operators, ``__add__``.
+    takes_old
+        Whether it takes the arguments of overloads of old too: ``add(x, 2, y)``.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class PythonFunction:
         *,
         out: str | None = None,
         is_operator: bool = False,
+        takes_old: bool = False,
     ) -> None:
         self.schema = schema
         self.promote = promote
         self.name = name
         self.out = out
         self.is_operator = is_operator
+        self.takes_old = takes_old
 
     def source(self) -> str:
         """Return the text of the function."""
@@ -64,6 +68,7 @@ class PythonFunction:
             parameters=self._parameters(schema),
             first=_gather(schema),
             is_operator=self.is_operator,
+            takes_old=self.takes_old,
         )
 
     def short_source(self) -> str:
@@ -74,6 +79,8 @@ class PythonFunction:
         given = passed_on(schema)
         if self.is_operator:
             given = [parameter(a) for a in schema.arguments if not a.kwarg_only]
+        if self.takes_old:
+            given.insert(sum([not a.kwarg_only for a in schema.arguments]), "*old")
         if (variadic := variadic_argument(schema)) is not None:
             name = parameter(variadic)
             given[given.index(name)] = f"*{name}s_, {name}={name}"
@@ -84,7 +91,7 @@ class PythonFunction:
         if self.is_operator:
             return [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if variadic is None:
-            return name_parameters(schema, takes_out=self.out is not None)
+            return name_parameters(schema, takes_out=self.out is not None, takes_old=self.takes_old)
         name = parameter(variadic)
         plain = [a for a in schema.arguments if a is not variadic]
         before = [declared(a) for a in plain if not a.kwarg_only]

@@ -69,6 +69,8 @@ class NativeFunction:
         PyTorch's tags, sorted.
     where
         Line of the entry.
+    old
+        Schemas of its overloads of old: they have its arguments in another order.
     """
 
     schema: FunctionSchema
@@ -83,6 +85,7 @@ class NativeFunction:
     derived_from: str | None
     tags: tuple[str, ...]
     where: Location
+    old: tuple[FunctionSchema, ...] = ()
 
     @property
     def namespace(self) -> str:
@@ -185,7 +188,7 @@ def _read(entry: Entry) -> list[NativeFunction]:
             f"the policies are those of {entry.text('derived_from')}.",
             f"Remove {', '.join(said_twice)}.",
         )
-    schema, text = _schema(entry)
+    schema, text = read_schema(entry)
     where = entry.lines["func"]
     variants = entry.names("variants") or ("function",)
     module = _one_of(entry, "python_module", ("", *PYTHON_MODULES), "")
@@ -210,7 +213,8 @@ def _read(entry: Entry) -> list[NativeFunction]:
     return [function, *[_derive(function, name, entry) for name in entry.names("autogen")]]
 
 
-def _schema(entry: Entry) -> tuple[FunctionSchema, str]:
+def read_schema(entry: Entry) -> tuple[FunctionSchema, str]:
+    """Return the schema of an entry, and its text without namespace."""
     text = entry.text("func")
     namespace, separator, rest = text.partition("::")
     if not separator or not namespace.isidentifier():
