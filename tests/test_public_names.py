@@ -48,6 +48,7 @@ strided sub subtract sum swapaxes swapdims t take tan tan_ tanh tanh_ tensor tes
 threshold_ tile topk trace transpose tril triu true_divide trunc trunc_ uint16 uint32 uint64 uint8
 unbind unflatten unsqueeze use_overlay utils var vdot view_as_complex view_as_real vmap vstack where
 xlogy xlogy_ zero_ zeros zeros_like
+typename
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -86,7 +87,7 @@ register_kernel register_op_infos register_torch_dispatch register_vmap
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
 LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss Module ModuleDict ModuleList NLLLoss PReLU
 Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid SmoothL1Loss
-Softmax Softplus Tanh Unflatten functional init register_module_buffer_registration_hook
+Softmax Softplus Tanh Unflatten functional init modules register_module_buffer_registration_hook
 register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils

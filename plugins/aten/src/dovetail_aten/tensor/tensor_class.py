@@ -31,7 +31,7 @@ from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
 from .from_data import tensor
-from .legacy_constructors import TensorMeta
+from .legacy_constructors import TensorMeta, new
 from .norms import norm
 from .sizes import shape_of
 from .subclasses import TensorSubclasses
@@ -63,6 +63,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
 
     # -- making tensors of tensors -----------------------------------------------------------------
+
+    new = new
 
     @property
     def data(self) -> Any:
