@@ -177,6 +177,7 @@ current_graph_task_id detect_anomaly disable_saved_tensors_hooks dovetail_load e
 get_gradient_edge grad gradcheck gradgradcheck gradient_edge increment_version inference_mode
 install is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled
 is_multithreading_enabled no_grad once_differentiable queue_callback register_multi_grad_hook
+node_kind node_names
 requires_grad runs_whole_graph save_on_cpu saved_tensors_hooks saved_values set_detect_anomaly
 set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
