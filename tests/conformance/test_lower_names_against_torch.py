@@ -15,10 +15,6 @@ LIBRARIES = (dovetail, torch)
 MODULES = ("_nn", "_linalg", "_fft", "_special")
 
 
-OWN_NODES = {"SiluBackwardBackward0"}
-"""Nodes of derivatives that PyTorch has not: see ``docs/differences.md``."""
-
-
 @pytest.mark.parametrize("name", MODULES)
 def test_a_module_of_operators_has_names_of_pytorch_alone(name: str) -> None:
     ours, theirs = getattr(C, name), getattr(torch._C, name)
@@ -90,9 +86,12 @@ def test_nodes_are_instances_of_the_classes_of_their_names() -> None:
             functions.NopeBackward0  # noqa: B018
 
 
-def test_names_of_nodes_are_those_of_pytorch() -> None:
+def test_names_of_nodes_are_those_of_pytorch_but_for_derivatives_of_derivatives() -> None:
     ours, theirs = ({n for n in dir(lib._C._functions) if n[0] != "_"} for lib in LIBRARIES)
-    assert {name for name in ours - theirs if name.endswith(tuple("0123456789"))} == OWN_NODES
+    own = {name for name in ours - theirs if name[-1].isdigit()}
+    assert len(ours & theirs) > 150
+    # PyTorch composes these of other operators.
+    assert {name for name in own if not name.endswith("BackwardBackward0")} == set()
 
 
 def test_the_extension_is_initialised_with_one_argument() -> None:

@@ -86,8 +86,10 @@ def name_source(
     promote: Collection[str] = (),
     *,
     out: str | None = None,
+    outs: Sequence[str] = (),
     public: str = "",
     named: str = "",
+    returns_list: bool = False,
     parameters: list[str] | None = None,
     first: Sequence[str] = (),
     is_operator: bool = False,
@@ -101,11 +103,15 @@ def name_source(
     out
         Symbol of the entry to go to when ``out=`` is given; None where the operator has no such
         variant.
+    outs
+        Names of the tensors that it writes, where ``out=`` is a tuple of several.
     public
         Name of the function that users see, which overriding classes and modes get; default: the
         `OpOverload`.
     named
         Name of the function that gives the results names; default: they are a plain tuple.
+    returns_list
+        Whether the operator returns a list of tensors: the function returns a tuple of them.
     parameters
         Text of the parameters; default: `name_parameters`.
     first
@@ -119,9 +125,13 @@ def name_source(
     """
     lines = list(first)
     if takes_old:
-        lines += _old_lines(schema, name, out)
-    elif out:
-        given = ", ".join([*passed_on(schema), "out=out"])
+        lines += _old_lines(schema, name, takes_out=out is not None)
+    if out:
+        written = "out=out"
+        if outs:
+            names = ", ".join([f'"{each}"' for each in outs])
+            written = f'**several_outs("{public}", ({names}), out)'
+        given = ", ".join([*passed_on(schema), written])
         lines += ["if out is not None:", f"{INDENT}return {out}({given})"]
     if parameters is None:
         parameters = name_parameters(schema, takes_out=out is not None, takes_old=takes_old)
@@ -134,27 +144,19 @@ def name_source(
         first=lines,
         public=public,
         named=named,
+        returns_list=returns_list,
         is_operator=is_operator,
     )
 
 
-def _old_lines(schema: FunctionSchema, name: str, out: str | None) -> list[str]:
+def _old_lines(schema: FunctionSchema, name: str, *, takes_out: bool) -> list[str]:
     """Return the lines that leave a call with surplus arguments to the overloads of old."""
     positional = [parameter(a) for a in schema.arguments if not a.kwarg_only]
     keywords = [f'"{parameter(a)}": {parameter(a)}' for a in schema.arguments if a.kwarg_only]
-    if out:
+    if takes_out:
         keywords.append('"out": out')
     args, kwargs = ", ".join([*positional, "*old"]), ", ".join(keywords)
-    called = f"return old_overload({name}, ({args}), {{{kwargs}}})"
-    if not out:
-        return ["if old:", INDENT + called]
-    given = ", ".join([*passed_on(schema), "out=out"])
-    return [
-        "if out is not None or old:",
-        f"{INDENT}if old:",
-        INDENT * 2 + called,
-        f"{INDENT}return {out}({given})",
-    ]
+    return ["if old:", f"{INDENT}return old_overload({name}, ({args}), {{{kwargs}}})"]
 
 
 def name_parameters(
@@ -193,6 +195,7 @@ def _source(
     first: list[str] | None = None,
     public: str = "",
     named: str = "",
+    returns_list: bool = False,
     is_operator: bool = False,
 ) -> str:
     own = symbol(schema)
@@ -211,6 +214,8 @@ def _source(
         missed = f"operate({', '.join([public, *positional])})"
         values = [default_text(a) if a.kwarg_only else parameter(a) for a in arguments]
     found = f"route({', '.join(values)})"
+    if returns_list:
+        found = f"tuple({found})"  # and so does `miss`, for public functions
     if named:
         missed, found = f"{named}({missed})", f"{named}({found})"
     refusal = f"return {missed}"

@@ -19,6 +19,7 @@ class TensorMethods(TensorBase):
     __slots__ = ()
     _is_plain = True
 
+    hardshrink = functions.hardshrink
     new_zeros = functions.new_zeros
     new_ones = functions.new_ones
     new_full = functions.new_full
@@ -257,11 +258,14 @@ class TensorMethods(TensorBase):
     multinomial = functions.multinomial
     sum = functions.sum
     mean = functions.mean
+    nansum = functions.nansum
+    nanmean = functions.nanmean
     prod = functions.prod
     amax = functions.amax
     amin = functions.amin
     max = functions.max
     min = functions.min
+    aminmax = functions.aminmax
     argmax = functions.argmax
     argmin = functions.argmin
     any = functions.any
@@ -274,10 +278,16 @@ class TensorMethods(TensorBase):
     cumsum_ = functions.cumsum_
     cumprod = functions.cumprod
     cumprod_ = functions.cumprod_
+    cummax = functions.cummax
+    cummin = functions.cummin
+    logcumsumexp = functions.logcumsumexp
     sort = functions.sort
+    msort = functions.msort
     argsort = functions.argsort
     topk = functions.topk
     nonzero = functions.nonzero
+    argwhere = functions.argwhere
+    nonzero_static = functions.nonzero_static
     count_nonzero = functions.count_nonzero
     sum_to_size = functions.sum_to_size
     contiguous = functions.contiguous
@@ -294,6 +304,10 @@ class TensorMethods(TensorBase):
     triu_ = functions.triu_
     diag = functions.diag
     diag_embed = functions.diag_embed
+    median = functions.median
+    nanmedian = functions.nanmedian
+    mode = functions.mode
+    kthvalue = functions.kthvalue
     conj = functions.conj
     resolve_conj = functions.resolve_conj
     view = functions.view

@@ -21,6 +21,8 @@ from .comparison import Comparison
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
+from .gated_units import GatedUnits
+from .hard_activations import HardActivations
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
@@ -36,7 +38,9 @@ from .pointwise import Pointwise
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
+from .running_extrema import RunningExtrema
 from .scans import Scans
+from .selection import Selection
 from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax
@@ -70,7 +74,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Reductions,
     Norms,
     Scans,
+    RunningExtrema,
     Ordering,
+    Selection,
     MatrixProducts,
     Views,
     MemoryViews,
@@ -81,6 +87,8 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Random,
     Rectifiers,
     Sigmoids,
+    HardActivations,
+    GatedUnits,
     Softmax,
     Losses,
     Likelihood,

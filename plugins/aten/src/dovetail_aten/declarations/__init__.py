@@ -21,10 +21,12 @@ FAMILIES: Final = (
     "shapes",
     "matmul",
     "nn",
+    "activations",
     "losses",
     "indexing",
     "creation",
     "random",
+    "statistics",
 )
 
 

@@ -4,6 +4,12 @@
 """Which family has the derivative formula of which operator."""
 
 OPERATORS = {
+    "activations": (
+        "aten::hardswish", "aten::hardswish_backward", "aten::hardsigmoid",
+        "aten::hardsigmoid_backward", "aten::mish", "aten::mish_backward", "aten::hardshrink",
+        "aten::hardshrink_backward", "aten::softshrink", "aten::softshrink_backward", "aten::celu",
+        "aten::glu", "aten::glu_backward", "aten::_safe_softmax",
+    ),
     "creation": (
         "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
@@ -73,19 +79,31 @@ OPERATORS = {
         "aten::max", "aten::mean", "aten::mean.dim", "aten::min.dim", "aten::min", "aten::nonzero",
         "aten::norm.Scalar", "aten::norm.ScalarOpt_dim", "aten::prod", "aten::prod.dim_int",
         "aten::sort", "aten::std.correction", "aten::sum", "aten::sum.dim_IntList", "aten::topk",
-        "aten::var.correction",
+        "aten::var.correction", "aten::aminmax", "aten::all.dims", "aten::any.dims", "aten::cummax",
+        "aten::cummin", "aten::logcumsumexp", "aten::nansum", "aten::nonzero_static",
+        "aten::sort.stable", "aten::std_mean.correction", "aten::var_mean.correction",
     ),
     "shapes": (
         "aten::cat", "aten::clone", "aten::constant_pad_nd", "aten::copy_", "aten::diag_embed",
         "aten::flip", "aten::repeat", "aten::roll", "aten::stack", "aten::_to_copy", "aten::tril",
         "aten::triu",
     ),
+    "statistics": (
+        "aten::kthvalue", "aten::median", "aten::median.dim", "aten::mode", "aten::nanmedian",
+        "aten::nanmedian.dim",
+    ),
     "views": (
-        "aten::alias", "aten::as_strided", "aten::detach", "aten::diagonal", "aten::diagonal_backward",
-        "aten::expand", "aten::permute", "aten::select.int", "aten::select_backward",
-        "aten::slice.Tensor", "aten::slice_backward", "aten::split.Tensor", "aten::split_with_sizes",
-        "aten::squeeze", "aten::squeeze.dim", "aten::squeeze.dims", "aten::t", "aten::transpose.int",
-        "aten::unbind.int", "aten::_unsafe_view", "aten::unsqueeze", "aten::view", "aten::view.dtype",
-        "aten::view_as_complex", "aten::view_as_real",
+        "aten::alias", "aten::alias_copy", "aten::as_strided", "aten::as_strided_copy", "aten::detach",
+        "aten::detach_copy", "aten::diagonal", "aten::diagonal_copy", "aten::diagonal_backward",
+        "aten::expand", "aten::expand_copy", "aten::permute", "aten::permute_copy", "aten::select.int",
+        "aten::select_copy.int", "aten::select_backward", "aten::slice.Tensor",
+        "aten::slice_copy.Tensor", "aten::slice_backward", "aten::split.Tensor",
+        "aten::split_copy.Tensor", "aten::split_with_sizes", "aten::split_with_sizes_copy",
+        "aten::squeeze", "aten::squeeze_copy", "aten::squeeze.dim", "aten::squeeze_copy.dim",
+        "aten::squeeze.dims", "aten::squeeze_copy.dims", "aten::t", "aten::t_copy",
+        "aten::transpose.int", "aten::transpose_copy.int", "aten::unbind.int", "aten::unbind_copy.int",
+        "aten::_unsafe_view", "aten::unsqueeze", "aten::unsqueeze_copy", "aten::view",
+        "aten::view_copy", "aten::view.dtype", "aten::view_copy.dtype", "aten::view_as_complex",
+        "aten::view_as_complex_copy", "aten::view_as_real", "aten::view_as_real_copy",
     ),
 }

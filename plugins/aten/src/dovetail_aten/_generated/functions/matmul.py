@@ -9,12 +9,12 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
+from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "mm_out", "mm", "bmm_out", "bmm", "mv_out", "mv", "dot_out", "dot", "vdot_out", "vdot", "inner",
@@ -114,9 +114,9 @@ def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out): return complete(addmm
 
 addmm_op, addmm_routes = operator("aten::addmm", "")
 def addmm(input, mat1, mat2, *old, beta=1, alpha=1, out=None):
-    if out is not None or old:
-        if old:
-            return old_overload(addmm, (input, mat1, mat2, *old), {"beta": beta, "alpha": alpha, "out": out})
+    if old:
+        return old_overload(addmm, (input, mat1, mat2, *old), {"beta": beta, "alpha": alpha, "out": out})
+    if out is not None:
         return addmm_out(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
@@ -154,9 +154,9 @@ def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_o
 
 addmv_op, addmv_routes = operator("aten::addmv", "")
 def addmv(input, mat, vec, *old, beta=1, alpha=1, out=None):
-    if out is not None or old:
-        if old:
-            return old_overload(addmv, (input, mat, vec, *old), {"beta": beta, "alpha": alpha, "out": out})
+    if old:
+        return old_overload(addmv, (input, mat, vec, *old), {"beta": beta, "alpha": alpha, "out": out})
+    if out is not None:
         return addmv_out(input, mat, vec, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
@@ -194,9 +194,9 @@ def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(
 
 addbmm_op, addbmm_routes = operator("aten::addbmm", "")
 def addbmm(input, batch1, batch2, *old, beta=1, alpha=1, out=None):
-    if out is not None or old:
-        if old:
-            return old_overload(addbmm, (input, batch1, batch2, *old), {"beta": beta, "alpha": alpha, "out": out})
+    if old:
+        return old_overload(addbmm, (input, batch1, batch2, *old), {"beta": beta, "alpha": alpha, "out": out})
+    if out is not None:
         return addbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
@@ -234,9 +234,9 @@ def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete
 
 baddbmm_op, baddbmm_routes = operator("aten::baddbmm", "")
 def baddbmm(input, batch1, batch2, *old, beta=1, alpha=1, out=None):
-    if out is not None or old:
-        if old:
-            return old_overload(baddbmm, (input, batch1, batch2, *old), {"beta": beta, "alpha": alpha, "out": out})
+    if old:
+        return old_overload(baddbmm, (input, batch1, batch2, *old), {"beta": beta, "alpha": alpha, "out": out})
+    if out is not None:
         return baddbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)

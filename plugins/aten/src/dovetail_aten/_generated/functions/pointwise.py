@@ -9,12 +9,12 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
+from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "add_out", "add_Scalar_out", "add", "add_operator", "add_", "iadd_operator", "sub_out",
@@ -94,9 +94,9 @@ def add_Scalar_out(input, other, alpha=1, *, out): return complete(add_Scalar_ou
 
 add_Tensor_op, add_Tensor_routes = operator("aten::add", "Tensor")
 def add(input, other, *old, alpha=1, out=None):
-    if out is not None or old:
-        if old:
-            return old_overload(add, (input, other, *old), {"alpha": alpha, "out": out})
+    if old:
+        return old_overload(add, (input, other, *old), {"alpha": alpha, "out": out})
+    if out is not None:
         return add_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
@@ -154,9 +154,9 @@ def sub_Scalar_out(input, other, alpha=1, *, out): return complete(sub_Scalar_ou
 
 sub_Tensor_op, sub_Tensor_routes = operator("aten::sub", "Tensor")
 def sub(input, other, *old, alpha=1, out=None):
-    if out is not None or old:
-        if old:
-            return old_overload(sub, (input, other, *old), {"alpha": alpha, "out": out})
+    if old:
+        return old_overload(sub, (input, other, *old), {"alpha": alpha, "out": out})
+    if out is not None:
         return sub_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
         return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
@@ -2145,7 +2145,7 @@ def where_default(condition):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(condition)
+        return tuple(route(condition))
     return miss(where_op, (condition,), {}, where)
 
 _where_overloads = Overloads("aten::where", {
@@ -2234,9 +2234,9 @@ def addcmul_out(input, tensor1, tensor2, *, value=1, out): return complete(addcm
 
 addcmul_op, addcmul_routes = operator("aten::addcmul", "")
 def addcmul(input, tensor1, tensor2, *old, value=1, out=None):
-    if out is not None or old:
-        if old:
-            return old_overload(addcmul, (input, tensor1, tensor2, *old), {"value": value, "out": out})
+    if old:
+        return old_overload(addcmul, (input, tensor1, tensor2, *old), {"value": value, "out": out})
+    if out is not None:
         return addcmul_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
         return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value}, addcmul)
@@ -2272,9 +2272,9 @@ def addcdiv_out(input, tensor1, tensor2, *, value=1, out): return complete(addcd
 
 addcdiv_op, addcdiv_routes = operator("aten::addcdiv", "")
 def addcdiv(input, tensor1, tensor2, *old, value=1, out=None):
-    if out is not None or old:
-        if old:
-            return old_overload(addcdiv, (input, tensor1, tensor2, *old), {"value": value, "out": out})
+    if old:
+        return old_overload(addcdiv, (input, tensor1, tensor2, *old), {"value": value, "out": out})
+    if out is not None:
         return addcdiv_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
         return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value}, addcdiv)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dovetail_dispatcher.calls.templates.arguments import default_text
+from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
 from dovetail_dispatcher.calls.templates.python_function import PythonFunction, result_type
 
 from ..families import by_family
@@ -24,12 +24,12 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
+from dovetail_aten.calling.several_outs import several_outs
 """
 
 
@@ -90,6 +90,15 @@ def function_names(overloads: OverloadSet) -> list[str]:
     return [*names, overloads.name, *_operators(overloads)]
 
 
+def called_functions(sets: Sequence[OverloadSet]) -> dict[str, str]:
+    """Return the name of the function of every overload, by the overload's name."""
+    return {
+        function.name: function_name(function) if overloads.has_choice else overloads.name
+        for overloads in sets
+        for function in overloads.overloads
+    }
+
+
 def _names(sets: Sequence[OverloadSet]) -> list[str]:
     """Return the lines of ``__all__`` of a family: every function, whether public or not."""
     names = [name for overloads in sets for name in function_names(overloads)]
@@ -131,12 +140,13 @@ def _function(
     takes_old: bool = False,
 ) -> list[str]:
     """Return a function and what it is bound to; one line for what the first call completes."""
-    single = out is not None and len(out.schema.returns) == 1
+    outs = [parameter(a) for a in out.schema.arguments if a.is_out] if out is not None else []
     text = PythonFunction(
         function.schema,
         function.promote,
         name,
-        out=function_name(out) if out is not None and single else None,
+        out=function_name(out) if out is not None else None,
+        outs=outs if len(outs) > 1 else (),
         takes_old=takes_old,
     )
     if _is_short(function):
@@ -152,7 +162,8 @@ def _bindings(function: NativeFunction) -> list[str]:
     own, schema = function.identifier, function.schema
     lines = [f'{own}_op, {own}_routes = operator("{schema.name}", "{schema.overload_name}")']
     if kind := result_type(schema):
-        lines.append(f"{own}_named = named(return_types.{kind})")
+        names = ", ".join([f'"{item.name}"' for item in schema.returns])
+        lines.append(f'{own}_named = named("{kind}", ({names}))')
     return [*lines, *_defaults(function)]
 
 
