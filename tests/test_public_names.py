@@ -60,10 +60,13 @@ unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
 autocast is_autocast_available
 """.split(),
     "dovetail.autograd": """
-Function GradcheckError Variable backward detect_anomaly enable_grad forward_ad function functional
-grad grad_mode gradcheck gradgradcheck graph inference_mode is_grad_enabled
+Function GradcheckError Variable backward detect_anomaly enable_grad engine forward_ad function
+functional grad grad_mode gradcheck gradgradcheck graph inference_mode is_grad_enabled
 is_inference_mode_enabled is_multithreading_enabled no_grad set_detect_anomaly set_grad_enabled
 set_multithreading_enabled
+""".split(),
+    "dovetail.autograd.engine": """
+Engine ExecInfo GraphRoot GraphTask InputBuffer NodeTask ReadyQueue current_graph_task
 """.split(),
     "dovetail.autograd.forward_ad": """
 UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_dual
@@ -184,16 +187,17 @@ slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy u
 unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
 """.split(),
     "dovetail_autograd": """
-AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node
-RemovableHandle SavedValue _get_autograd_fallback_mode _set_autograd_fallback_mode
-allow_mutation_on_saved_tensors backward build_node_class current_autograd_node
-current_graph_task_id detect_anomaly disable_saved_tensors_hooks dovetail_load enable_grad
-get_gradient_edge grad gradcheck gradgradcheck gradient_edge increment_version inference_mode
-install is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled is_inference_mode_enabled
-is_multithreading_enabled no_grad once_differentiable queue_callback register_multi_grad_hook
+AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge
+GraphRoot GraphTask InputBuffer Node NodeTask Plan PlannedNode ReadyQueue RemovableHandle SavedValue
+_get_autograd_fallback_mode _set_autograd_fallback_mode allow_mutation_on_saved_tensors backward
+build_node_class current_autograd_node current_graph_task current_graph_task_execution_order
+current_graph_task_id default_engine detect_anomaly disable_saved_tensors_hooks dovetail_load
+enable_grad get_gradient_edge grad gradcheck gradgradcheck gradient_edge increment_version
+inference_mode install is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_enabled
+is_inference_mode_enabled is_multithreading_enabled no_grad once_differentiable plan
+register_multi_grad_hook requires_grad save_on_cpu saved_tensors_hooks saved_values
+set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
 node_kind node_names
-requires_grad runs_whole_graph save_on_cpu saved_tensors_hooks saved_values set_detect_anomaly
-set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
 CpuArrays dovetail_backend

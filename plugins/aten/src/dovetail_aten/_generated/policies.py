@@ -63,6 +63,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'eye', (), 'eye'),
     ('dovetail_aten.meta.creation', 'linspace', (), 'linspace'),
     ('dovetail_aten.meta.creation', 'multinomial', (), 'multinomial'),
+    ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
     ('dovetail_aten.meta.indexing', 'embedding_dense_backward', (), 'embedding_dense_backward'),
@@ -141,6 +142,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
         'new_full new_empty rand_like randn_like rand randn randint randint.low'),
+    ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),

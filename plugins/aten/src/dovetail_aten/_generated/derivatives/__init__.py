@@ -13,7 +13,7 @@ OPERATORS = {
     "creation": (
         "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
-        "aten::new_full", "aten::new_empty",
+        "aten::new_full", "aten::new_empty", "aten::new_empty_strided",
     ),
     "indexing": (
         "aten::gather", "aten::index.Tensor", "aten::index_add", "aten::index_put",
