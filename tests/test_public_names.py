@@ -39,6 +39,8 @@ logical_not logical_or logical_xor logsumexp long lt manual_seed masked_fill mas
 max maximum mean memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan
 aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
 nonzero_static std_mean var_mean
+bincount cumulative_trapezoid diff gradient histc histogram histogramdd nanquantile quantile
+trapezoid trapz
 nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_
 newaxis nn no_grad nonzero norm not_equal numel ones ones_like ops optim outer overrides permute pi
 positive pow prelu preserve_format printoptions prod promote_types rand rand_like randint
@@ -55,6 +57,11 @@ typename
 alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
 slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
 unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors column_stack
+diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_copy ravel rot90
+row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
+unsafe_split_with_sizes vsplit
+index_copy index_fill index_reduce masked_scatter put scatter_reduce take_along_dim
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -173,6 +180,8 @@ logical_and logical_not logical_or logical_xor logsumexp lt manual_seed masked_f
 matmul max maximum mean min minimum mm moveaxis movedim mul multinomial multiply mv nan_to_num
 aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
 nonzero_static std_mean var_mean
+bincount cumulative_trapezoid diff gradient histc histogram histogramdd nanquantile quantile
+trapezoid trapz
 nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_ nonzero norm
 not_equal ones ones_like outer permute positive pow prelu printoptions prod rand rand_like randint
 randint_like randn randn_like randperm real reciprocal reciprocal_ relu relu_ remainder reshape
@@ -185,6 +194,11 @@ zero_ zeros zeros_like
 alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
 slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
 unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+as_strided_scatter atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors column_stack
+diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_copy ravel rot90
+row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
+unsafe_split_with_sizes vsplit
+index_copy index_fill index_reduce masked_scatter put scatter_reduce take_along_dim
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge

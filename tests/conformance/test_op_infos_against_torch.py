@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from sample_variations import varied
+from statistics_compared import is_comparable_statistic
 from torch_samples import as_torch, difference, outcome, torch_operator
 
 import dovetail
@@ -84,9 +85,20 @@ DIFFERENT = {
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
     **dict.fromkeys(
-        ["select_copy", "slice_copy", "view_as_complex_copy"],
+        [
+            "scatter_reduce",
+            "select_copy",
+            "select_scatter",
+            "slice_copy",
+            "slice_scatter",
+            "view_as_complex_copy",
+        ],
         "PyTorch has no gradient of complex numbers",
     ),
+    "_unsafe_masked_index": "PyTorch takes masks of integers",
+    "_unsafe_masked_index_put_accumulate": "PyTorch takes masks of integers",
+    "_chunk_cat": "PyTorch has no derivative, and no dimensions counted from the end",
+    "unfold_backward": "PyTorch does not look at the shape of the gradient",
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
     **dict.fromkeys(
@@ -95,6 +107,8 @@ DIFFERENT = {
     "smooth_l1_loss_backward": "PyTorch has gradients of integers, rounded",
     "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "softmax": "PyTorch takes any dtype where there is nothing",
+    "gradient": "PyTorch takes coordinates that are not as many as the samples",
+    "_histogramdd_bin_edges": "PyTorch spaces complex numbers",
     "std": "over no dimensions PyTorch's gradient is infinite",
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
@@ -120,8 +134,11 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     of integers is one of integers, integers between fractions are rounded before they are spaced,
     the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
     single precision. What copies a detached tensor seems to be differentiable, and raises in
-    backward. Which of equal elements a median or a k-th value is taken from is nowhere said, the
-    mode beside NaN depends on their order, and the mean of infinities beside a variance is NaN.
+    backward; of what is written into memory with strides PyTorch gives the gradient where it is
+    written, instead of elsewhere. That of a tensor that fills slices counted from the end is an
+    error there.
+
+    `is_comparable_statistic` says more.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
     numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
@@ -134,8 +151,10 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
         return False
     if base == "linspace":
         return all(number == int(number) for number in numbers)
-    if base == "detach_copy":
-        return not sample.input.requires_grad
+    if base in ("as_strided_scatter", "detach_copy"):
+        return not any(tensor.requires_grad for tensor in sample.tensors())
+    if base == "index_fill" and any(tensor.requires_grad for tensor in sample.tensors()):
+        return int(sample.arguments[2].min()) >= 0 if sample.arguments[2].numel() else True
     if base == "native_dropout":
         return sample.input.numel() > 0
     if base == "native_dropout_backward":
@@ -144,10 +163,10 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
         return not any(dtype.is_complex for dtype in dtypes)
     if base == "hardsigmoid_backward":
         return dovetail.float64 not in dtypes
-    if base in ("gelu", "mode", "var_mean", "std_mean"):
+    if base == "gelu":
         return not special
-    if base in ("median", "nanmedian", "kthvalue"):
-        return len(set(sample.input.reshape(-1).tolist())) == sample.input.numel()
+    if not is_comparable_statistic(base, sample, special):
+        return False
     return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
 
 

@@ -63,6 +63,14 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
     randn,
     randperm,
 )
+from .tensor.several_tensors import (  # type: ignore[assignment, no-redef]
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_tensors,
+    meshgrid,
+)
 from .tensor.storages import (
     BFloat16Storage,
     BoolStorage,
@@ -112,6 +120,11 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_tensors",
     "einsum",
     "empty",
     "empty_like",
@@ -127,6 +140,7 @@ __all__ = [
     "is_storage",
     "linspace",
     "manual_seed",
+    "meshgrid",
     "nonzero",
     "norm",
     "ones",

@@ -70,7 +70,10 @@ def wrapped(value: Any, array_type: type) -> Any:
 class Strict:
     """NumPy without ``out=``, with optional arguments by keyword only."""
 
-    REQUIRED: ClassVar = {"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1}
+    REQUIRED: ClassVar = {
+        **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1},
+        "searchsorted": 2,
+    }
 
     def __init__(self, array_type: type) -> None:
         self._array_type = array_type
@@ -159,6 +162,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("var_mean.correction std_mean.correction any.dims all.dims", X, (1,)),
     **same("cummax cummin logcumsumexp median.dim nanmedian.dim", X, 1),
     **same("kthvalue", X, 2),
+    **same("histc histogram.bin_ct", X, 2),
+    **same("histogram.bins_tensor", X, VECTOR),
+    **same("_histogramdd_bin_edges _histogramdd_from_bin_cts", X, [2, 3, 1]),
+    **same("_histogramdd_from_bin_tensors", PAIRS, [VECTOR, VECTOR]),
+    **same("bincount", PLACES),
     **same("mm", SQUARE, SQUARE),
     **same("addmm", SQUARE, SQUARE, SQUARE),
     **same("bmm", BATCH, BATCH),
@@ -252,6 +260,8 @@ LOOKING = (
     *("take", "index_select", "index_add", "embedding", "index.Tensor", "gather", "scatter.src"),
     *("floor_divide", "remainder.Tensor", "fmod.Scalar", "pow.Tensor_Tensor", "logaddexp"),
     *("bernoulli", "multinomial", "nll_loss_forward", "nll_loss_backward"),
+    *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
+    *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
 )
 """Operators that look where they may: at indices, divisors, signs, probabilities and classes."""
 

@@ -110,6 +110,19 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
     ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
+    ('dovetail_aten.meta.scattering', 'index_copy', (), 'index_copy'),
+    ('dovetail_aten.meta.scattering', 'index_fill', (),
+        'index_fill.int_Scalar index_fill.int_Tensor'),
+    ('dovetail_aten.meta.scattering', 'index_reduce', (), 'index_reduce'),
+    ('dovetail_aten.meta.scattering', 'masked_scatter', (), 'masked_scatter'),
+    ('dovetail_aten.meta.scattering', 'put', (), 'put'),
+    ('dovetail_aten.meta.scattering', 'scatter_reduce', (), 'scatter_reduce.two'),
+    ('dovetail_aten.meta.scattering', 'scatter_with', (), 'scatter.reduce scatter.value_reduce'),
+    ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
+    ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
+    ('dovetail_aten.meta.statistics', 'histogramdd', (),
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
+    ('dovetail_aten.meta.statistics', 'histogramdd_bin_edges', (), '_histogramdd_bin_edges'),
     ('dovetail_aten.meta.statistics', 'kthvalue', (), 'kthvalue'),
     ('dovetail_aten.meta.statistics', 'median', (), 'median nanmedian'),
     ('dovetail_aten.meta.statistics', 'mode', (), 'mode'),
@@ -121,8 +134,9 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'permute', (), 'permute'),
     ('dovetail_aten.meta.views', 'select', (), 'select.int'),
     ('dovetail_aten.meta.views', 'slice_along', (), 'slice.Tensor'),
-    ('dovetail_aten.meta.views', 'split', (), 'split.Tensor'),
-    ('dovetail_aten.meta.views', 'split_with_sizes', (), 'split_with_sizes'),
+    ('dovetail_aten.meta.views', 'split', (), 'unsafe_split.Tensor split.Tensor'),
+    ('dovetail_aten.meta.views', 'split_with_sizes', (),
+        'unsafe_split_with_sizes split_with_sizes'),
     ('dovetail_aten.meta.views', 'squeeze', (), 'squeeze squeeze.dim squeeze.dims'),
     ('dovetail_aten.meta.views', 't', (), 't'),
     ('dovetail_aten.meta.views', 'transpose', (), 'transpose.int'),
@@ -132,6 +146,12 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'view_as_complex', (), 'view_as_complex'),
     ('dovetail_aten.meta.views', 'view_as_real', (), 'view_as_real'),
     ('dovetail_aten.meta.views', 'view_dtype', (), 'view.dtype'),
+    ('dovetail_aten.meta.windows', 'as_strided_scatter', (), 'as_strided_scatter'),
+    ('dovetail_aten.meta.windows', 'diagonal_scatter', (), 'diagonal_scatter'),
+    ('dovetail_aten.meta.windows', 'select_scatter', (), 'select_scatter'),
+    ('dovetail_aten.meta.windows', 'slice_scatter', (), 'slice_scatter'),
+    ('dovetail_aten.meta.windows', 'unfold', (), 'unfold'),
+    ('dovetail_aten.meta.windows', 'unfold_backward', (), 'unfold_backward'),
 )
 """Module and function of the rule on the meta device, dtypes of the results, operators."""
 
@@ -144,9 +164,12 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'new_full new_empty rand_like randn_like rand randn randint randint.low'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
-    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero'),
+    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
+    ('dovetail_aten.batching.each_sample', 'each_sample',
+        'nonzero_static histc histogram.bins_tensor histogram.bin_ct _histogramdd_bin_edges '
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),
@@ -155,7 +178,9 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.indexing', 'index_put', 'index_put'),
     ('dovetail_aten.batching.indexing', 'index_select', 'index_select'),
     ('dovetail_aten.batching.indexing', 'masked_select', 'masked_select'),
-    ('dovetail_aten.batching.indexing', 'scatter', 'scatter.value scatter.src scatter_add'),
+    ('dovetail_aten.batching.indexing', 'scatter',
+        'scatter.value scatter.src scatter_add scatter.reduce scatter.value_reduce '
+        'scatter_reduce.two'),
     ('dovetail_aten.batching.indexing', 'take', 'take'),
     ('dovetail_aten.batching.joining', 'cat', 'cat'),
     ('dovetail_aten.batching.joining', 'clone', 'clone'),
@@ -221,9 +246,14 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'std_mean.correction linalg_vector_norm logsumexp count_nonzero.dim_IntList median.dim '
         'nanmedian.dim mode kthvalue'),
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
+    ('dovetail_aten.batching.scattering', 'index_copy', 'index_copy'),
+    ('dovetail_aten.batching.scattering', 'index_fill', 'index_fill.int_Scalar'),
+    ('dovetail_aten.batching.scattering', 'index_fill_with_tensor', 'index_fill.int_Tensor'),
+    ('dovetail_aten.batching.scattering', 'index_reduce', 'index_reduce'),
+    ('dovetail_aten.batching.scattering', 'masked_scatter', 'masked_scatter'),
+    ('dovetail_aten.batching.scattering', 'put', 'put'),
     ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
     ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
-    ('dovetail_aten.batching.statistics', 'nonzero_static', 'nonzero_static'),
     ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
     ('dovetail_aten.batching.views', 'alias', 'alias'),
     ('dovetail_aten.batching.views', 'as_strided', 'as_strided'),
@@ -253,6 +283,14 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.views', 'view_as_complex', 'view_as_complex'),
     ('dovetail_aten.batching.views', 'view_as_real', 'view_as_real'),
     ('dovetail_aten.batching.views', 'view_dtype', 'view.dtype'),
+    ('dovetail_aten.batching.windows', 'as_strided_scatter', 'as_strided_scatter'),
+    ('dovetail_aten.batching.windows', 'diagonal_scatter', 'diagonal_scatter'),
+    ('dovetail_aten.batching.windows', 'select_scatter', 'select_scatter'),
+    ('dovetail_aten.batching.windows', 'slice_scatter', 'slice_scatter'),
+    ('dovetail_aten.batching.windows', 'unfold', 'unfold'),
+    ('dovetail_aten.batching.windows', 'unfold_backward', 'unfold_backward'),
+    ('dovetail_aten.batching.windows', 'unsafe_split', 'unsafe_split.Tensor'),
+    ('dovetail_aten.batching.windows', 'unsafe_split_with_sizes', 'unsafe_split_with_sizes'),
 )
 """Module and function of the batching rule, operators."""
 
@@ -275,5 +313,5 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
 )
 """Device, policy, operators."""
 
-DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero')
+DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero', 'aten::bincount')
 """Operators whose results cannot be told from shapes: the meta device has no kernel."""

@@ -23,6 +23,8 @@ from .dims import wrap_dim, wrap_dims
 from .family import Family
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
+from .histograms import Histograms
+from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
@@ -41,11 +43,13 @@ from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
 from .selection import Selection
+from .scatter_reductions import ScatterReductions
 from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .table import ArrayKernel, Function, KernelTable
 from .views import Views
+from .windows import Windows
 
 __all__ = [
     "FAMILIES",
@@ -77,12 +81,16 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Histograms,
     MatrixProducts,
     Views,
     MemoryViews,
+    Windows,
     Shapes,
     Indexing,
     IndexingAlong,
+    IndexedWrites,
+    ScatterReductions,
     Creation,
     Random,
     Rectifiers,

@@ -39,6 +39,11 @@ OPERATORS = {
         "aten::_softmax", "aten::_softmax_backward_data", "aten::softplus", "aten::softplus_backward",
         "aten::threshold", "aten::threshold_backward",
     ),
+    "pieces": (
+        "aten::unsafe_split.Tensor", "aten::unsafe_split_with_sizes", "aten::narrow_copy",
+        "aten::unfold", "aten::unfold_copy", "aten::unfold_backward", "aten::select_scatter",
+        "aten::slice_scatter", "aten::diagonal_scatter", "aten::as_strided_scatter",
+    ),
     "pointwise": (
         "aten::abs", "aten::acos", "aten::acosh", "aten::add.Tensor", "aten::add.Scalar",
         "aten::addcdiv", "aten::addcmul", "aten::angle", "aten::asin", "aten::asinh", "aten::atan",
@@ -83,14 +88,19 @@ OPERATORS = {
         "aten::cummin", "aten::logcumsumexp", "aten::nansum", "aten::nonzero_static",
         "aten::sort.stable", "aten::std_mean.correction", "aten::var_mean.correction",
     ),
+    "scattering": (
+        "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor", "aten::index_copy",
+        "aten::index_reduce", "aten::scatter_reduce.two", "aten::masked_scatter", "aten::put",
+    ),
     "shapes": (
         "aten::cat", "aten::clone", "aten::constant_pad_nd", "aten::copy_", "aten::diag_embed",
         "aten::flip", "aten::repeat", "aten::roll", "aten::stack", "aten::_to_copy", "aten::tril",
         "aten::triu",
     ),
+    "stacks": ("aten::block_diag",),
     "statistics": (
         "aten::kthvalue", "aten::median", "aten::median.dim", "aten::mode", "aten::nanmedian",
-        "aten::nanmedian.dim",
+        "aten::nanmedian.dim", "aten::histc",
     ),
     "views": (
         "aten::alias", "aten::alias_copy", "aten::as_strided", "aten::as_strided_copy", "aten::detach",
