@@ -28,8 +28,10 @@ class _Operators(ModuleType):
         return function_names(self._python_module)
 
     def __getattr__(self, name: str) -> Any:
-        if name[:2] != "__" and name in self.__all__:
-            return generated_function(name)
+        if name[:2] != "__" and (name[0] == "_" or name in self.__all__):
+            found = generated_function(name)
+            if found is not None:
+                return found
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:

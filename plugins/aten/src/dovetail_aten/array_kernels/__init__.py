@@ -18,6 +18,7 @@ from .arithmetic import Arithmetic
 from .capabilities import Capabilities
 from .choices import Choices
 from .comparison import Comparison
+from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
@@ -34,20 +35,26 @@ from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
 from .norms import Norms
+from .number_parts import NumberParts
 from .operands import Numbers, Precision
 from .ordering import Ordering
+from .patches import Patches
 from .pointwise import Pointwise
+from .polynomials import Polynomials
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
-from .selection import Selection
 from .scatter_reductions import ScatterReductions
+from .selection import Selection
 from .shapes import Shapes
+from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
+from .special import Special
 from .table import ArrayKernel, Function, KernelTable
+from .upsampling import Upsampling
 from .views import Views
 from .windows import Windows
 
@@ -73,6 +80,9 @@ Define = Callable[[Any, KernelTable, Capabilities], None]
 FAMILIES: Final[tuple[type[Family], ...]] = (
     Arithmetic,
     Pointwise,
+    NumberParts,
+    Special,
+    Polynomials,
     Choices,
     Comparison,
     Reductions,
@@ -101,6 +111,10 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    Convolutions,
+    Patches,
+    Shuffles,
+    Upsampling,
 )
 
 

@@ -1,6 +1,4 @@
-"""Reads ``native_functions.yaml``: every operator of a library, with the in-place and out variants
-derived from it.
-"""
+"""Reads ``native_functions.yaml``: every operator of a library, and the variants derived of it."""
 
 from __future__ import annotations
 
@@ -26,6 +24,7 @@ REFUSED_KINDS = (
     "any_bool",
     "bool_alpha",
     "wide_unsigned",
+    "half",
 )
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
@@ -38,7 +37,7 @@ _KEYS = {
     "func", "variants", "python_module", "promotion", "promote", "refuses", "autogen", "composite",
     "derived_from", "tags", *policies.KEYS,
 }  # fmt: skip
-_PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max")
+_PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max", "x", "n")
 
 
 @dataclass(frozen=True)
