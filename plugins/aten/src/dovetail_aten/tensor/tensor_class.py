@@ -31,7 +31,7 @@ from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
 from .from_data import tensor
-from .legacy_constructors import TensorMeta
+from .legacy_constructors import TensorMeta, new
 from .norms import norm
 from .places import nonzero
 from .sizes import shape_of
@@ -65,6 +65,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     nonzero = nonzero  # with as_tuple
 
     # -- making tensors of tensors -----------------------------------------------------------------
+
+    new = new
 
     @property
     def data(self) -> Any:
