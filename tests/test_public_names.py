@@ -41,6 +41,7 @@ aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean n
 nonzero_static std_mean var_mean
 bincount cumulative_trapezoid diff gradient histc histogram histogramdd nanquantile quantile
 trapezoid trapz
+binomial normal poisson
 nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_
 newaxis nn no_grad nonzero norm not_equal numel ones ones_like ops optim outer overrides permute pi
 positive pow prelu preserve_format printoptions prod promote_types rand rand_like randint
@@ -173,6 +174,7 @@ aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean n
 nonzero_static std_mean var_mean
 bincount cumulative_trapezoid diff gradient histc histogram histogramdd nanquantile quantile
 trapezoid trapz
+binomial normal poisson
 nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_ nonzero norm
 not_equal ones ones_like outer permute positive pow prelu printoptions prod rand rand_like randint
 randint_like randn randn_like randperm real reciprocal reciprocal_ relu relu_ remainder reshape

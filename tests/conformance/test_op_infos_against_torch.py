@@ -69,6 +69,11 @@ DIFFERENT = {
         ["mm", "bmm", "mv", "inner", "matmul"], "PyTorch multiplies anything where there is nothing"
     ),
     "median": "PyTorch has a median of no integers",
+    **dict.fromkeys(
+        ["log_normal_", "geometric_", "poisson", "binomial"],
+        "PyTorch takes any dtype where there is nothing",
+    ),
+    "normal": "PyTorch refuses derivatives of complex numbers",
     "nanmedian": "PyTorch has a median of no integers",
     "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "mse_loss_backward": "PyTorch has gradients of integers, rounded",

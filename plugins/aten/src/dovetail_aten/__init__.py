@@ -54,6 +54,7 @@ from .tensor.like_factories import (
     randn_like,
     zeros_like,
 )
+from .tensor.normal_numbers import normal  # type: ignore[no-redef]
 from .tensor.norms import norm  # type: ignore[no-redef]
 from .tensor.places import nonzero
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
@@ -129,6 +130,7 @@ __all__ = [
     "manual_seed",
     "nonzero",
     "norm",
+    "normal",
     "ones",
     "ones_like",
     "printoptions",

@@ -226,6 +226,15 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("bernoulli_.float", X),
     **same("multinomial", Y, 2),
     **same("native_dropout", X, 0.5, True),
+    **same("cauchy_ exponential_ log_normal_ random_ poisson normal.Tensor_float", X),
+    **same("geometric_ bernoulli.p", X, 0.5),
+    **same("random_.to", X, 5),
+    **same("random_.from", X, 2, 5),
+    **same("bernoulli_.Tensor", X, MASK.astype("float32")),
+    **same("normal.Tensor_Tensor", X, Y),
+    **same("binomial", X, MASK.astype("float32")),
+    **same("normal.float_Tensor", 0.0, X),
+    **same("normal.float_float", 0.0, 1.0, (2, 3)),
     **same("native_dropout_backward", X, MASK, 2.0),
     **same("relu silu gelu elu leaky_relu hardtanh softplus log_sigmoid_forward", X),
     **same("threshold", X, 2, 0),
@@ -260,13 +269,17 @@ LOOKING = (
     *("take", "index_select", "index_add", "embedding", "index.Tensor", "gather", "scatter.src"),
     *("floor_divide", "remainder.Tensor", "fmod.Scalar", "pow.Tensor_Tensor", "logaddexp"),
     *("bernoulli", "multinomial", "nll_loss_forward", "nll_loss_backward"),
+    *("bernoulli_.Tensor", "normal.float_Tensor", "poisson"),
     *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
     *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
 )
 """Operators that look where they may: at indices, divisors, signs, probabilities and classes."""
 
 
-RANDOM = ("rand", "bernoulli_", "uniform_", "normal_", "multinomial", "native_dropout")
+RANDOM = (
+    *("rand", "bernoulli", "uniform_", "normal", "multinomial", "native_dropout", "cauchy_"),
+    *("exponential_", "log_normal_", "poisson", "geometric_", "binomial"),
+)
 
 
 def flat(value: Any) -> list[Any]:

@@ -29,7 +29,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'native_dropout_backward'),
     ('dovetail_aten.meta.by_shape', 'factory', (),
         'zeros ones full zeros_like ones_like empty_like full_like new_zeros new_ones new_full '
-        'new_empty rand_like randn_like rand randn randint randint.low'),
+        'new_empty rand_like randn_like rand randn randint randint.low normal.float_float'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('accumulated',),
         'sum.dim_IntList sum nansum prod prod.dim_int'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('bool',), 'any any.dim all all.dim'),
@@ -39,7 +39,9 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.by_shape', 'reduce', ('real',),
         'linalg_vector_norm norm.Scalar norm.ScalarOpt_dim'),
     ('dovetail_aten.meta.by_shape', 'same_as', (),
-        'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ bernoulli_.float'),
+        'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ cauchy_ '
+        'exponential_ geometric_ log_normal_ random_.from random_.to random_ bernoulli_.float '
+        'bernoulli_.Tensor'),
     ('dovetail_aten.meta.by_shape', 'same_as', ('same', 'mask'), 'native_dropout'),
     ('dovetail_aten.meta.copies', 'cat', (), 'cat'),
     ('dovetail_aten.meta.copies', 'clone', (), 'clone'),
@@ -96,6 +98,12 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.pointwise', 'div_mode', (), 'div.Tensor_mode div.Scalar_mode'),
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
+    ('dovetail_aten.meta.random', 'bernoulli_of', (), 'bernoulli.p'),
+    ('dovetail_aten.meta.random', 'binomial', (), 'binomial'),
+    ('dovetail_aten.meta.random', 'normal_around', (), 'normal.Tensor_float'),
+    ('dovetail_aten.meta.random', 'normal_as_wide', (), 'normal.float_Tensor'),
+    ('dovetail_aten.meta.random', 'normal_of_both', (), 'normal.Tensor_Tensor'),
+    ('dovetail_aten.meta.random', 'poisson', (), 'poisson'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
     ('dovetail_aten.meta.reductions', 'aminmax', (), 'aminmax'),
     ('dovetail_aten.meta.reductions', 'argmax', (), 'argmax argmin'),
@@ -145,7 +153,8 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
-        'new_full new_empty rand_like randn_like rand randn randint randint.low'),
+        'new_full new_empty rand_like randn_like rand randn randint randint.low '
+        'normal.float_float'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
@@ -211,7 +220,13 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.pointwise', 'masked_fill_with_tensor', 'masked_fill.Tensor'),
     ('dovetail_aten.batching.pointwise', 'zero', 'zero_'),
     ('dovetail_aten.batching.randomness', 'bernoulli', 'bernoulli'),
-    ('dovetail_aten.batching.randomness', 'drawn_in_place', 'uniform_ normal_ bernoulli_.float'),
+    ('dovetail_aten.batching.randomness', 'drawn_from',
+        'normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor poisson binomial '
+        'bernoulli.p'),
+    ('dovetail_aten.batching.randomness', 'drawn_in_place',
+        'uniform_ normal_ cauchy_ exponential_ geometric_ log_normal_ random_.from random_.to '
+        'random_ bernoulli_.float'),
+    ('dovetail_aten.batching.randomness', 'drawn_in_place_by', 'bernoulli_.Tensor'),
     ('dovetail_aten.batching.randomness', 'multinomial', 'multinomial'),
     ('dovetail_aten.batching.randomness', 'native_dropout', 'native_dropout'),
     ('dovetail_aten.batching.randomness', 'randperm', 'randperm'),

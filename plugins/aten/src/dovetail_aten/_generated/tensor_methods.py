@@ -253,6 +253,11 @@ class TensorMethods(TensorBase):
     is_nonzero = functions.is_nonzero
     uniform_ = functions.uniform_
     normal_ = functions.normal_
+    cauchy_ = functions.cauchy_
+    exponential_ = functions.exponential_
+    geometric_ = functions.geometric_
+    log_normal_ = functions.log_normal_
+    random_ = functions.random_
     bernoulli = functions.bernoulli
     bernoulli_ = functions.bernoulli_
     multinomial = functions.multinomial

@@ -20,6 +20,7 @@ from .choices import Choices
 from .comparison import Comparison
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
+from .distributions import Distributions
 from .family import Family
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
@@ -87,6 +88,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     IndexingAlong,
     Creation,
     Random,
+    Distributions,
     Rectifiers,
     Sigmoids,
     HardActivations,

@@ -17,7 +17,7 @@ _TEXT = """
     invert isfinite isinf isnan less less_equal log log1p logaddexp logical_and logical_not
     logical_or matmul maximum minimum multiply negative nonzero not_equal ones ones_like power prod
     reciprocal remainder rint searchsorted sign sqrt stack subtract sum take take_along_axis
-    true_divide trunc uint64 uint8 where zeros zeros_like
+    tan true_divide trunc uint64 uint8 where zeros zeros_like
 """
 NAMES: Final = tuple(_TEXT.split())
 

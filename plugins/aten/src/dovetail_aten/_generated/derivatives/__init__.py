@@ -70,7 +70,10 @@ OPERATORS = {
     "random": (
         "aten::bernoulli", "aten::bernoulli_.float", "aten::multinomial", "aten::native_dropout",
         "aten::native_dropout_backward", "aten::normal_", "aten::uniform_", "aten::rand_like",
-        "aten::randn_like",
+        "aten::randn_like", "aten::cauchy_", "aten::exponential_", "aten::geometric_",
+        "aten::log_normal_", "aten::random_.from", "aten::random_.to", "aten::random_",
+        "aten::bernoulli_.Tensor", "aten::bernoulli.p", "aten::normal.Tensor_float",
+        "aten::normal.float_Tensor", "aten::normal.Tensor_Tensor", "aten::poisson", "aten::binomial",
     ),
     "reductions": (
         "aten::all", "aten::all.dim", "aten::any", "aten::any.dim", "aten::amax", "aten::amin",
