@@ -16,17 +16,26 @@ if TYPE_CHECKING:
 
 FAMILIES: Final = (
     "pointwise",
+    "special",
     "reductions",
     "views",
+    "pieces",
+    "stacks",
     "shapes",
     "matmul",
     "nn",
+    "convolution",
     "activations",
+    "distances",
+    "dropouts",
     "losses",
+    "margin_losses",
     "indexing",
+    "scattering",
     "creation",
     "random",
     "statistics",
+    "sampling",
 )
 
 
