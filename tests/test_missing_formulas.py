@@ -66,6 +66,8 @@ of a step.
 CUT = {
     *("argmax", "argmin", "detach", "multinomial", "view.dtype"),
     *("all.dims", "any.dims", "histc", "nonzero_static"),
+    *("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor"),
+    *("searchsorted.Tensor", "searchsorted.Scalar"),
 }
 """Operators that are declared to give constants though their shape and dtypes do not say so."""
 

@@ -48,6 +48,8 @@ logical_not logical_or logical_xor logit logit_ logsumexp long lt manual_seed ma
 masked_fill masked_scatter masked_select matmul max maximum mean median memory_format meshgrid min
 minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan nan_to_num
 binomial normal poisson
+bucketize isin repeat_interleave searchsorted segment_reduce unique unique_consecutive
+unravel_index
 nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_dropout native_layer_norm
 ne neg neg_ negative negative_ newaxis nextafter nn no_grad nonzero nonzero_static norm not_equal
 numel ones ones_like ops optim outer overrides pairwise_distance pdist permute permute_copy pi
@@ -221,6 +223,8 @@ unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy var v
 view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vsplit vstack where
 xlogy xlogy_ zero_ zeros zeros_like
 binomial normal poisson
+bucketize isin repeat_interleave searchsorted segment_reduce unique unique_consecutive
+unravel_index
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge

@@ -73,7 +73,7 @@ class Strict:
 
     REQUIRED: ClassVar = {
         **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1},
-        "searchsorted": 2,
+        **{"searchsorted": 2, "isin": 2, "repeat": 2},
     }
 
     def __init__(self, array_type: type) -> None:
@@ -170,7 +170,13 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("histogram.bins_tensor", X, VECTOR),
     **same("_histogramdd_bin_edges _histogramdd_from_bin_cts", X, [2, 3, 1]),
     **same("_histogramdd_from_bin_tensors", PAIRS, [VECTOR, VECTOR]),
-    **same("bincount", PLACES),
+    **same("bincount repeat_interleave.Tensor", PLACES),
+    **same("_unique2 unique_consecutive", X),
+    **same("unique_dim unique_dim_consecutive", X, 0),
+    **same("searchsorted.Tensor isin.Tensor_Tensor", X, Y),
+    **same("searchsorted.Scalar", VECTOR, 1.5),
+    **same("isin.Tensor_Scalar", X, 2.5),
+    **same("isin.Scalar_Tensor", 2.5, X),
     **same("mm", SQUARE, SQUARE),
     **same("addmm", SQUARE, SQUARE, SQUARE),
     **same("bmm", BATCH, BATCH),
@@ -278,6 +284,7 @@ LOOKING = (
     *("floor_divide", "remainder.Tensor", "fmod.Scalar", "pow.Tensor_Tensor", "logaddexp"),
     *("bernoulli", "multinomial", "nll_loss_forward", "nll_loss_backward"),
     *("bernoulli_.Tensor", "normal.float_Tensor", "poisson"),
+    "repeat_interleave.Tensor",
     *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
     *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
 )

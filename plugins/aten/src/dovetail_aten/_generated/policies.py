@@ -180,6 +180,11 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.scattering', 'put', (), 'put'),
     ('dovetail_aten.meta.scattering', 'scatter_reduce', (), 'scatter_reduce.two'),
     ('dovetail_aten.meta.scattering', 'scatter_with', (), 'scatter.reduce scatter.value_reduce'),
+    ('dovetail_aten.meta.searching', 'isin', (), 'isin.Tensor_Tensor isin.Tensor_Scalar'),
+    ('dovetail_aten.meta.searching', 'number_isin', (), 'isin.Scalar_Tensor'),
+    ('dovetail_aten.meta.searching', 'repeat_interleave', (), 'repeat_interleave.Tensor'),
+    ('dovetail_aten.meta.searching', 'searchsorted', (), 'searchsorted.Tensor'),
+    ('dovetail_aten.meta.searching', 'searchsorted_number', (), 'searchsorted.Scalar'),
     ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
     ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
     ('dovetail_aten.meta.statistics', 'histogramdd', (),
@@ -232,13 +237,16 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'normal.float_float'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
-    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero bincount'),
+    ('dovetail_aten.batching.data_dependent', 'data_dependent',
+        'nonzero _unique2 unique_dim unique_consecutive unique_dim_consecutive '
+        'repeat_interleave.Tensor bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
     ('dovetail_aten.batching.distances', 'renorm', 'renorm'),
     ('dovetail_aten.batching.each_sample', 'each_sample',
-        'nonzero_static histc histogram.bins_tensor histogram.bin_ct _histogramdd_bin_edges '
-        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
+        'nonzero_static searchsorted.Scalar isin.Scalar_Tensor histc histogram.bins_tensor '
+        'histogram.bin_ct _histogramdd_bin_edges _histogramdd_from_bin_cts '
+        '_histogramdd_from_bin_tensors'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),
@@ -372,6 +380,8 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.scattering', 'index_reduce', 'index_reduce'),
     ('dovetail_aten.batching.scattering', 'masked_scatter', 'masked_scatter'),
     ('dovetail_aten.batching.scattering', 'put', 'put'),
+    ('dovetail_aten.batching.searching', 'isin', 'isin.Tensor_Tensor isin.Tensor_Scalar'),
+    ('dovetail_aten.batching.searching', 'searchsorted', 'searchsorted.Tensor'),
     ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
     ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
     ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
@@ -444,5 +454,5 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
 )
 """Device, policy, operators."""
 
-DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero', 'aten::bincount')
+DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero', 'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive', 'aten::unique_dim_consecutive', 'aten::bincount')
 """Operators whose results cannot be told from shapes: the meta device has no kernel."""

@@ -360,6 +360,8 @@ class TensorMethods(TensorBase):
     put = functions.put
     put_ = functions.put_
     take_along_dim = functions.take_along_dim
+    unique_consecutive = functions.unique_consecutive
+    repeat_interleave = functions.repeat_interleave
     contiguous = functions.contiguous
     clone = functions.clone
     copy_ = functions.copy_

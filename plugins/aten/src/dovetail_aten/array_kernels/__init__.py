@@ -21,6 +21,7 @@ from .comparison import Comparison
 from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
+from .distinct import Distinct
 from .distributions import Distributions
 from .family import Family
 from .gated_units import GatedUnits
@@ -48,6 +49,7 @@ from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
 from .scatter_reductions import ScatterReductions
+from .searching import Searching
 from .selection import Selection
 from .shapes import Shapes
 from .shuffles import Shuffles
@@ -92,6 +94,8 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Distinct,
+    Searching,
     Histograms,
     MatrixProducts,
     Views,

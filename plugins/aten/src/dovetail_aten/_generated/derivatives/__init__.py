@@ -121,6 +121,11 @@ OPERATORS = {
         "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor", "aten::index_copy",
         "aten::index_reduce", "aten::scatter_reduce.two", "aten::masked_scatter", "aten::put",
     ),
+    "searching": (
+        "aten::isin.Tensor_Tensor", "aten::isin.Tensor_Scalar", "aten::isin.Scalar_Tensor",
+        "aten::searchsorted.Tensor", "aten::searchsorted.Scalar", "aten::_unique2", "aten::unique_dim",
+        "aten::unique_consecutive", "aten::unique_dim_consecutive",
+    ),
     "shapes": (
         "aten::cat", "aten::clone", "aten::constant_pad_nd", "aten::copy_", "aten::diag_embed",
         "aten::flip", "aten::repeat", "aten::roll", "aten::stack", "aten::_to_copy", "aten::tril",

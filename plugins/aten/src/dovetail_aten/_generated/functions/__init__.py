@@ -20,6 +20,7 @@ from .random import *
 from .reductions import *
 from .sampling import *
 from .scattering import *
+from .searching import *
 from .shapes import *
 from .special import *
 from .stacks import *
@@ -68,7 +69,8 @@ __all__ = [
     "var", "var_mean", "std", "std_mean", "norm", "logsumexp", "cumsum", "cumprod", "cummax",
     "cummin", "logcumsumexp", "sort", "msort", "argsort", "topk", "nonzero", "argwhere",
     "nonzero_static", "count_nonzero", "index_fill", "index_copy", "index_reduce", "scatter_reduce",
-    "masked_scatter", "put", "take_along_dim", "clone", "flip", "roll", "tile", "cat", "concat",
+    "masked_scatter", "put", "take_along_dim", "unique_consecutive", "searchsorted", "bucketize",
+    "isin", "repeat_interleave", "segment_reduce", "clone", "flip", "roll", "tile", "cat", "concat",
     "concatenate", "stack", "hstack", "vstack", "tril", "triu", "diag", "diag_embed",
     "constant_pad_nd", "lgamma", "digamma", "polygamma", "mvlgamma", "igamma", "igammac", "erfinv",
     "logit", "logit_", "sinc", "sinc_", "i0", "i0_", "atleast_1d", "atleast_2d", "atleast_3d",
