@@ -47,6 +47,9 @@ log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2 logcu
 logical_not logical_or logical_xor logit logit_ logsumexp long lt manual_seed margin_ranking_loss
 masked_fill masked_scatter masked_select matmul max maximum mean median memory_format meshgrid min
 minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan nan_to_num
+binomial normal poisson
+bucketize isin repeat_interleave searchsorted segment_reduce unique unique_consecutive
+unravel_index
 nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_dropout native_layer_norm
 ne neg neg_ negative negative_ newaxis nextafter nn no_grad nonzero nonzero_static norm not_equal
 numel ones ones_like ops optim outer overrides pairwise_distance pdist permute permute_copy pi
@@ -220,6 +223,9 @@ tril triplet_margin_loss triu true_divide trunc trunc_ unbind unbind_copy unflat
 unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy var var_mean vdot
 view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vsplit vstack where
 xlogy xlogy_ zero_ zeros zeros_like
+binomial normal poisson
+bucketize isin repeat_interleave searchsorted segment_reduce unique unique_consecutive
+unravel_index
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge

@@ -50,6 +50,15 @@ def counts_from_the_end(sample: SampleInput) -> bool:
     return is_differentiated(sample) and index.numel() > 0 and int(index.min()) < 0
 
 
+def is_out_of_order(sample: SampleInput) -> bool:
+    """Say whether what is searched in is not sorted."""
+    sequence = next((each for each in sample.tensors() if each.ndim), sample.tensors()[0])
+    if sequence.is_complex():
+        return False
+    ordered = sequence.sort(-1)[0] if sequence.ndim else sequence
+    return "sorter" not in sample.kwargs and not bool((ordered == sequence).all())
+
+
 def has_two_precisions(sample: SampleInput) -> bool:
     inexact = [each for each in dtypes_of(sample) if each.is_floating_point or each.is_complex]
     return len(inexact) > 1
@@ -87,6 +96,10 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
     "_upsample_bicubic2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
     "_upsample_bilinear2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
     "as_strided_scatter": (is_differentiated, "the gradient goes where it is written"),
+    "bernoulli_": (
+        lambda sample: not sample.input.dtype.is_floating_point,
+        "integers that are drawn by probabilities seem to require grad",
+    ),
     "binary_cross_entropy": (
         lambda sample: any(each.shape != sample.input.shape for each in sample.tensors()[:2]),
         "operands that broadcast have another number of elements",
@@ -117,6 +130,11 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         "differentiating distances between no rows ends the process",
     ),
     "pow": (is_complex, "the power of 0 to some complex numbers is NaN"),
+    "searchsorted": (is_out_of_order, "a search of what is not sorted finds anything"),
+    "bucketize": (
+        lambda sample: is_out_of_order(SampleInput(sample.tensors()[-1])),
+        "a search of what is not sorted finds anything",
+    ),
     "silu_backward": (is_complex, "it is not that of complex numbers"),
     **dict.fromkeys(
         POLYNOMIALS, (either(is_differentiated, has_nan), f"{NO_DERIVATIVE}; NaN gives numbers")

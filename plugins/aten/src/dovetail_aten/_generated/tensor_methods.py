@@ -305,6 +305,11 @@ class TensorMethods(TensorBase):
     is_nonzero = functions.is_nonzero
     uniform_ = functions.uniform_
     normal_ = functions.normal_
+    cauchy_ = functions.cauchy_
+    exponential_ = functions.exponential_
+    geometric_ = functions.geometric_
+    log_normal_ = functions.log_normal_
+    random_ = functions.random_
     bernoulli = functions.bernoulli
     bernoulli_ = functions.bernoulli_
     multinomial = functions.multinomial
@@ -355,6 +360,8 @@ class TensorMethods(TensorBase):
     put = functions.put
     put_ = functions.put_
     take_along_dim = functions.take_along_dim
+    unique_consecutive = functions.unique_consecutive
+    repeat_interleave = functions.repeat_interleave
     contiguous = functions.contiguous
     clone = functions.clone
     copy_ = functions.copy_

@@ -21,6 +21,8 @@ from .comparison import Comparison
 from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
+from .distinct import Distinct
+from .distributions import Distributions
 from .family import Family
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
@@ -47,6 +49,7 @@ from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
 from .scatter_reductions import ScatterReductions
+from .searching import Searching
 from .selection import Selection
 from .shapes import Shapes
 from .shuffles import Shuffles
@@ -91,6 +94,8 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Distinct,
+    Searching,
     Histograms,
     MatrixProducts,
     Views,
@@ -103,6 +108,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     ScatterReductions,
     Creation,
     Random,
+    Distributions,
     Rectifiers,
     Sigmoids,
     HardActivations,

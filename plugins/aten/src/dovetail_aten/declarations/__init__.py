@@ -34,6 +34,7 @@ FAMILIES: Final = (
     "scattering",
     "creation",
     "random",
+    "searching",
     "statistics",
     "sampling",
 )

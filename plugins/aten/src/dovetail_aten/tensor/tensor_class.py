@@ -30,6 +30,7 @@ from ..array_kernels.memory_layout import is_contiguous
 from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
+from .distinct import unique, unique_consecutive
 from .from_data import tensor
 from .legacy_constructors import TensorMeta, new
 from .norms import norm
@@ -63,6 +64,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
     nonzero = nonzero  # with as_tuple
+    unique = unique
+    unique_consecutive = unique_consecutive  # with as many results as were asked for
 
     # -- making tensors of tensors -----------------------------------------------------------------
 

@@ -87,7 +87,10 @@ OPERATORS = {
     "random": (
         "aten::bernoulli", "aten::bernoulli_.float", "aten::multinomial", "aten::native_dropout",
         "aten::native_dropout_backward", "aten::normal_", "aten::uniform_", "aten::rand_like",
-        "aten::randn_like",
+        "aten::randn_like", "aten::cauchy_", "aten::exponential_", "aten::geometric_",
+        "aten::log_normal_", "aten::random_.from", "aten::random_.to", "aten::random_",
+        "aten::bernoulli_.Tensor", "aten::bernoulli.p", "aten::normal.Tensor_float",
+        "aten::normal.float_Tensor", "aten::normal.Tensor_Tensor", "aten::poisson", "aten::binomial",
     ),
     "reductions": (
         "aten::all", "aten::all.dim", "aten::any", "aten::any.dim", "aten::amax", "aten::amin",
@@ -117,6 +120,11 @@ OPERATORS = {
     "scattering": (
         "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor", "aten::index_copy",
         "aten::index_reduce", "aten::scatter_reduce.two", "aten::masked_scatter", "aten::put",
+    ),
+    "searching": (
+        "aten::isin.Tensor_Tensor", "aten::isin.Tensor_Scalar", "aten::isin.Scalar_Tensor",
+        "aten::searchsorted.Tensor", "aten::searchsorted.Scalar", "aten::_unique2", "aten::unique_dim",
+        "aten::unique_consecutive", "aten::unique_dim_consecutive",
     ),
     "shapes": (
         "aten::cat", "aten::clone", "aten::constant_pad_nd", "aten::copy_", "aten::diag_embed",
