@@ -30,12 +30,15 @@ float16 float32 float64 floor floor_ floor_divide fmod frac frac_ from_dlpack fr
 full_like func gather ge get_autocast_dtype get_default_device get_default_dtype get_printoptions
 get_rng_state greater greater_equal gt half hstack hypot iinfo imag index_add index_put index_put_
 index_select inf inference_mode initial_seed inner int int16 int32 int64 int8
+celu celu_ hardshrink rrelu rrelu_ selu selu_
 is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled
 is_complex is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero
 is_storage is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library
 linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logical_and
 logical_not logical_or logical_xor logsumexp long lt manual_seed masked_fill masked_select matmul
 max maximum mean memory_format min minimum mm moveaxis movedim mul multinomial multiply mv nan
+aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
+nonzero_static std_mean var_mean
 nan_to_num nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_
 newaxis nn no_grad nonzero norm not_equal numel ones ones_like ops optim outer overrides permute pi
 positive pow prelu preserve_format printoptions prod promote_types rand rand_like randint
@@ -102,6 +105,8 @@ register_module_parameter_registration_hook utils
     "dovetail.nn.functional": """
 binary_cross_entropy_with_logits cross_entropy dropout elu embedding gelu hardtanh l1_loss
 layer_norm leaky_relu linear log_softmax logsigmoid mse_loss nll_loss one_hot pad prelu relu relu_
+celu celu_ elu_ glu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh_ leaky_relu_ mish
+relu6 rrelu rrelu_ selu selu_ softmin softshrink softsign tanhshrink threshold threshold_
 sigmoid silu smooth_l1_loss
 softmax softplus tanh
 """.split(),
@@ -161,11 +166,14 @@ concatenate conj constant_pad_nd cos cos_ cosh cosh_ count_nonzero cumprod cumsu
 diag_embed diagonal div divide dot dropout einsum embedding empty empty_like empty_strided eq equal
 erf erf_ erfc erfc_ exp exp2 exp2_ exp_ expm1 expm1_ eye fill_ fix fix_ flatten flip floor floor_
 floor_divide fmod frac frac_ from_dlpack from_numpy full full_like gather ge get_printoptions
+celu celu_ hardshrink rrelu rrelu_ selu selu_
 get_rng_state greater greater_equal gt hstack hypot imag index_add index_put index_put_ index_select
 initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isinf isnan layer_norm
 le lerp less less_equal linspace log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp
 logical_and logical_not logical_or logical_xor logsumexp lt manual_seed masked_fill masked_select
 matmul max maximum mean min minimum mm moveaxis movedim mul multinomial multiply mv nan_to_num
+aminmax argwhere cummax cummin kthvalue logcumsumexp median mode msort nanmean nanmedian nansum
+nonzero_static std_mean var_mean
 nan_to_num_ narrow native_dropout native_layer_norm ne neg neg_ negative negative_ nonzero norm
 not_equal ones ones_like outer permute positive pow prelu printoptions prod rand rand_like randint
 randint_like randn randn_like randperm real reciprocal reciprocal_ relu relu_ remainder reshape

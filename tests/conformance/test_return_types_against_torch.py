@@ -21,6 +21,12 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "max into tensors": lambda lib, x: lib.max(
         x, 1, out=(lib.empty(0), lib.empty(0, dtype=lib.int64))
     ),
+    "sort into tensors": lambda lib, x: lib.sort(
+        x, out=(lib.empty(0), lib.empty(0, dtype=lib.int64))
+    ),
+    "topk into tensors": lambda lib, x: lib.topk(
+        x, 2, out=[lib.empty(0), lib.empty(0, dtype=lib.int64)]
+    ),
     "max in a vmap": lambda lib, x: lib.func.vmap(lambda row: row.max(0))(x),
 }
 
@@ -60,3 +66,9 @@ def test_what_overriding_code_returns_stays_as_it_is() -> None:
             return "mine"
 
     assert dovetail.max(dovetail.ones(2, 2).as_subclass(Mine), 1) == "mine"
+
+
+def test_several_results_are_written_into_as_many_tensors() -> None:
+    x = dovetail.ones(2, 2)
+    with pytest.raises(TypeError, match=r"topk\(\): argument 'out' must be tuple of 2 Te"):
+        dovetail.topk(x, 1, out=x)

@@ -55,6 +55,7 @@ from .tensor.like_factories import (
     zeros_like,
 )
 from .tensor.norms import norm  # type: ignore[no-redef]
+from .tensor.places import nonzero
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
 from .tensor.random_factories import (  # type: ignore[no-redef]
     rand,
@@ -140,6 +141,7 @@ __all__ = [
     "linspace",
     "manual_seed",
     "meshgrid",
+    "nonzero",
     "norm",
     "ones",
     "ones_like",

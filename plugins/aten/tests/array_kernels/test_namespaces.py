@@ -155,6 +155,10 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("count_nonzero.dim_IntList cumsum cumprod sort", X, 1),
     **same("linalg_vector_norm norm.Scalar norm.ScalarOpt_dim", X, 3),
     **same("topk", X, 2),
+    **same("sort.stable nansum aminmax median nanmedian mode nonzero_static", X),
+    **same("var_mean.correction std_mean.correction any.dims all.dims", X, (1,)),
+    **same("cummax cummin logcumsumexp median.dim nanmedian.dim", X, 1),
+    **same("kthvalue", X, 2),
     **same("mm", SQUARE, SQUARE),
     **same("addmm", SQUARE, SQUARE, SQUARE),
     **same("bmm", BATCH, BATCH),
@@ -239,6 +243,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
 KEYWORDS = {
     "div.Tensor_mode": {"rounding_mode": "trunc"},
     "div.Scalar_mode": {"rounding_mode": "floor"},
+    "nonzero_static": {"size": 8},
+    "sort.stable": {"stable": True},
 }
 RETURN_VALUES = {**same("equal allclose", X, X), "_local_scalar_dense": (ONE,)}
 """Operators whose result is a Python value: they have to look."""

@@ -18,7 +18,7 @@ from .fast_likelihood import FastLikelihood
 from .fast_matmul import FastMatrixProducts
 from .fast_normalization import FastNormalization
 from .fast_reductions import FastReductions
-from .fast_scans import FastScans
+from .fast_scans import FastRunningExtrema, FastScans, FastSelection
 from .fast_softmax import FastSoftmax
 from .fast_views import FastViews
 
@@ -28,6 +28,8 @@ FAST_FAMILIES: Final[tuple[Define, ...]] = (
     FastArithmetic.define,
     FastReductions.define,
     FastScans.define,
+    FastRunningExtrema.define,
+    FastSelection.define,
     FastOrdering.define,
     FastMatrixProducts.define,
     FastViews.define,

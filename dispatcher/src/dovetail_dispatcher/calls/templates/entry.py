@@ -86,6 +86,7 @@ def name_source(
     promote: Collection[str] = (),
     *,
     out: str | None = None,
+    outs: Sequence[str] = (),
     public: str = "",
     named: str = "",
     returns_list: bool = False,
@@ -101,6 +102,8 @@ def name_source(
     out
         Symbol of the entry to go to when ``out=`` is given; None where the operator has no such
         variant.
+    outs
+        Names of the tensors that it writes, where ``out=`` is a tuple of several.
     public
         Name of the function that users see, which overriding classes and modes get; default: the
         `OpOverload`.
@@ -118,7 +121,11 @@ def name_source(
     """
     lines = list(first)
     if out:
-        given = ", ".join([*passed_on(schema), "out=out"])
+        written = "out=out"
+        if outs:
+            names = ", ".join([f'"{each}"' for each in outs])
+            written = f'**several_outs("{public}", ({names}), out)'
+        given = ", ".join([*passed_on(schema), written])
         lines += ["if out is not None:", f"{INDENT}return {out}({given})"]
     if parameters is None:
         parameters = name_parameters(schema, takes_out=out is not None)

@@ -10,7 +10,7 @@ names. In-place and out variants have a short text as well, which is in the file
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...schema import Argument, FunctionSchema
@@ -31,6 +31,8 @@ class PythonFunction:
         Name of the function.
     out
         Name of the function to go to when ``out=`` is given; None where there is no such variant.
+    outs
+        Names of the tensors that it writes, where they are several: ``out=`` is a tuple then.
     is_operator
         Whether it is one of Python's binary operators, ``__add__``.
     """
@@ -42,12 +44,14 @@ class PythonFunction:
         name: str,
         *,
         out: str | None = None,
+        outs: Sequence[str] = (),
         is_operator: bool = False,
     ) -> None:
         self.schema = schema
         self.promote = promote
         self.name = name
         self.out = out
+        self.outs = outs
         self.is_operator = is_operator
 
     def source(self) -> str:
@@ -59,6 +63,7 @@ class PythonFunction:
             self.name,
             ["input" if renamed and name == "self" else name for name in self.promote],
             out=self.out,
+            outs=self.outs,
             public=self.schema.name.partition("::")[2],
             named=f"{symbol(self.schema)}_named" if result_type(self.schema) else "",
             returns_list=returns_list(self.schema),
@@ -131,10 +136,15 @@ def variadic_argument(schema: FunctionSchema) -> Argument | None:
 def result_type(schema: FunctionSchema) -> str:
     """Return the name of the class of named results that a function returns, ``max`` or
     ``max_out``; empty for a plain result.
+
+    Results have names where the schema names all of several, but for those of operators that are
+    parts of others.
     """
-    if [item.name for item in schema.returns] != ["values", "indices"]:
-        return ""
     base = schema.name.partition("::")[2]
+    if len(schema.returns) < 2 or not all([item.name for item in schema.returns]):
+        return ""
+    if base.startswith("_") or base.endswith(("_forward", "_backward")):
+        return ""
     return f"{base}_out" if any([argument.is_out for argument in schema.arguments]) else base
 
 

@@ -4,13 +4,15 @@
 """The functions that are public in `nn` and not at the top."""
 
 from .functions import (
+    hardswish, hardswish_, hardsigmoid, hardsigmoid_, mish, mish_, softshrink, relu6, relu6_, glu,
     one_hot, nll_loss, nll_loss_nd, cross_entropy_loss, mse_loss, l1_loss, smooth_l1_loss, linear,
     leaky_relu, leaky_relu_, elu, elu_, gelu, gelu_, silu, silu_, softplus, hardtanh, hardtanh_,
     log_sigmoid, pad,
 )
 
 __all__ = [
-    "one_hot", "nll_loss", "nll_loss_nd", "cross_entropy_loss", "mse_loss", "l1_loss",
-    "smooth_l1_loss", "linear", "leaky_relu", "leaky_relu_", "elu", "elu_", "gelu", "gelu_", "silu",
-    "silu_", "softplus", "hardtanh", "hardtanh_", "log_sigmoid", "pad",
+    "hardswish", "hardswish_", "hardsigmoid", "hardsigmoid_", "mish", "mish_", "softshrink",
+    "relu6", "relu6_", "glu", "one_hot", "nll_loss", "nll_loss_nd", "cross_entropy_loss",
+    "mse_loss", "l1_loss", "smooth_l1_loss", "linear", "leaky_relu", "leaky_relu_", "elu", "elu_",
+    "gelu", "gelu_", "silu", "silu_", "softplus", "hardtanh", "hardtanh_", "log_sigmoid", "pad",
 ]

@@ -4,28 +4,34 @@
 """What follows for the operators from their declarations, by what follows."""
 
 META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
+    ('dovetail_aten.meta.activations', 'glu', (), 'glu'),
+    ('dovetail_aten.meta.activations', 'glu_backward', (), 'glu_backward'),
+    ('dovetail_aten.meta.by_shape', 'along_dim', (), '_safe_softmax logcumsumexp'),
     ('dovetail_aten.meta.by_shape', 'along_dim', ('accumulated',), 'cumsum cumprod'),
+    ('dovetail_aten.meta.by_shape', 'along_dim', ('same', 'int64'), 'cummax cummin'),
     ('dovetail_aten.meta.by_shape', 'elementwise', (),
-        'relu leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold '
-        'threshold_backward gelu_backward silu_backward elu_backward leaky_relu_backward '
-        'softplus_backward hardtanh_backward log_sigmoid_backward add.Tensor add.Scalar '
-        'sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor '
-        'div.Scalar floor_divide floor_divide.Scalar remainder.Tensor remainder.Scalar '
-        'fmod.Tensor fmod.Scalar pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot '
-        'xlogy.Tensor neg abs sign sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p '
-        'sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid floor '
-        'ceil round trunc frac isnan isinf nan_to_num clamp clamp.Tensor clamp_min '
-        'clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum lerp.Scalar lerp.Tensor '
-        'addcmul addcdiv logical_and logical_or logical_xor logical_not bitwise_and.Tensor '
-        'bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor '
-        'bitwise_xor.Scalar bitwise_not eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor '
-        'lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor ge.Scalar _conj_physical '
-        'sigmoid_backward tanh_backward native_dropout_backward'),
+        'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
+        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
+        'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
+        'gelu_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
+        'hardtanh_backward log_sigmoid_backward add.Tensor add.Scalar sub.Tensor sub.Scalar '
+        'rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor div.Scalar floor_divide '
+        'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
+        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor neg abs sign '
+        'sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan '
+        'atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid floor ceil round trunc frac '
+        'isnan isinf nan_to_num clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max '
+        'clamp_max.Tensor maximum minimum lerp.Scalar lerp.Tensor addcmul addcdiv logical_and '
+        'logical_or logical_xor logical_not bitwise_and.Tensor bitwise_and.Scalar '
+        'bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor bitwise_xor.Scalar bitwise_not '
+        'eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar '
+        'gt.Tensor gt.Scalar ge.Tensor ge.Scalar _conj_physical sigmoid_backward tanh_backward '
+        'native_dropout_backward'),
     ('dovetail_aten.meta.by_shape', 'factory', (),
         'zeros ones full zeros_like ones_like empty_like full_like new_zeros new_ones new_full '
         'new_empty rand_like randn_like rand randn randint randint.low'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('accumulated',),
-        'sum.dim_IntList sum prod prod.dim_int'),
+        'sum.dim_IntList sum nansum prod prod.dim_int'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('bool',), 'any any.dim all all.dim'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('int64',),
         'count_nonzero count_nonzero.dim_IntList'),
@@ -91,13 +97,18 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
+    ('dovetail_aten.meta.reductions', 'aminmax', (), 'aminmax'),
     ('dovetail_aten.meta.reductions', 'argmax', (), 'argmax argmin'),
     ('dovetail_aten.meta.reductions', 'extreme', (), 'max min'),
-    ('dovetail_aten.meta.reductions', 'extreme_along', (), 'max.dim min.dim'),
+    ('dovetail_aten.meta.reductions', 'extreme_along', (),
+        'max.dim min.dim median.dim nanmedian.dim'),
     ('dovetail_aten.meta.reductions', 'mean', (), 'mean mean.dim'),
     ('dovetail_aten.meta.reductions', 'sort', (), 'sort'),
+    ('dovetail_aten.meta.reductions', 'sort_stable', (), 'sort.stable'),
+    ('dovetail_aten.meta.reductions', 'tested_over', (), 'any.dims all.dims'),
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
+    ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
     ('dovetail_aten.meta.scattering', 'index_copy', (), 'index_copy'),
     ('dovetail_aten.meta.scattering', 'index_fill', (),
         'index_fill.int_Scalar index_fill.int_Tensor'),
@@ -106,6 +117,10 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.scattering', 'put', (), 'put'),
     ('dovetail_aten.meta.scattering', 'scatter_reduce', (), 'scatter_reduce.two'),
     ('dovetail_aten.meta.scattering', 'scatter_with', (), 'scatter.reduce scatter.value_reduce'),
+    ('dovetail_aten.meta.statistics', 'kthvalue', (), 'kthvalue'),
+    ('dovetail_aten.meta.statistics', 'median', (), 'median nanmedian'),
+    ('dovetail_aten.meta.statistics', 'mode', (), 'mode'),
+    ('dovetail_aten.meta.statistics', 'nonzero_static', (), 'nonzero_static'),
     ('dovetail_aten.meta.views', 'alias', (), 'alias detach'),
     ('dovetail_aten.meta.views', 'as_strided', (), 'as_strided'),
     ('dovetail_aten.meta.views', 'diagonal', (), 'diagonal'),
@@ -135,6 +150,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
 """Module and function of the rule on the meta device, dtypes of the results, operators."""
 
 BATCHING: tuple[tuple[str, str, str], ...] = (
+    ('dovetail_aten.batching.activations', 'glu', 'glu'),
+    ('dovetail_aten.batching.activations', 'glu_backward', 'glu_backward'),
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
@@ -179,10 +196,12 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         '_softmax_backward_data _log_softmax_backward_data'),
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
     ('dovetail_aten.batching.pointwise', 'elementwise',
-        'relu leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold '
-        'threshold_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
-        'hardtanh_backward add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar '
-        'mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
+        'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
+        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
+        'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
+        'silu_backward elu_backward leaky_relu_backward softplus_backward hardtanh_backward '
+        'add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor '
+        'mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
         'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor neg abs sign '
         'sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan '
@@ -206,14 +225,16 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.randomness', 'native_dropout', 'native_dropout'),
     ('dovetail_aten.batching.randomness', 'randperm', 'randperm'),
     ('dovetail_aten.batching.reductions', 'along_dim',
-        '_softmax _log_softmax cumsum cumprod sort topk'),
+        '_safe_softmax _softmax _log_softmax cumsum cumprod cummax cummin logcumsumexp sort '
+        'sort.stable topk'),
     ('dovetail_aten.batching.reductions', 'argmax', 'argmax argmin'),
     ('dovetail_aten.batching.reductions', 'count_nonzero', 'count_nonzero'),
     ('dovetail_aten.batching.reductions', 'largest', 'max'),
     ('dovetail_aten.batching.reductions', 'reduce',
-        'sum.dim_IntList sum mean mean.dim prod prod.dim_int amax amin max.dim min.dim any '
-        'any.dim all all.dim var.correction std.correction linalg_vector_norm logsumexp '
-        'count_nonzero.dim_IntList'),
+        'sum.dim_IntList sum mean mean.dim nansum prod prod.dim_int amax amin max.dim min.dim any '
+        'any.dim all all.dim var.correction var_mean.correction std.correction '
+        'std_mean.correction linalg_vector_norm logsumexp count_nonzero.dim_IntList median.dim '
+        'nanmedian.dim mode kthvalue'),
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
     ('dovetail_aten.batching.scattering', 'index_copy', 'index_copy'),
     ('dovetail_aten.batching.scattering', 'index_fill', 'index_fill.int_Scalar'),
@@ -221,6 +242,10 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.scattering', 'index_reduce', 'index_reduce'),
     ('dovetail_aten.batching.scattering', 'masked_scatter', 'masked_scatter'),
     ('dovetail_aten.batching.scattering', 'put', 'put'),
+    ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
+    ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
+    ('dovetail_aten.batching.statistics', 'nonzero_static', 'nonzero_static'),
+    ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
     ('dovetail_aten.batching.views', 'alias', 'alias'),
     ('dovetail_aten.batching.views', 'as_strided', 'as_strided'),
     ('dovetail_aten.batching.views', 'constant_pad_nd', 'constant_pad_nd'),

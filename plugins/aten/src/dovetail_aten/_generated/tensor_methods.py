@@ -19,6 +19,7 @@ class TensorMethods(TensorBase):
     __slots__ = ()
     _is_plain = True
 
+    hardshrink = functions.hardshrink
     new_zeros = functions.new_zeros
     new_ones = functions.new_ones
     new_full = functions.new_full
@@ -270,11 +271,14 @@ class TensorMethods(TensorBase):
     multinomial = functions.multinomial
     sum = functions.sum
     mean = functions.mean
+    nansum = functions.nansum
+    nanmean = functions.nanmean
     prod = functions.prod
     amax = functions.amax
     amin = functions.amin
     max = functions.max
     min = functions.min
+    aminmax = functions.aminmax
     argmax = functions.argmax
     argmin = functions.argmin
     any = functions.any
@@ -287,10 +291,16 @@ class TensorMethods(TensorBase):
     cumsum_ = functions.cumsum_
     cumprod = functions.cumprod
     cumprod_ = functions.cumprod_
+    cummax = functions.cummax
+    cummin = functions.cummin
+    logcumsumexp = functions.logcumsumexp
     sort = functions.sort
+    msort = functions.msort
     argsort = functions.argsort
     topk = functions.topk
     nonzero = functions.nonzero
+    argwhere = functions.argwhere
+    nonzero_static = functions.nonzero_static
     count_nonzero = functions.count_nonzero
     sum_to_size = functions.sum_to_size
     index_fill = functions.index_fill
@@ -325,6 +335,10 @@ class TensorMethods(TensorBase):
     rot90 = functions.rot90
     ravel = functions.ravel
     diagflat = functions.diagflat
+    median = functions.median
+    nanmedian = functions.nanmedian
+    mode = functions.mode
+    kthvalue = functions.kthvalue
     conj = functions.conj
     resolve_conj = functions.resolve_conj
     view = functions.view

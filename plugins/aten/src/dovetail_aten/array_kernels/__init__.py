@@ -21,6 +21,8 @@ from .comparison import Comparison
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
+from .gated_units import GatedUnits
+from .hard_activations import HardActivations
 from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
@@ -37,8 +39,10 @@ from .pointwise import Pointwise
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
+from .running_extrema import RunningExtrema
 from .scans import Scans
 from .scatter_reductions import ScatterReductions
+from .selection import Selection
 from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax
@@ -73,7 +77,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Reductions,
     Norms,
     Scans,
+    RunningExtrema,
     Ordering,
+    Selection,
     MatrixProducts,
     Views,
     MemoryViews,
@@ -87,6 +93,8 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Random,
     Rectifiers,
     Sigmoids,
+    HardActivations,
+    GatedUnits,
     Softmax,
     Losses,
     Likelihood,

@@ -13,7 +13,6 @@ from dovetail_dispatcher.calls.templates.python_function import PythonFunction, 
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.table import registry
 
-from . import return_types
 from .return_types import named
 
 
@@ -39,7 +38,9 @@ def complete(function: FunctionType, name: str, overload: str) -> FunctionType:
     op = registry.find_or_throw(name, overload)
     bindings = entry_bindings(op)
     if kind := result_type(op.schema):
-        bindings[f"{symbol(op.schema)}_named"] = named(getattr(return_types, kind))
+        bindings[f"{symbol(op.schema)}_named"] = named(
+            kind, [item.name or "" for item in op.schema.returns]
+        )
     called = function.__name__
     text = PythonFunction(
         op.schema,

@@ -16,6 +16,8 @@ from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import TensorBase
 from dovetail_kernel.types.dtype import dtype
 
+from .several_outs import several_outs, wrong_out
+
 NUMBERS = frozenset({int, float, bool, complex})
 ALIASES = {
     "self": "input",
@@ -111,15 +113,12 @@ class Overloads:
         code = overload.out.__code__  # type: ignore[union-attr]
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         names = names[len(overload.names) :]
-        if len(names) == 1 and fits(out, "Tensor"):
-            return {names[0]: out}
-        if len(names) == 1 or not isinstance(out, tuple | list) or len(out) != len(names):
-            wanted = "Tensor" if len(names) == 1 else f"tuple of {len(names)} Tensors"
-            raise TypeError(
-                f"{self._name.partition('::')[2]}(): argument 'out' must be {wanted}, not "
-                f"{type(out).__name__}. Give {wanted} to write into."
-            )
-        return dict(zip(names, out, strict=True))
+        public = self._name.partition("::")[2]
+        if len(names) > 1:
+            return several_outs(public, names, out)
+        if not fits(out, "Tensor"):
+            raise wrong_out(public, "Tensor", out)
+        return {names[0]: out}
 
     def _overridden(
         self, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]

@@ -1,42 +1,29 @@
-"""Results with names: ``x.max(1).values``. Tuples, as PyTorch's ``torch.return_types`` are."""
+"""Results with names: ``x.max(1).values``. Tuples, as PyTorch's ``torch.return_types`` are.
+
+The classes are made when a function that returns one is first called, or when one is asked for by
+name: which there are follows from the schemas.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Final, Self, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
+from typing import Any, ClassVar, Self
 
+from dovetail_dispatcher.calls.templates.python_function import result_type
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import TensorBase
 
-__all__ = ["max", "max_out", "min", "min_out", "sort", "sort_out", "topk", "topk_out"]
+__all__ = ["NamedResult", "named", "names"]
+
+_classes: dict[str, type[NamedResult]] = {}
 
 
-_Tensor = TypeVar("_Tensor", bound=TensorBase)
-"""The class of tensors, which lies above this room."""
-
-
-class ValuesAndIndices(tuple[_Tensor, _Tensor]):
-    """Elements along a dimension, and where they are.
-
-    Attributes
-    ----------
-    values
-        The elements.
-    indices
-        Their places along the dimension, of int64.
-    """
+class NamedResult(tuple[TensorBase, ...]):
+    """Results of one call, each an attribute under its name."""
 
     __slots__ = ()
-    _fields: ClassVar[tuple[str, ...]] = ("values", "indices")
-
-    @property
-    def values(self) -> _Tensor:
-        """The elements."""
-        return self[0]
-
-    @property
-    def indices(self) -> _Tensor:
-        """Their places along the dimension."""
-        return self[1]
+    _fields: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def _make(cls, items: Iterable[Any]) -> Self:
@@ -50,27 +37,54 @@ class ValuesAndIndices(tuple[_Tensor, _Tensor]):
         return f"dovetail.return_types.{type(self).__name__}(\n{items})"
 
 
-def _result_type(name: str) -> type[ValuesAndIndices[Any]]:
-    return type(name, (ValuesAndIndices,), {"__slots__": (), "__module__": "dovetail.return_types"})
+def _class(name: str, fields: Sequence[str]) -> type[NamedResult]:
+    """Return the class of results `name`, the same at every call."""
+    known = _classes.get(name)
+    if known is None:
+        content: dict[str, Any] = {
+            field: property(itemgetter(position), doc=f"Result {position}.")
+            for position, field in enumerate(fields)
+        }
+        content |= {
+            "__slots__": (),
+            "__module__": "dovetail.return_types",
+            "__doc__": f"What `{name.removesuffix('_out')}` returns: {', '.join(fields)}.",
+            "_fields": tuple(fields),
+        }
+        known = _classes.setdefault(name, type(name, (NamedResult,), content))
+    return known
 
 
-max: Final = _result_type("max")
-max_out: Final = _result_type("max_out")
-min: Final = _result_type("min")
-min_out: Final = _result_type("min_out")
-sort: Final = _result_type("sort")
-sort_out: Final = _result_type("sort_out")
-topk: Final = _result_type("topk")
-topk_out: Final = _result_type("topk_out")
-
-
-def named(kind: type[ValuesAndIndices[Any]]) -> Callable[[Any], Any]:
-    """Return the function that makes a `kind` of a tuple; what overriding code returned stays as it
-    is.
+def named(name: str, fields: Sequence[str]) -> Callable[[Any], Any]:
+    """Return the function that makes a result `name` of a tuple; what overriding code returned
+    stays as it is.
     """
-    new = tuple.__new__
+    kind, new = _class(name, fields), tuple.__new__
 
     def of(result: Any) -> Any:
         return new(kind, result) if result.__class__ is tuple else result
 
     return of
+
+
+def names() -> list[str]:
+    """Return the names of all classes of results."""
+    return sorted(_fields_of())
+
+
+def _fields_of() -> dict[str, list[str]]:
+    """Return the names of the results of every class."""
+    return {
+        kind: [item.name or "" for item in op.schema.returns]
+        for op in registry.all_operators()
+        if op.namespace == "aten" and (kind := result_type(op.schema))
+    }
+
+
+def __getattr__(name: str) -> type[NamedResult]:
+    known = _classes.get(name)
+    if known is not None:
+        return known
+    if not name.startswith("__") and (fields := _fields_of().get(name)) is not None:
+        return _class(name, fields)
+    raise AttributeError(f"module 'dovetail.return_types' has no attribute {name!r}")

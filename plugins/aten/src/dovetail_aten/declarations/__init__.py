@@ -23,11 +23,13 @@ FAMILIES: Final = (
     "shapes",
     "matmul",
     "nn",
+    "activations",
     "losses",
     "indexing",
     "scattering",
     "creation",
     "random",
+    "statistics",
 )
 
 

@@ -33,6 +33,7 @@ from .copying import deepcopy_tensor, reduce_tensor
 from .from_data import tensor
 from .legacy_constructors import TensorMeta
 from .norms import norm
+from .places import nonzero
 from .sizes import shape_of
 from .subclasses import TensorSubclasses
 from .typed_storage import TypedStorage, storage_of
@@ -61,6 +62,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     __array_priority__: ClassVar[int] = 1000
 
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
+    nonzero = nonzero  # with as_tuple
 
     # -- making tensors of tensors -----------------------------------------------------------------
 

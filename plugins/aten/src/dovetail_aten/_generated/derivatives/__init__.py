@@ -4,6 +4,12 @@
 """Which family has the derivative formula of which operator."""
 
 OPERATORS = {
+    "activations": (
+        "aten::hardswish", "aten::hardswish_backward", "aten::hardsigmoid",
+        "aten::hardsigmoid_backward", "aten::mish", "aten::mish_backward", "aten::hardshrink",
+        "aten::hardshrink_backward", "aten::softshrink", "aten::softshrink_backward", "aten::celu",
+        "aten::glu", "aten::glu_backward", "aten::_safe_softmax",
+    ),
     "creation": (
         "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
@@ -78,7 +84,9 @@ OPERATORS = {
         "aten::max", "aten::mean", "aten::mean.dim", "aten::min.dim", "aten::min", "aten::nonzero",
         "aten::norm.Scalar", "aten::norm.ScalarOpt_dim", "aten::prod", "aten::prod.dim_int",
         "aten::sort", "aten::std.correction", "aten::sum", "aten::sum.dim_IntList", "aten::topk",
-        "aten::var.correction",
+        "aten::var.correction", "aten::aminmax", "aten::all.dims", "aten::any.dims", "aten::cummax",
+        "aten::cummin", "aten::logcumsumexp", "aten::nansum", "aten::nonzero_static",
+        "aten::sort.stable", "aten::std_mean.correction", "aten::var_mean.correction",
     ),
     "scattering": (
         "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor", "aten::index_copy",
@@ -90,6 +98,10 @@ OPERATORS = {
         "aten::triu",
     ),
     "stacks": ("aten::block_diag",),
+    "statistics": (
+        "aten::kthvalue", "aten::median", "aten::median.dim", "aten::mode", "aten::nanmedian",
+        "aten::nanmedian.dim",
+    ),
     "views": (
         "aten::alias", "aten::alias_copy", "aten::as_strided", "aten::as_strided_copy", "aten::detach",
         "aten::detach_copy", "aten::diagonal", "aten::diagonal_copy", "aten::diagonal_backward",

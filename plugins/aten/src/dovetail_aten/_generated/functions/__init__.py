@@ -4,6 +4,7 @@
 # mypy: ignore-errors
 """The functions of the operators: the text behind every call."""
 
+from .activations import *
 from .creation import *
 from .indexing import *
 from .losses import *
@@ -16,14 +17,16 @@ from .reductions import *
 from .scattering import *
 from .shapes import *
 from .stacks import *
+from .statistics import *
 from .views import *
 
 __all__ = [
-    "empty", "empty_strided", "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor",
-    "zeros_like", "ones_like", "empty_like", "full_like", "fill_", "zero_", "index_put",
-    "index_put_", "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select",
-    "take", "binary_cross_entropy_with_logits", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm",
-    "addmv", "addmv_", "addbmm", "baddbmm", "matmul", "outer", "einsum", "relu", "relu_", "prelu",
+    "hardshrink", "celu", "celu_", "selu", "selu_", "rrelu", "rrelu_", "empty", "empty_strided",
+    "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor", "zeros_like",
+    "ones_like", "empty_like", "full_like", "fill_", "zero_", "index_put", "index_put_",
+    "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select", "take",
+    "binary_cross_entropy_with_logits", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmv",
+    "addmv_", "addbmm", "baddbmm", "matmul", "outer", "einsum", "relu", "relu_", "prelu",
     "threshold", "threshold_", "softmax", "log_softmax", "embedding", "layer_norm",
     "native_layer_norm", "tensor_split", "hsplit", "vsplit", "dsplit", "unsafe_split",
     "unsafe_split_with_sizes", "unsafe_chunk", "narrow_copy", "unfold_copy", "select_scatter",
@@ -45,16 +48,18 @@ __all__ = [
     "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal",
     "isclose", "equal", "allclose", "is_complex", "is_floating_point", "angle", "is_nonzero",
     "rand_like", "randn_like", "rand", "randn", "randint", "randperm", "bernoulli",
-    "native_dropout", "dropout", "multinomial", "sum", "mean", "prod", "amax", "amin", "max", "min",
-    "argmax", "argmin", "any", "all", "var", "std", "norm", "logsumexp", "cumsum", "cumprod",
-    "sort", "argsort", "topk", "nonzero", "count_nonzero", "index_fill", "index_copy",
-    "index_reduce", "scatter_reduce", "masked_scatter", "put", "take_along_dim", "clone", "flip",
-    "roll", "tile", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "tril", "triu",
-    "diag", "diag_embed", "constant_pad_nd", "atleast_1d", "atleast_2d", "atleast_3d",
-    "column_stack", "dstack", "row_stack", "block_diag", "meshgrid", "broadcast_tensors", "fliplr",
-    "flipud", "rot90", "ravel", "diagflat", "conj", "resolve_conj", "real", "imag", "view_copy",
-    "reshape", "permute", "permute_copy", "transpose", "transpose_copy", "t", "t_copy", "adjoint",
-    "select", "select_copy", "slice_copy", "expand_copy", "unsqueeze", "unsqueeze_copy", "squeeze",
+    "native_dropout", "dropout", "multinomial", "sum", "mean", "nansum", "nanmean", "prod", "amax",
+    "amin", "max", "min", "aminmax", "argmax", "argmin", "any", "all", "var", "var_mean", "std",
+    "std_mean", "norm", "logsumexp", "cumsum", "cumprod", "cummax", "cummin", "logcumsumexp",
+    "sort", "msort", "argsort", "topk", "nonzero", "argwhere", "nonzero_static", "count_nonzero",
+    "index_fill", "index_copy", "index_reduce", "scatter_reduce", "masked_scatter", "put",
+    "take_along_dim", "clone", "flip", "roll", "tile", "cat", "concat", "concatenate", "stack",
+    "hstack", "vstack", "tril", "triu", "diag", "diag_embed", "constant_pad_nd", "atleast_1d",
+    "atleast_2d", "atleast_3d", "column_stack", "dstack", "row_stack", "block_diag", "meshgrid",
+    "broadcast_tensors", "fliplr", "flipud", "rot90", "ravel", "diagflat", "median", "nanmedian",
+    "mode", "kthvalue", "conj", "resolve_conj", "real", "imag", "view_copy", "reshape", "permute",
+    "permute_copy", "transpose", "transpose_copy", "t", "t_copy", "adjoint", "select",
+    "select_copy", "slice_copy", "expand_copy", "unsqueeze", "unsqueeze_copy", "squeeze",
     "squeeze_copy", "unbind", "unbind_copy", "split", "split_copy", "split_with_sizes",
     "split_with_sizes_copy", "chunk", "diagonal", "diagonal_copy", "narrow", "flatten", "unflatten",
     "movedim", "moveaxis", "as_strided", "as_strided_copy", "alias_copy", "detach", "detach_copy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dovetail_dispatcher.calls.templates.arguments import default_text
+from dovetail_dispatcher.calls.templates.arguments import default_text, parameter
 from dovetail_dispatcher.calls.templates.python_function import PythonFunction, result_type
 
 from ..families import by_family
@@ -23,11 +23,11 @@ from __future__ import annotations
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
-from dovetail_aten.calling import return_types
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
+from dovetail_aten.calling.several_outs import several_outs
 """
 
 
@@ -130,12 +130,13 @@ def _operators(overloads: OverloadSet) -> list[str]:
 
 def _function(function: NativeFunction, name: str, out: NativeFunction | None = None) -> list[str]:
     """Return a function and what it is bound to; one line for what the first call completes."""
-    single = out is not None and len(out.schema.returns) == 1
+    outs = [parameter(a) for a in out.schema.arguments if a.is_out] if out is not None else []
     text = PythonFunction(
         function.schema,
         function.promote,
         name,
-        out=function_name(out) if out is not None and single else None,
+        out=function_name(out) if out is not None else None,
+        outs=outs if len(outs) > 1 else (),
     )
     if _is_short(function):
         return [*_defaults(function), text.short_source()]
@@ -150,7 +151,8 @@ def _bindings(function: NativeFunction) -> list[str]:
     own, schema = function.identifier, function.schema
     lines = [f'{own}_op, {own}_routes = operator("{schema.name}", "{schema.overload_name}")']
     if kind := result_type(schema):
-        lines.append(f"{own}_named = named(return_types.{kind})")
+        names = ", ".join([f'"{item.name}"' for item in schema.returns])
+        lines.append(f'{own}_named = named("{kind}", ({names}))')
     return [*lines, *_defaults(function)]
 
 

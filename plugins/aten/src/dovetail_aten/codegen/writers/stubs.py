@@ -31,9 +31,8 @@ _TYPES = {
 
 _PREAMBLE = """
 from collections.abc import Sequence
-from typing import Any, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
-from dovetail_aten.calling.return_types import ValuesAndIndices
 from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
@@ -60,7 +59,7 @@ def write_function_stubs(functions: Sequence[NativeFunction]) -> dict[str, str]:
 
 def _module(sets: Sequence[OverloadSet], names: Sequence[str]) -> str:
     lines = Lines()
-    lines.add(HEADER, _PREAMBLE, *names, "")
+    lines.add(HEADER, _PREAMBLE, *names, "", *_result_classes(sets))
     for overloads in sets:
         lines.add(*_declarations(overloads, method=False))
         if overloads.has_choice:
@@ -85,10 +84,14 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     """Return the stub of the class of tensor methods."""
     sets = {overloads.name: overloads for overloads in overload_sets(functions)}
     lines = Lines()
-    lines.add(HEADER, _PREAMBLE, "class TensorMethods(TensorBase):")
-    for overloads in sets.values():
-        if overloads.is_method and overloads.name not in (*PROPERTIES, *BINARY):
-            lines.add(*[INDENT + line for line in _declarations(overloads, method=True)])
+    methods = [
+        overloads
+        for overloads in sets.values()
+        if overloads.is_method and overloads.name not in (*PROPERTIES, *BINARY)
+    ]
+    lines.add(HEADER, _PREAMBLE, *_result_classes(methods), "class TensorMethods(TensorBase):")
+    for overloads in methods:
+        lines.add(*[INDENT + line for line in _declarations(overloads, method=True)])
     for dunder in [*BINARY, *SYMMETRIC, *UNARY, *REFLECTED]:
         operand = "" if dunder in UNARY else ", other: Any"
         ignored = "  # type: ignore[override]" if dunder in ("__eq__", "__ne__") else ""
@@ -97,6 +100,16 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     for name in PROPERTIES:
         lines.add(f"{INDENT}@property", f"{INDENT}def {name}(self) -> Tensor: ...")
     return lines.text()
+
+
+def _result_classes(sets: Sequence[OverloadSet]) -> list[str]:
+    """Return the lines of the classes of results with names that functions of `sets` return."""
+    lines: dict[str, list[str]] = {}
+    for function in [function for overloads in sets for function in overloads.overloads]:
+        if kind := result_type(function.schema):
+            fields = [f"{INDENT}{item.name}: Tensor" for item in function.schema.returns]
+            lines[kind] = [f"class _{kind}(NamedTuple):", *fields, ""]
+    return [line for own in lines.values() for line in own]
 
 
 def _declarations(overloads: OverloadSet, *, method: bool) -> list[str]:
@@ -161,8 +174,8 @@ def _type(spelling: str) -> str:
 
 
 def _returned(function: NativeFunction) -> str:
-    if result_type(function.schema):
-        return "ValuesAndIndices[Tensor]"
+    if kind := result_type(function.schema):
+        return f"_{kind}"
     returns = [_returned_type(a.real_type.schema_str) for a in function.schema.returns]
     if not returns:
         return "None"
