@@ -59,6 +59,7 @@ diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_cop
 row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
 unsafe_split_with_sizes vsplit
 index_copy index_fill index_reduce masked_scatter put scatter_reduce take_along_dim
+complex empty_permuted fill frombuffer logspace polar tracing
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -191,6 +192,7 @@ diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit meshgrid narrow_cop
 row_stack select_scatter slice_scatter tensor_split unfold_copy unsafe_chunk unsafe_split
 unsafe_split_with_sizes vsplit
 index_copy index_fill index_reduce masked_scatter put scatter_reduce take_along_dim
+complex empty_permuted fill frombuffer logspace polar
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node

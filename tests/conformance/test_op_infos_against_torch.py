@@ -110,6 +110,7 @@ DIFFERENT = {
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
     "var": "over no dimensions PyTorch's gradient is infinite",
+    "complex": "PyTorch has complex numbers of half precision",
     "view_as_complex": "PyTorch has complex numbers of half precision",
     "zero_": "PyTorch fills expanded tensors",
 }
@@ -134,7 +135,8 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     backward. Which of equal elements a median or a k-th value is taken from is nowhere said, the
     mode beside NaN depends on their order, and the mean of infinities beside a variance is NaN.
     Of what is written into memory with strides PyTorch gives the gradient where it is written,
-    instead of elsewhere; that of a tensor that fills slices counted from the end is an error there.
+    instead of elsewhere; that of a tensor that fills slices counted from the end is an error there,
+    and that of negative lengths of `polar` has the wrong sign.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
     numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
@@ -151,6 +153,8 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
         return not any(tensor.requires_grad for tensor in sample.tensors())
     if base == "index_fill" and any(tensor.requires_grad for tensor in sample.tensors()):
         return int(sample.arguments[2].min()) >= 0 if sample.arguments[2].numel() else True
+    if base == "polar" and any(tensor.requires_grad for tensor in sample.tensors()):
+        return not bool((sample.input < 0).any())
     if base == "native_dropout":
         return sample.input.numel() > 0
     if base == "native_dropout_backward":

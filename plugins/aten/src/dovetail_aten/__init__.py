@@ -54,6 +54,7 @@ from .tensor.like_factories import (
     randn_like,
     zeros_like,
 )
+from .tensor.more_factories import empty_permuted, frombuffer, logspace
 from .tensor.norms import norm  # type: ignore[no-redef]
 from .tensor.places import nonzero
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
@@ -128,10 +129,12 @@ __all__ = [
     "einsum",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eye",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "get_printoptions",
@@ -139,6 +142,7 @@ __all__ = [
     "initial_seed",
     "is_storage",
     "linspace",
+    "logspace",
     "manual_seed",
     "meshgrid",
     "nonzero",

@@ -24,6 +24,7 @@ class TensorMethods(TensorBase):
     new_ones = functions.new_ones
     new_full = functions.new_full
     new_empty = functions.new_empty
+    new_empty_strided = functions.new_empty_strided
     fill_ = functions.fill_
     zero_ = functions.zero_
     index = functions.index

@@ -2,6 +2,7 @@
 # ruff: noqa
 # fmt: off
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -9,7 +10,7 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 class _max(NamedTuple):
     values: Tensor
@@ -70,6 +71,7 @@ class TensorMethods(TensorBase):
     def new_empty(self, size: Sequence[int], *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
     @overload
     def new_empty(self, *size: int, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
+    def new_empty_strided(self, size: Sequence[int], stride: Sequence[int], *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
     @overload
     def fill_(self, value: Number) -> Tensor: ...
     @overload

@@ -7,6 +7,8 @@ from typing import Any
 
 from dovetail_dispatcher import Operator
 
+from .._generated import functions as F
+from ..array_kernels.view_bounds import extent
 from .randomness import new_random, random_like
 from .table import Rule
 
@@ -19,6 +21,18 @@ def factory(op: Operator) -> Rule | None:
     if "self" not in names:
         return None
     return _new(op.handle) if "size" in names else _like(op.handle)
+
+
+def new_empty_strided(
+    info: Any,
+    in_dims: Any,
+    self: Any,
+    size: Sequence[int],
+    stride: Sequence[int],
+    **options: Any,
+) -> tuple[Any, Any]:
+    shape, strides = (info.batch_size, *size), (extent(size, stride), *stride)
+    return F.new_empty_strided(self, shape, strides, **options), 0
 
 
 def _like(call: Callable[..., Any]) -> Rule:

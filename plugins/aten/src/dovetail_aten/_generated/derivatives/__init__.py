@@ -11,7 +11,8 @@ OPERATORS = {
         "aten::glu", "aten::glu_backward", "aten::_safe_softmax",
     ),
     "creation": (
-        "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
+        "aten::new_empty_strided", "aten::fill.Scalar", "aten::fill.Tensor", "aten::complex",
+        "aten::polar", "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
         "aten::new_full", "aten::new_empty",
     ),
