@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 import pytest
+from incomparable_samples import is_comparable
 from sample_variations import varied
 from torch_samples import as_torch, difference, outcome, torch_operator
 
@@ -47,6 +48,14 @@ DIFFERENT = {
     "binary_cross_entropy_with_logits": "PyTorch broadcasts neither weights nor dtypes",
     "clamp": "PyTorch clamps bools by one tensor, not by two or by numbers",
     "clip": "PyTorch clamps bools by one tensor, not by two or by numbers",
+    **dict.fromkeys(
+        ["convolution", "_convolution", "convolution_backward", "conv_tbc"],
+        "PyTorch has complex numbers and some integers in some of them only",
+    ),
+    **dict.fromkeys(
+        [f"{name}{ndim}d" for name in ("conv", "conv_transpose") for ndim in (1, 2, 3)],
+        "PyTorch has small integers in some of them only",
+    ),
     "cross_entropy_loss": "the error of sizes that differ is a ValueError",
     "cumprod": "with dtype= of integers PyTorch refuses what requires grad",
     "cumsum": "with dtype= of bools PyTorch refuses",
@@ -54,10 +63,23 @@ DIFFERENT = {
     "embedding": "PyTorch has no gradient of complex numbers",
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
     "fill_": "PyTorch fills expanded tensors",
-    "floor_divide": "the error of the missing derivative is a NotImplementedError",
+    **dict.fromkeys(
+        ["floor_divide", "heaviside"],
+        "the error of the missing derivative is a NotImplementedError",
+    ),
+    "logit_backward": "PyTorch has no derivative",
     "glu_backward": "PyTorch refuses operands of several dtypes",
+    "huber_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
+    **dict.fromkeys(
+        ["lgamma", "special_gammaln", "digamma", "special_digamma", "special_psi"],
+        "at poles PyTorch's derivatives are great numbers",
+    ),
+    **dict.fromkeys(
+        ["logit", "special_logit", "special_log_ndtr"],
+        "gradients of NaN and of minus infinity are numbers, and NaN",
+    ),
     "linspace": "PyTorch makes up to one bool",
     "log_sigmoid_backward": "PyTorch refuses operands of several dtypes",
     "log_softmax": "PyTorch takes any dtype where there is nothing",
@@ -66,6 +88,9 @@ DIFFERENT = {
     "masked_fill": "PyTorch refuses the gradient of a real number put among complex ones",
     **dict.fromkeys(
         ["mm", "bmm", "mv", "inner", "matmul"], "PyTorch multiplies anything where there is nothing"
+    ),
+    **dict.fromkeys(
+        ["mvlgamma", "special_multigammaln"], "PyTorch refuses bools, if there is no dtype above"
     ),
     "median": "PyTorch has a median of no integers",
     "nanmedian": "PyTorch has a median of no integers",
@@ -83,6 +108,7 @@ DIFFERENT = {
     "randn_like": "PyTorch takes any dtype where there is nothing",
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
+    **dict.fromkeys(["special_i1", "special_i1e"], "PyTorch has no gradient in half precision"),
     **dict.fromkeys(
         [
             "scatter_reduce",
@@ -105,7 +131,10 @@ DIFFERENT = {
     ),
     "smooth_l1_loss_backward": "PyTorch has gradients of integers, rounded",
     "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
+    "soft_margin_loss": "PyTorch broadcasts the target alone, and takes complex numbers",
     "softmax": "PyTorch takes any dtype where there is nothing",
+    "gradient": "PyTorch takes coordinates that are not as many as the samples",
+    "_histogramdd_bin_edges": "PyTorch spaces complex numbers",
     "std": "over no dimensions PyTorch's gradient is infinite",
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
@@ -121,53 +150,6 @@ and gradients. Values are compared where both give some.
 
 def by_name(infos: list[OpInfo]) -> Any:
     return pytest.mark.parametrize("info", infos, ids=lambda info: info.name.partition("::")[2])
-
-
-def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
-    """Say whether PyTorch has the numbers of a call.
-
-    Complex ones of half precision are of no dtype here. In single precision PyTorch's gelu of
-    infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
-    precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
-    of integers is one of integers, integers between fractions are rounded before they are spaced,
-    the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
-    single precision. What copies a detached tensor seems to be differentiable, and raises in
-    backward. Which of equal elements a median or a k-th value is taken from is nowhere said, the
-    mode beside NaN depends on their order, and the mean of infinities beside a variance is NaN.
-    Of what is written into memory with strides PyTorch gives the gradient where it is written,
-    instead of elsewhere; that of a tensor that fills slices counted from the end is an error there,
-    and that of negative lengths of `polar` has the wrong sign.
-    """
-    base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
-    numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
-    special = any(
-        not bool(dovetail.isfinite(tensor).all())
-        for tensor in sample.tensors()
-        if tensor.dtype.is_floating_point
-    )
-    if dovetail.float16 in dtypes and (special or any(isinstance(n, complex) for n in numbers)):
-        return False
-    if base == "linspace":
-        return all(number == int(number) for number in numbers)
-    if base in ("as_strided_scatter", "detach_copy"):
-        return not any(tensor.requires_grad for tensor in sample.tensors())
-    if base == "index_fill" and any(tensor.requires_grad for tensor in sample.tensors()):
-        return int(sample.arguments[2].min()) >= 0 if sample.arguments[2].numel() else True
-    if base == "polar" and any(tensor.requires_grad for tensor in sample.tensors()):
-        return not bool((sample.input < 0).any())
-    if base == "native_dropout":
-        return sample.input.numel() > 0
-    if base == "native_dropout_backward":
-        return bool(sample.input.dtype.is_floating_point or sample.input.dtype.is_complex)
-    if base == "silu_backward":
-        return not any(dtype.is_complex for dtype in dtypes)
-    if base == "hardsigmoid_backward":
-        return dovetail.float64 not in dtypes
-    if base in ("gelu", "mode", "var_mean", "std_mean"):
-        return not special
-    if base in ("median", "nanmedian", "kthvalue"):
-        return len(set(sample.input.reshape(-1).tolist())) == sample.input.numel()
-    return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
 
 
 def compared(info: OpInfo, sample: SampleInput) -> str:
@@ -233,7 +215,16 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         assert isinstance(found, error.error_type), f"{error.sample_input}: {found!r:.300}"
 
 
-@by_name([info for info in INFOS if dovetail.float32 in info.dtypes and not info.is_random])
+@by_name(
+    [
+        info
+        for info in INFOS
+        if dovetail.float32 in info.dtypes
+        and not info.is_random
+        # PyTorch's has lost half the digits; in `cdist`, which calls it, it has not.
+        and info.name != "aten::_euclidean_dist"
+    ]
+)
 def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
     for dtype in (dovetail.float32, dovetail.bfloat16):

@@ -20,6 +20,7 @@ from .backend.generator import default_generator as default_generator
 from .calling import return_types as return_types
 from .tensor.aliasing import asarray
 from .tensor.copying import storable as storable  # for the front end: no name of its users
+from .tensor.distances import cdist  # type: ignore[assignment]
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
@@ -126,6 +127,7 @@ __all__ = [
     "atleast_3d",
     "block_diag",
     "broadcast_tensors",
+    "cdist",
     "einsum",
     "empty",
     "empty_like",

@@ -19,11 +19,13 @@ from .capabilities import Capabilities
 from .choices import Choices
 from .comparison import Comparison
 from .complex_parts import ComplexParts
+from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
+from .histograms import Histograms
 from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
@@ -34,9 +36,12 @@ from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
 from .norms import Norms
+from .number_parts import NumberParts
 from .operands import Numbers, Precision
 from .ordering import Ordering
+from .patches import Patches
 from .pointwise import Pointwise
+from .polynomials import Polynomials
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
@@ -45,9 +50,12 @@ from .scans import Scans
 from .scatter_reductions import ScatterReductions
 from .selection import Selection
 from .shapes import Shapes
+from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
+from .special import Special
 from .table import ArrayKernel, Function, KernelTable
+from .upsampling import Upsampling
 from .views import Views
 from .windows import Windows
 
@@ -73,6 +81,9 @@ Define = Callable[[Any, KernelTable, Capabilities], None]
 FAMILIES: Final[tuple[type[Family], ...]] = (
     Arithmetic,
     Pointwise,
+    NumberParts,
+    Special,
+    Polynomials,
     Choices,
     Comparison,
     Reductions,
@@ -81,6 +92,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Histograms,
     MatrixProducts,
     Views,
     MemoryViews,
@@ -101,6 +113,10 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    Convolutions,
+    Patches,
+    Shuffles,
+    Upsampling,
 )
 
 

@@ -23,18 +23,6 @@ def factory(op: Operator) -> Rule | None:
     return _new(op.handle) if "size" in names else _like(op.handle)
 
 
-def new_empty_strided(
-    info: Any,
-    in_dims: Any,
-    self: Any,
-    size: Sequence[int],
-    stride: Sequence[int],
-    **options: Any,
-) -> tuple[Any, Any]:
-    shape, strides = (info.batch_size, *size), (extent(size, stride), *stride)
-    return F.new_empty_strided(self, shape, strides, **options), 0
-
-
 def _like(call: Callable[..., Any]) -> Rule:
     def apply(
         info: Any, in_dims: Any, self: Any, *args: Any, memory_format: Any = None, **options: Any
@@ -51,3 +39,11 @@ def _new(call: Callable[..., Any]) -> Rule:
         return call(self, (info.batch_size, *size), *args, **options), 0
 
     return apply
+
+
+def new_empty_strided(
+    info: Any, in_dims: Any, self: Any, size: Sequence[int], stride: Sequence[int], **options: Any
+) -> Any:
+    """Lay one sample behind the other, each with the strides that are asked for."""
+    sizes, strides = (info.batch_size, *size), (extent(size, stride), *stride)
+    return F.new_empty_strided(self, sizes, strides, **options), 0

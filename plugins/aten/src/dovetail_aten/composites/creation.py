@@ -116,6 +116,22 @@ def new_empty(
     return F.empty(size, dtype=dtype or self.dtype, device=device or self.device)
 
 
+def new_empty_strided(
+    self: Any,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+) -> Any:
+    """Return an uninitialised tensor of shape `size` with the strides `stride`; dtype and device
+    default to those of `self`.
+    """
+    return F.empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
+
+
 def to_dtype(
     self: Any, dtype: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
 ) -> Any:
@@ -230,22 +246,6 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
         )
     result = F.new_zeros(self, (*self.shape, num_classes))
     return F.scatter(result, -1, F.unsqueeze(self, -1), 1)
-
-
-def new_empty_strided(
-    self: Any,
-    size: Sequence[int],
-    stride: Sequence[int],
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: Any = None,
-) -> Any:
-    """Return an uninitialised tensor with these strides; dtype and device default to those of
-    `self`.
-    """
-    return F.empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
 
 
 def fill(self: Any, value: Any) -> Any:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FAMILIES: Final = (
     "pointwise",
+    "special",
     "reductions",
     "views",
     "pieces",
@@ -23,13 +24,18 @@ FAMILIES: Final = (
     "shapes",
     "matmul",
     "nn",
+    "convolution",
     "activations",
+    "distances",
+    "dropouts",
     "losses",
+    "margin_losses",
     "indexing",
     "scattering",
     "creation",
     "random",
     "statistics",
+    "sampling",
 )
 
 

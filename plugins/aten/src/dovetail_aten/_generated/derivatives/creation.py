@@ -13,7 +13,6 @@ from dovetail_aten.derivative_helpers.complex_parts import (
 )
 
 
-
 def fill_Scalar_tensors(node, grad): return (k.zeros_like(grad),)
 
 def fill_Scalar_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
@@ -108,22 +107,23 @@ def zero__forward(self_p): return k.zeros_like(self_p)
 
 
 
+
 FORMULAS = (
-    Formula('aten::new_empty_strided', 'NewEmptyStridedBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:3'),
-    Formula('aten::fill.Scalar', 'FillBackward0', ('self',), tensors=fill_Scalar_tensors, arrays=fill_Scalar_arrays, forward=(Forward(0, 'expression', fill_Scalar_forward, ('self_p',)),), where='creation/derivatives.yaml:6'),
-    Formula('aten::fill.Tensor', 'FillBackward1', ('self', 'value'), tensors=fill_Tensor_tensors, arrays=fill_Tensor_arrays, forward=(Forward(0, 'linear'),), where='creation/derivatives.yaml:10'),
-    Formula('aten::complex', 'ComplexBackward0', ('real', 'imag'), tensors=complex_tensors, arrays=complex_arrays, forward=(Forward(0, 'linear'),), where='creation/derivatives.yaml:15'),
-    Formula('aten::polar', 'PolarBackward0', ('abs', 'angle'), saved=(Saved('angle', 'input', needed_by=('abs',)), Saved('result', 'result', needed_by=('angle',))), tensors=polar_tensors, arrays=polar_arrays, where='creation/derivatives.yaml:20'),
-    Formula('aten::fill_.Scalar', 'FillBackward2', ('self',), tensors=fill__Scalar_tensors, arrays=fill__Scalar_arrays, forward=(Forward(0, 'expression', fill__Scalar_forward, ('self_p',)),), where='creation/derivatives.yaml:24'),
-    Formula('aten::fill_.Tensor', 'FillBackward3', ('self', 'value'), tensors=fill__Tensor_tensors, arrays=fill__Tensor_arrays, forward=(Forward(0, 'expression', fill__Tensor_forward, ('value_t',)),), where='creation/derivatives.yaml:29'),
-    Formula('aten::zero_', 'ZeroBackward0', ('self',), tensors=zero__tensors, arrays=zero__arrays, forward=(Forward(0, 'expression', zero__forward, ('self_p',)),), where='creation/derivatives.yaml:34'),
-    Formula('aten::empty_like', 'EmptyLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:38'),
-    Formula('aten::ones_like', 'OnesLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:41'),
-    Formula('aten::zeros_like', 'ZerosLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:44'),
-    Formula('aten::full_like', 'FullLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:47'),
-    Formula('aten::new_zeros', 'NewZerosBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:50'),
-    Formula('aten::new_ones', 'NewOnesBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:53'),
-    Formula('aten::new_full', 'NewFullBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:56'),
-    Formula('aten::new_empty', 'NewEmptyBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:59'),
+    Formula('aten::fill.Scalar', 'FillBackward0', ('self',), tensors=fill_Scalar_tensors, arrays=fill_Scalar_arrays, forward=(Forward(0, 'expression', fill_Scalar_forward, ('self_p',)),), where='creation/derivatives.yaml:3'),
+    Formula('aten::fill.Tensor', 'FillBackward1', ('self', 'value'), tensors=fill_Tensor_tensors, arrays=fill_Tensor_arrays, forward=(Forward(0, 'linear'),), where='creation/derivatives.yaml:7'),
+    Formula('aten::complex', 'ComplexBackward0', ('real', 'imag'), tensors=complex_tensors, arrays=complex_arrays, forward=(Forward(0, 'linear'),), where='creation/derivatives.yaml:12'),
+    Formula('aten::polar', 'PolarBackward0', ('abs', 'angle'), saved=(Saved('angle', 'input', needed_by=('abs',)), Saved('result', 'result', needed_by=('angle',))), tensors=polar_tensors, arrays=polar_arrays, where='creation/derivatives.yaml:17'),
+    Formula('aten::fill_.Scalar', 'FillBackward2', ('self',), tensors=fill__Scalar_tensors, arrays=fill__Scalar_arrays, forward=(Forward(0, 'expression', fill__Scalar_forward, ('self_p',)),), where='creation/derivatives.yaml:21'),
+    Formula('aten::fill_.Tensor', 'FillBackward3', ('self', 'value'), tensors=fill__Tensor_tensors, arrays=fill__Tensor_arrays, forward=(Forward(0, 'expression', fill__Tensor_forward, ('value_t',)),), where='creation/derivatives.yaml:26'),
+    Formula('aten::zero_', 'ZeroBackward0', ('self',), tensors=zero__tensors, arrays=zero__arrays, forward=(Forward(0, 'expression', zero__forward, ('self_p',)),), where='creation/derivatives.yaml:31'),
+    Formula('aten::empty_like', 'EmptyLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:35'),
+    Formula('aten::ones_like', 'OnesLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:38'),
+    Formula('aten::zeros_like', 'ZerosLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:41'),
+    Formula('aten::full_like', 'FullLikeBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:44'),
+    Formula('aten::new_zeros', 'NewZerosBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:47'),
+    Formula('aten::new_ones', 'NewOnesBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:50'),
+    Formula('aten::new_full', 'NewFullBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:53'),
+    Formula('aten::new_empty', 'NewEmptyBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:56'),
+    Formula('aten::new_empty_strided', 'NewEmptyStridedBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:59'),
 )
 """One record per operator; in-place variants use that of their functional operator."""
