@@ -145,6 +145,7 @@ DIFFERENT = {
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
     "var": "over no dimensions PyTorch's gradient is infinite",
+    "complex": "PyTorch has complex numbers of half precision",
     "view_as_complex": "PyTorch has complex numbers of half precision",
     "zero_": "PyTorch fills expanded tensors",
 }

@@ -129,6 +129,10 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         lambda sample: not sample.input.shape[:1].numel(),
         "differentiating distances between no rows ends the process",
     ),
+    "polar": (
+        lambda sample: is_differentiated(sample) and bool((sample.input < 0).any()),
+        "the gradient of negative lengths has the wrong sign",
+    ),
     "pow": (is_complex, "the power of 0 to some complex numbers is NaN"),
     "searchsorted": (is_out_of_order, "a search of what is not sorted finds anything"),
     "bucketize": (

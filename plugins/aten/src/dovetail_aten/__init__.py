@@ -56,6 +56,7 @@ from .tensor.like_factories import (
     randn_like,
     zeros_like,
 )
+from .tensor.more_factories import empty_permuted, frombuffer, logspace
 from .tensor.normal_numbers import normal  # type: ignore[no-redef]
 from .tensor.norms import norm  # type: ignore[no-redef]
 from .tensor.places import nonzero, unravel_index
@@ -132,10 +133,12 @@ __all__ = [
     "einsum",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eye",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "get_printoptions",
@@ -143,6 +146,7 @@ __all__ = [
     "initial_seed",
     "is_storage",
     "linspace",
+    "logspace",
     "manual_seed",
     "meshgrid",
     "nonzero",

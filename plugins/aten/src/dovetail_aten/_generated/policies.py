@@ -99,10 +99,13 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'arange_by', (), 'arange.start_step'),
     ('dovetail_aten.meta.creation', 'arange_from', (), 'arange.start'),
     ('dovetail_aten.meta.creation', 'bernoulli', (), 'bernoulli'),
+    ('dovetail_aten.meta.creation', 'complex', (), 'complex polar'),
     ('dovetail_aten.meta.creation', 'empty', (), 'empty.memory_format'),
+    ('dovetail_aten.meta.creation', 'empty_permuted', (), 'empty_permuted'),
     ('dovetail_aten.meta.creation', 'empty_strided', (), 'empty_strided'),
     ('dovetail_aten.meta.creation', 'eye', (), 'eye'),
     ('dovetail_aten.meta.creation', 'linspace', (), 'linspace'),
+    ('dovetail_aten.meta.creation', 'logspace', (), 'logspace'),
     ('dovetail_aten.meta.creation', 'multinomial', (), 'multinomial'),
     ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
@@ -233,8 +236,8 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
-        'new_full new_empty rand_like randn_like rand randn randint randint.low '
-        'normal.float_float'),
+        'new_full new_empty empty_permuted logspace rand_like randn_like rand randn randint '
+        'randint.low normal.float_float'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent',
@@ -285,11 +288,11 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
     ('dovetail_aten.batching.pointwise', 'elementwise',
         'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
-        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
-        'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
-        'silu_backward elu_backward leaky_relu_backward softplus_backward hardtanh_backward '
-        'add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor '
-        'mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
+        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward complex polar '
+        'relu leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold '
+        'threshold_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
+        'hardtanh_backward add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar '
+        'mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
         'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
         'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '

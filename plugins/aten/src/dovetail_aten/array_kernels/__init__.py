@@ -18,6 +18,7 @@ from .arithmetic import Arithmetic
 from .capabilities import Capabilities
 from .choices import Choices
 from .comparison import Comparison
+from .complex_parts import ComplexParts
 from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
@@ -107,6 +108,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     IndexedWrites,
     ScatterReductions,
     Creation,
+    ComplexParts,
     Random,
     Distributions,
     Rectifiers,

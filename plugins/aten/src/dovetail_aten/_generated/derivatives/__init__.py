@@ -15,9 +15,10 @@ OPERATORS = {
         "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",
     ),
     "creation": (
-        "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
-        "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
-        "aten::new_full", "aten::new_empty", "aten::new_empty_strided",
+        "aten::fill.Scalar", "aten::fill.Tensor", "aten::complex", "aten::polar", "aten::fill_.Scalar",
+        "aten::fill_.Tensor", "aten::zero_", "aten::empty_like", "aten::ones_like", "aten::zeros_like",
+        "aten::full_like", "aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::new_empty",
+        "aten::new_empty_strided",
     ),
     "distances": ("aten::_euclidean_dist", "aten::renorm"),
     "indexing": (

@@ -25,11 +25,12 @@ _TYPES = {
     "Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool",
     "str": "str",
     "Scalar": "Number", "ScalarType": "dtype", "Device": "Device | str", "Layout": "Layout",
-    "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "complex",
+    "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "builtins.complex",
     "Storage": "Storage | TypedStorage",
 }  # fmt: skip
 
 _PREAMBLE = """
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -37,7 +38,7 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 """
 
