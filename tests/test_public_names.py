@@ -34,6 +34,7 @@ alpha_dropout alpha_dropout_ cdist cosine_embedding_loss cosine_similarity dist 
 feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ hinge_embedding_loss
 kl_div margin_ranking_loss pairwise_distance pdist poisson_nll_loss renorm triplet_margin_loss
 celu celu_ hardshrink rrelu rrelu_ selu selu_
+batch_norm group_norm instance_norm native_batch_norm native_group_norm rms_norm
 is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled
 is_complex is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_nonzero
 is_storage is_tensor isclose isfinite isinf isnan layer_norm layout le lerp less less_equal library
@@ -107,6 +108,7 @@ celu celu_ elu_ glu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh_ le
 alpha_dropout binary_cross_entropy cosine_embedding_loss cosine_similarity dropout1d dropout2d
 dropout3d feature_alpha_dropout gaussian_nll_loss hinge_embedding_loss huber_loss kl_div
 margin_ranking_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss normalize
+batch_norm group_norm instance_norm local_response_norm rms_norm
 pairwise_distance pdist poisson_nll_loss soft_margin_loss triplet_margin_loss
 triplet_margin_with_distance_loss
 relu6 rrelu rrelu_ selu selu_ softmin softshrink softsign tanhshrink threshold threshold_
@@ -173,6 +175,7 @@ alpha_dropout alpha_dropout_ cdist cosine_embedding_loss cosine_similarity dist 
 feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ hinge_embedding_loss
 kl_div margin_ranking_loss pairwise_distance pdist poisson_nll_loss renorm triplet_margin_loss
 celu celu_ hardshrink rrelu rrelu_ selu selu_
+batch_norm group_norm instance_norm native_batch_norm native_group_norm rms_norm
 get_rng_state greater greater_equal gt hstack hypot imag index_add index_put index_put_ index_select
 initial_seed inner is_complex is_floating_point is_nonzero isclose isfinite isinf isnan layer_norm
 le lerp less less_equal linspace log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp

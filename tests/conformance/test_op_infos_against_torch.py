@@ -73,6 +73,7 @@ DIFFERENT = {
     "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "mse_loss_backward": "PyTorch has gradients of integers, rounded",
     "nan_to_num": "PyTorch has no gradient of complex numbers",
+    "native_batch_norm_backward": "PyTorch takes moments that require grad",
     "native_dropout": "PyTorch has no gradient of complex numbers",
     "native_dropout_backward": "PyTorch has no gradient of complex numbers",
     "native_layer_norm_backward": "PyTorch looks at fewer shapes",
@@ -123,9 +124,10 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
     single precision. The binary cross entropy of operands that broadcast is of another number of
     elements. PyTorch's distances between no rows end the process when they are differentiated.
-    What copies a detached tensor seems to be differentiable, and raises in
-    backward. Which of equal elements a median or a k-th value is taken from is nowhere said, the
-    mode beside NaN depends on their order, and the mean of infinities beside a variance is NaN.
+    Its moments of groups are differentiable. What copies a detached tensor seems to be
+    differentiable, and raises in backward. Which of equal elements a median or a k-th value is
+    taken from is nowhere said, the mode beside NaN depends on their order, and the mean of
+    infinities beside a variance is NaN.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
     numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
@@ -136,6 +138,10 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     )
     if dovetail.float16 in dtypes and (special or any(isinstance(n, complex) for n in numbers)):
         return False
+    if base == "native_group_norm" and any(tensor.requires_grad for tensor in sample.tensors()):
+        return False
+    if base in UNCHECKED:
+        return fits(sample)
     if base == "linspace":
         return all(number == int(number) for number in numbers)
     if base == "detach_copy":
@@ -157,6 +163,34 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     if base in ("median", "nanmedian", "kthvalue"):
         return len(set(sample.input.reshape(-1).tolist())) == sample.input.numel()
     return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
+
+
+UNCHECKED = [
+    "_batch_norm_no_update",
+    "_batch_norm_with_update",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_functional",
+    "_native_batch_norm_legit_no_training",
+    "native_batch_norm",
+    "native_batch_norm_backward",
+    "native_group_norm",
+    "native_group_norm_backward",
+]
+"""Operators below those that check: PyTorch's end the process where sizes or dtypes do not fit."""
+
+
+def fits(sample: SampleInput) -> bool:
+    """Say whether parameters are one number for each channel, and dtypes are one."""
+    tensors, shape = sample.tensors(), tuple(sample.input.shape)
+    one_each = {shape, shape[:1] + shape[1:2], shape[1:2]}
+    return (
+        len(shape) > 1
+        and sample.input.numel() > 0
+        and len({tensor.dtype for tensor in tensors}) == 1
+        and sample.input.is_floating_point()
+        and all(tuple(tensor.shape) in one_each for tensor in tensors)
+        and all(not isinstance(value, int | float) or value > 0 for value in sample.arguments)
+    )
 
 
 def compared(info: OpInfo, sample: SampleInput) -> str:

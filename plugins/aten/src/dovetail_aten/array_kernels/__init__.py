@@ -16,6 +16,7 @@ from dovetail_dispatcher.table import registry
 
 from .arithmetic import Arithmetic
 from .capabilities import Capabilities
+from .channel_normalization import ChannelNormalization
 from .choices import Choices
 from .comparison import Comparison
 from .creation import Creation
@@ -93,6 +94,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    ChannelNormalization,
 )
 
 

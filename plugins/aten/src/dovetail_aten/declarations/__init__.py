@@ -26,6 +26,7 @@ FAMILIES: Final = (
     "dropouts",
     "losses",
     "margin_losses",
+    "normalization",
     "indexing",
     "creation",
     "random",

@@ -40,6 +40,10 @@ OPERATORS = {
         "aten::_softmax", "aten::_softmax_backward_data", "aten::softplus", "aten::softplus_backward",
         "aten::threshold", "aten::threshold_backward",
     ),
+    "normalization": (
+        "aten::_native_batch_norm_legit_functional", "aten::native_batch_norm_backward",
+        "aten::native_group_norm", "aten::native_group_norm_backward",
+    ),
     "pointwise": (
         "aten::abs", "aten::acos", "aten::acosh", "aten::add.Tensor", "aten::add.Scalar",
         "aten::addcdiv", "aten::addcmul", "aten::angle", "aten::asin", "aten::asinh", "aten::atan",
