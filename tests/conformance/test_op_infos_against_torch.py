@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 import pytest
+from incomparable_samples import is_comparable
 from sample_variations import varied
 from torch_samples import as_torch, difference, outcome, torch_operator
 
@@ -47,6 +48,14 @@ DIFFERENT = {
     "binary_cross_entropy_with_logits": "PyTorch broadcasts neither weights nor dtypes",
     "clamp": "PyTorch clamps bools by one tensor, not by two or by numbers",
     "clip": "PyTorch clamps bools by one tensor, not by two or by numbers",
+    **dict.fromkeys(
+        ["convolution", "_convolution", "convolution_backward", "conv_tbc"],
+        "PyTorch has complex numbers and some integers in some of them only",
+    ),
+    **dict.fromkeys(
+        [f"{name}{ndim}d" for name in ("conv", "conv_transpose") for ndim in (1, 2, 3)],
+        "PyTorch has small integers in some of them only",
+    ),
     "cross_entropy_loss": "the error of sizes that differ is a ValueError",
     "cumprod": "with dtype= of integers PyTorch refuses what requires grad",
     "cumsum": "with dtype= of bools PyTorch refuses",
@@ -54,11 +63,23 @@ DIFFERENT = {
     "embedding": "PyTorch has no gradient of complex numbers",
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
     "fill_": "PyTorch fills expanded tensors",
-    "floor_divide": "the error of the missing derivative is a NotImplementedError",
+    **dict.fromkeys(
+        ["floor_divide", "heaviside"],
+        "the error of the missing derivative is a NotImplementedError",
+    ),
+    "logit_backward": "PyTorch has no derivative",
     "glu_backward": "PyTorch refuses operands of several dtypes",
     "huber_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
+    **dict.fromkeys(
+        ["lgamma", "special_gammaln", "digamma", "special_digamma", "special_psi"],
+        "at poles PyTorch's derivatives are great numbers",
+    ),
+    **dict.fromkeys(
+        ["logit", "special_logit", "special_log_ndtr"],
+        "gradients of NaN and of minus infinity are numbers, and NaN",
+    ),
     "linspace": "PyTorch makes up to one bool",
     "log_sigmoid_backward": "PyTorch refuses operands of several dtypes",
     "log_softmax": "PyTorch takes any dtype where there is nothing",
@@ -67,6 +88,9 @@ DIFFERENT = {
     "masked_fill": "PyTorch refuses the gradient of a real number put among complex ones",
     **dict.fromkeys(
         ["mm", "bmm", "mv", "inner", "matmul"], "PyTorch multiplies anything where there is nothing"
+    ),
+    **dict.fromkeys(
+        ["mvlgamma", "special_multigammaln"], "PyTorch refuses bools, if there is no dtype above"
     ),
     "median": "PyTorch has a median of no integers",
     "nanmedian": "PyTorch has a median of no integers",
@@ -85,10 +109,22 @@ DIFFERENT = {
     "randn_like": "PyTorch takes any dtype where there is nothing",
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
+    **dict.fromkeys(["special_i1", "special_i1e"], "PyTorch has no gradient in half precision"),
     **dict.fromkeys(
-        ["select_copy", "slice_copy", "view_as_complex_copy"],
+        [
+            "scatter_reduce",
+            "select_copy",
+            "select_scatter",
+            "slice_copy",
+            "slice_scatter",
+            "view_as_complex_copy",
+        ],
         "PyTorch has no gradient of complex numbers",
     ),
+    "_unsafe_masked_index": "PyTorch takes masks of integers",
+    "_unsafe_masked_index_put_accumulate": "PyTorch takes masks of integers",
+    "_chunk_cat": "PyTorch has no derivative, and no dimensions counted from the end",
+    "unfold_backward": "PyTorch does not look at the shape of the gradient",
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
     **dict.fromkeys(
@@ -98,6 +134,8 @@ DIFFERENT = {
     "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "soft_margin_loss": "PyTorch broadcasts the target alone, and takes complex numbers",
     "softmax": "PyTorch takes any dtype where there is nothing",
+    "gradient": "PyTorch takes coordinates that are not as many as the samples",
+    "_histogramdd_bin_edges": "PyTorch spaces complex numbers",
     "std": "over no dimensions PyTorch's gradient is infinite",
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
@@ -112,85 +150,6 @@ and gradients. Values are compared where both give some.
 
 def by_name(infos: list[OpInfo]) -> Any:
     return pytest.mark.parametrize("info", infos, ids=lambda info: info.name.partition("::")[2])
-
-
-def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
-    """Say whether PyTorch has the numbers of a call.
-
-    Complex ones of half precision are of no dtype here. In single precision PyTorch's gelu of
-    infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
-    precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
-    of integers is one of integers, integers between fractions are rounded before they are spaced,
-    the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
-    single precision. The binary cross entropy of operands that broadcast is of another number of
-    elements. PyTorch's distances between no rows end the process when they are differentiated.
-    Its moments of groups are differentiable. What copies a detached tensor seems to be
-    differentiable, and raises in backward. Which of equal elements a median or a k-th value is
-    taken from is nowhere said, the mode beside NaN depends on their order, and the mean of
-    infinities beside a variance is NaN.
-    """
-    base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
-    numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
-    special = any(
-        not bool(dovetail.isfinite(tensor).all())
-        for tensor in sample.tensors()
-        if tensor.dtype.is_floating_point
-    )
-    if dovetail.float16 in dtypes and (special or any(isinstance(n, complex) for n in numbers)):
-        return False
-    if base == "native_group_norm" and any(tensor.requires_grad for tensor in sample.tensors()):
-        return False
-    if base in UNCHECKED:
-        return fits(sample)
-    if base == "linspace":
-        return all(number == int(number) for number in numbers)
-    if base == "detach_copy":
-        return not sample.input.requires_grad
-    if base == "native_dropout":
-        return sample.input.numel() > 0
-    if base == "native_dropout_backward":
-        return bool(sample.input.dtype.is_floating_point or sample.input.dtype.is_complex)
-    if base == "silu_backward":
-        return not any(dtype.is_complex for dtype in dtypes)
-    if base == "hardsigmoid_backward":
-        return dovetail.float64 not in dtypes
-    if base == "binary_cross_entropy":
-        return all(tensor.shape == sample.input.shape for tensor in sample.tensors()[:2])
-    if base == "pdist":
-        return bool(sample.input.shape[:1].numel())
-    if base in ("gelu", "mode", "var_mean", "std_mean"):
-        return not special
-    if base in ("median", "nanmedian", "kthvalue"):
-        return len(set(sample.input.reshape(-1).tolist())) == sample.input.numel()
-    return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
-
-
-UNCHECKED = [
-    "_batch_norm_no_update",
-    "_batch_norm_with_update",
-    "_native_batch_norm_legit",
-    "_native_batch_norm_legit_functional",
-    "_native_batch_norm_legit_no_training",
-    "native_batch_norm",
-    "native_batch_norm_backward",
-    "native_group_norm",
-    "native_group_norm_backward",
-]
-"""Operators below those that check: PyTorch's end the process where sizes or dtypes do not fit."""
-
-
-def fits(sample: SampleInput) -> bool:
-    """Say whether parameters are one number for each channel, and dtypes are one."""
-    tensors, shape = sample.tensors(), tuple(sample.input.shape)
-    one_each = {shape, shape[:1] + shape[1:2], shape[1:2]}
-    return (
-        len(shape) > 1
-        and sample.input.numel() > 0
-        and len({tensor.dtype for tensor in tensors}) == 1
-        and sample.input.is_floating_point()
-        and all(tuple(tensor.shape) in one_each for tensor in tensors)
-        and all(not isinstance(value, int | float) or value > 0 for value in sample.arguments)
-    )
 
 
 def compared(info: OpInfo, sample: SampleInput) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 from dovetail_aten import Tensor
 
@@ -11,6 +12,7 @@ __all__ = [
     "legacy_reduction",
     "reduced",
     "reduction_code",
+    "repeated",
     "softmax_dim",
     "warn_if_broadcast",
 ]
@@ -73,3 +75,8 @@ def warn_if_broadcast(input: Tensor, target: Tensor) -> None:
             "Please ensure they have the same size.",
             stacklevel=3,
         )
+
+
+def repeated(value: int | Sequence[int], count: int) -> tuple[int, ...]:
+    """Return one number for each of `count` dimensions: a sequence as it is."""
+    return tuple(value) if isinstance(value, Sequence) else (value,) * count

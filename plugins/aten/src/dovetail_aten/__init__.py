@@ -64,6 +64,14 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
     randn,
     randperm,
 )
+from .tensor.several_tensors import (  # type: ignore[assignment, no-redef]
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_tensors,
+    meshgrid,
+)
 from .tensor.storages import (
     BFloat16Storage,
     BoolStorage,
@@ -113,6 +121,11 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_tensors",
     "cdist",
     "einsum",
     "empty",
@@ -129,6 +142,7 @@ __all__ = [
     "is_storage",
     "linspace",
     "manual_seed",
+    "meshgrid",
     "nonzero",
     "norm",
     "ones",

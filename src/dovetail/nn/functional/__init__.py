@@ -1,6 +1,7 @@
 """Functions of neural networks with PyTorch's signatures, each a thin layer over operators."""
 
 from . import activations as _activations
+from . import convolutions as _convolutions
 from . import distances as _distances
 from . import dropouts as _dropouts
 from . import embeddings as _embeddings
@@ -10,6 +11,7 @@ from . import normalizations as _normalizations
 from . import operators as _operators
 from . import regression_losses as _regression_losses
 from .activations import *  # noqa: F403
+from .convolutions import *  # noqa: F403
 from .distances import *  # noqa: F403
 from .dropouts import *  # noqa: F403
 from .embeddings import *  # noqa: F403
@@ -22,6 +24,7 @@ from .regression_losses import *  # noqa: F403
 __all__: list[str] = []
 __all__ += _activations.__all__
 __all__ += _distances.__all__
+__all__ += _convolutions.__all__
 __all__ += _dropouts.__all__
 __all__ += _embeddings.__all__
 __all__ += _losses.__all__

@@ -6,6 +6,14 @@ from ... import _nn
 
 __all__ = [
     "celu_",
+    "channel_shuffle",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cosine_similarity",
     "elu_",
     "gelu",
@@ -18,6 +26,8 @@ __all__ = [
     "pad",
     "pairwise_distance",
     "pdist",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "prelu",
     "relu_",
     "rrelu_",
@@ -31,6 +41,14 @@ __all__ = [
 
 celu_ = aten.celu_
 cosine_similarity = aten.cosine_similarity
+channel_shuffle = aten.channel_shuffle
+conv1d = aten.conv1d
+conv2d = aten.conv2d
+conv3d = aten.conv3d
+conv_tbc = aten.conv_tbc
+conv_transpose1d = aten.conv_transpose1d
+conv_transpose2d = aten.conv_transpose2d
+conv_transpose3d = aten.conv_transpose3d
 elu_ = _nn.elu_
 gelu = _nn.gelu
 hardshrink = aten.hardshrink
@@ -42,6 +60,8 @@ one_hot = _nn.one_hot
 pad = _nn.pad
 pairwise_distance = aten.pairwise_distance
 pdist = aten.pdist
+pixel_shuffle = aten.pixel_shuffle
+pixel_unshuffle = aten.pixel_unshuffle
 prelu = aten.prelu
 relu_ = aten.relu_
 rrelu_ = aten.rrelu_

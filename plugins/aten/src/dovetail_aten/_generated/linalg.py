@@ -3,6 +3,6 @@
 # fmt: off
 """The functions that are public in `linalg` and not at the top."""
 
-from .functions import (linalg_vector_norm)
+from .functions import (linalg_vector_norm as vector_norm)
 
-__all__ = ["linalg_vector_norm"]
+__all__ = ["vector_norm"]

@@ -19,11 +19,14 @@ from .capabilities import Capabilities
 from .channel_normalization import ChannelNormalization
 from .choices import Choices
 from .comparison import Comparison
+from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
+from .histograms import Histograms
+from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
@@ -33,20 +36,28 @@ from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
 from .norms import Norms
+from .number_parts import NumberParts
 from .operands import Numbers, Precision
 from .ordering import Ordering
+from .patches import Patches
 from .pointwise import Pointwise
+from .polynomials import Polynomials
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
+from .scatter_reductions import ScatterReductions
 from .selection import Selection
 from .shapes import Shapes
+from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
+from .special import Special
 from .table import ArrayKernel, Function, KernelTable
+from .upsampling import Upsampling
 from .views import Views
+from .windows import Windows
 
 __all__ = [
     "FAMILIES",
@@ -70,6 +81,9 @@ Define = Callable[[Any, KernelTable, Capabilities], None]
 FAMILIES: Final[tuple[type[Family], ...]] = (
     Arithmetic,
     Pointwise,
+    NumberParts,
+    Special,
+    Polynomials,
     Choices,
     Comparison,
     Reductions,
@@ -78,12 +92,16 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Histograms,
     MatrixProducts,
     Views,
     MemoryViews,
+    Windows,
     Shapes,
     Indexing,
     IndexingAlong,
+    IndexedWrites,
+    ScatterReductions,
     Creation,
     Random,
     Rectifiers,
@@ -95,6 +113,10 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Likelihood,
     Normalization,
     ChannelNormalization,
+    Convolutions,
+    Patches,
+    Shuffles,
+    Upsampling,
 )
 
 

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 FAMILIES: Final = (
     "pointwise",
+    "special",
     "reductions",
     "views",
+    "pieces",
+    "stacks",
     "shapes",
     "matmul",
     "nn",
+    "convolution",
     "activations",
     "distances",
     "dropouts",
@@ -28,9 +32,11 @@ FAMILIES: Final = (
     "margin_losses",
     "normalization",
     "indexing",
+    "scattering",
     "creation",
     "random",
     "statistics",
+    "sampling",
 )
 
 
