@@ -103,6 +103,7 @@ DIFFERENT = {
     "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "mse_loss_backward": "PyTorch has gradients of integers, rounded",
     "nan_to_num": "PyTorch has no gradient of complex numbers",
+    "native_batch_norm_backward": "PyTorch takes moments that require grad",
     "native_dropout": "PyTorch has no gradient of complex numbers",
     "native_dropout_backward": "PyTorch has no gradient of complex numbers",
     "native_layer_norm_backward": "PyTorch looks at fewer shapes",

@@ -140,6 +140,12 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.nn', 'softmax', (), '_softmax _log_softmax'),
     ('dovetail_aten.meta.nn', 'softmax_backward', (),
         '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.meta.normalization', 'batch_norm', (), '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.meta.normalization', 'native_batch_norm_backward', (),
+        'native_batch_norm_backward'),
+    ('dovetail_aten.meta.normalization', 'native_group_norm', (), 'native_group_norm'),
+    ('dovetail_aten.meta.normalization', 'native_group_norm_backward', (),
+        'native_group_norm_backward'),
     ('dovetail_aten.meta.pointwise', 'angle', (), 'angle'),
     ('dovetail_aten.meta.pointwise', 'div_mode', (), 'div.Tensor_mode div.Scalar_mode'),
     ('dovetail_aten.meta.pointwise', 'frexp', (), 'frexp.Tensor'),
@@ -285,6 +291,12 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'smooth_l1_loss huber_loss binary_cross_entropy'),
     ('dovetail_aten.batching.nn', 'softmax_backward',
         '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.batching.normalization', 'batch_norm', '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.batching.normalization', 'native_batch_norm_backward',
+        'native_batch_norm_backward'),
+    ('dovetail_aten.batching.normalization', 'native_group_norm', 'native_group_norm'),
+    ('dovetail_aten.batching.normalization', 'native_group_norm_backward',
+        'native_group_norm_backward'),
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
     ('dovetail_aten.batching.pointwise', 'elementwise',
         'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
@@ -444,8 +456,8 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'smooth_l1_loss binary_cross_entropy_with_logits huber_loss kl_div poisson_nll_loss '
         'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
         'soft_margin_loss multi_margin_loss multilabel_margin_loss softplus layer_norm '
-        'native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal rsqrt exp '
-        'expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp erfinv'),
+        'native_layer_norm group_norm rms_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar '
+        'reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp erfinv'),
     ('cuda', 'fp32_set_opt_dtype',
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),

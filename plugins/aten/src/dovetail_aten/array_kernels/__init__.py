@@ -16,6 +16,7 @@ from dovetail_dispatcher.table import registry
 
 from .arithmetic import Arithmetic
 from .capabilities import Capabilities
+from .channel_normalization import ChannelNormalization
 from .choices import Choices
 from .comparison import Comparison
 from .complex_parts import ComplexParts
@@ -119,6 +120,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    ChannelNormalization,
     Convolutions,
     Patches,
     Shuffles,

@@ -30,6 +30,7 @@ FAMILIES: Final = (
     "dropouts",
     "losses",
     "margin_losses",
+    "normalization",
     "indexing",
     "scattering",
     "creation",

@@ -45,6 +45,10 @@ OPERATORS = {
         "aten::_softmax", "aten::_softmax_backward_data", "aten::softplus", "aten::softplus_backward",
         "aten::threshold", "aten::threshold_backward",
     ),
+    "normalization": (
+        "aten::_native_batch_norm_legit_functional", "aten::native_batch_norm_backward",
+        "aten::native_group_norm", "aten::native_group_norm_backward",
+    ),
     "pieces": (
         "aten::unsafe_split.Tensor", "aten::unsafe_split_with_sizes", "aten::narrow_copy",
         "aten::unfold", "aten::unfold_copy", "aten::unfold_backward", "aten::select_scatter",
