@@ -19,41 +19,42 @@ absolute acos acos_ acosh acosh_ add addbmm addcdiv addcmul addmm addmv addmv_ a
 all allclose amax amin aminmax amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_
 arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort argwhere as_strided
 as_strided_copy as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ autocast
-autograd backends baddbmm bernoulli bfloat16 binary_cross_entropy_with_logits bitwise_and
-bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm bool broadcast_shapes
-broadcast_to can_cast cat cdouble ceil ceil_ celu celu_ cfloat channels_last channels_last_3d chunk
-clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone complex128 complex64 concat
-concatenate conj conj_physical conj_physical_ constant_pad_nd contiguous_format copysign cos cos_
-cosh cosh_ count_nonzero cuda cummax cummin cumprod cumsum default_generator deg2rad deg2rad_ detach
-detach_copy device devices diag diag_embed diagonal diagonal_copy digamma div divide dot double
-dropout dtype e einsum embedding empty empty_like empty_strided enable_grad eq equal erf erf_ erfc
-erfc_ erfinv exp exp2 exp2_ exp_ expand_copy explain expm1 expm1_ eye fill_ finfo fix fix_ flatten
-flip float float16 float32 float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_
-frexp from_dlpack from_numpy full full_like func gather gcd gcd_ ge get_autocast_dtype
-get_default_device get_default_dtype get_printoptions get_rng_state greater greater_equal gt half
-hardshrink heaviside hstack hypot i0 i0_ igamma igammac iinfo imag index_add index_put index_put_
-index_select inf inference_mode initial_seed inner int int16 int32 int64 int8
-is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled is_complex is_conj
-is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero
-is_storage is_tensor isclose isfinite isinf isnan isneginf isposinf isreal kthvalue layer_norm
-layout lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma library linspace load log log10 log10_
-log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not
-logical_or logical_xor logit logit_ logsumexp long lt manual_seed masked_fill masked_select matmul
-max maximum mean median memory_format min minimum mm mode moveaxis movedim msort mul multinomial
-multiply mv mvlgamma nan nan_to_num nan_to_num_ nanmean nanmedian nansum narrow native_dropout
-native_layer_norm ne neg neg_ negative negative_ newaxis nextafter nn no_grad nonzero nonzero_static
-norm not_equal numel ones ones_like ops optim outer overrides permute permute_copy pi polygamma
-positive pow prelu preserve_format printoptions prod promote_types rad2deg rad2deg_ rand rand_like
-randint randint_like randn randn_like random randperm real reciprocal reciprocal_ relu relu_
-remainder reshape resize_as_ resolve_conj resolve_neg result_type roll round round_ rrelu rrelu_
-rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add seed select select_copy selu selu_
-set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_grad_enabled
-set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign signbit sin sin_ sinc sinc_ sinh
-sinh_ slice_copy softmax sort special split split_copy split_with_sizes split_with_sizes_copy sqrt
-sqrt_ square square_ squeeze squeeze_copy stack std std_mean strided sub subtract sum swapaxes
-swapdims t t_copy take tan tan_ tanh tanh_ tensor testing threshold threshold_ tile topk trace
-transpose transpose_copy tril triu true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind
-unbind_copy unflatten unsqueeze unsqueeze_copy use_overlay utils var var_mean vdot view_as_complex
+autograd backends baddbmm bartlett_window bernoulli bfloat16 binary_cross_entropy_with_logits
+bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
+blackman_window bmm bool broadcast_shapes broadcast_to can_cast cat cdouble ceil ceil_ celu celu_
+cfloat channels_last channels_last_3d chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_
+clip clip_ clone complex128 complex64 concat concatenate conj conj_physical conj_physical_
+constant_pad_nd contiguous_format copysign cos cos_ cosh cosh_ count_nonzero cuda cummax cummin
+cumprod cumsum default_generator deg2rad deg2rad_ detach detach_copy device devices diag diag_embed
+diagonal diagonal_copy digamma div divide dot double dropout dtype e einsum embedding empty
+empty_like empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_
+expand_copy explain expm1 expm1_ eye fft fill_ finfo fix fix_ flatten flip float float16 float32
+float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp from_dlpack from_numpy
+full full_like func gather gcd gcd_ ge get_autocast_dtype get_default_device get_default_dtype
+get_printoptions get_rng_state greater greater_equal gt half hamming_window hann_window hardshrink
+heaviside hstack hypot i0 i0_ igamma igammac iinfo imag index_add index_put index_put_ index_select
+inf inference_mode initial_seed inner int int16 int32 int64 int8 is_anomaly_check_nan_enabled
+is_anomaly_enabled is_autocast_enabled is_complex is_conj is_floating_point is_grad_enabled
+is_inference is_inference_mode_enabled is_neg is_nonzero is_storage is_tensor isclose isfinite isinf
+isnan isneginf isposinf isreal istft kaiser_window kthvalue layer_norm layout lcm lcm_ ldexp ldexp_
+le lerp less less_equal lgamma library linspace load log log10 log10_ log1p log1p_ log2 log2_ log_
+log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit
+logit_ logsumexp long lt manual_seed masked_fill masked_select matmul max maximum mean median
+memory_format min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan
+nan_to_num nan_to_num_ nanmean nanmedian nansum narrow native_dropout native_layer_norm ne neg neg_
+negative negative_ newaxis nextafter nn no_grad nonzero nonzero_static norm not_equal numel ones
+ones_like ops optim outer overrides permute permute_copy pi polygamma positive pow prelu
+preserve_format printoptions prod promote_types rad2deg rad2deg_ rand rand_like randint randint_like
+randn randn_like random randperm real reciprocal reciprocal_ relu relu_ remainder reshape resize_as_
+resolve_conj resolve_neg result_type roll round round_ rrelu rrelu_ rsqrt rsqrt_ rsub save
+scalar_tensor scatter scatter_add seed select select_copy selu selu_ set_autocast_dtype
+set_autocast_enabled set_default_device set_default_dtype set_grad_enabled set_printoptions
+set_rng_state sgn short sigmoid sigmoid_ sign signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy
+softmax sort special split split_copy split_with_sizes split_with_sizes_copy sqrt sqrt_ square
+square_ squeeze squeeze_copy stack std std_mean stft strided sub subtract sum swapaxes swapdims t
+t_copy take tan tan_ tanh tanh_ tensor testing threshold threshold_ tile topk trace transpose
+transpose_copy tril triu true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unbind_copy
+unflatten unsqueeze unsqueeze_copy use_overlay utils var var_mean vdot view_as_complex
 view_as_complex_copy view_as_real view_as_real_copy view_copy vmap vstack where xlogy xlogy_ zero_
 zeros zeros_like
 """.split(),
@@ -79,6 +80,10 @@ register_backend use_cpu_fallback
     "dovetail.cuda": """
 current_device device_count empty_cache get_device_name is_available manual_seed manual_seed_all
 mem_get_info memory_allocated memory_reserved memory_stats set_device synchronize why_unavailable
+""".split(),
+    "dovetail.fft": """
+fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft
+irfft2 irfftn rfft rfft2 rfftfreq rfftn
 """.split(),
     "dovetail.func": """
 functional_call functionalize grad grad_and_value hessian jacfwd jacrev jvp linearize
@@ -165,34 +170,35 @@ ShortTensor Tensor TypedStorage UntypedStorage abs abs_ absolute acos acos_ acos
 addcdiv addcmul addmm addmv addmv_ adjoint alias_copy all allclose amax amin aminmax angle any
 arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_
 arctanh arctanh_ argmax argmin argsort argwhere as_strided as_strided_copy as_tensor asarray asin
-asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ baddbmm bernoulli binary_cross_entropy_with_logits
-bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor bmm
-broadcast_to cat ceil ceil_ celu celu_ chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_
-clip clip_ clone concat concatenate conj conj_physical conj_physical_ constant_pad_nd copysign cos
-cos_ cosh cosh_ count_nonzero cummax cummin cumprod cumsum deg2rad deg2rad_ detach detach_copy diag
-diag_embed diagonal diagonal_copy digamma div divide dot dropout einsum embedding empty empty_like
-empty_strided eq equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye
-fill_ fix fix_ flatten flip float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp
-from_dlpack from_numpy full full_like gather gcd gcd_ ge get_printoptions get_rng_state greater
-greater_equal gt hardshrink heaviside hstack hypot i0 i0_ igamma igammac imag index_add index_put
+asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ baddbmm bartlett_window bernoulli
+binary_cross_entropy_with_logits bitwise_and bitwise_left_shift bitwise_not bitwise_or
+bitwise_right_shift bitwise_xor blackman_window bmm broadcast_to cat ceil ceil_ celu celu_ chunk
+clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone concat concatenate conj
+conj_physical conj_physical_ constant_pad_nd copysign cos cos_ cosh cosh_ count_nonzero cummax
+cummin cumprod cumsum deg2rad deg2rad_ detach detach_copy diag diag_embed diagonal diagonal_copy
+digamma div divide dot dropout einsum embedding empty empty_like empty_strided eq equal erf erf_
+erfc erfc_ erfinv exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye fill_ fix fix_ flatten flip
+float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp from_dlpack from_numpy full
+full_like gather gcd gcd_ ge get_printoptions get_rng_state greater greater_equal gt hamming_window
+hann_window hardshrink heaviside hstack hypot i0 i0_ igamma igammac imag index_add index_put
 index_put_ index_select initial_seed inner is_complex is_conj is_floating_point is_neg is_nonzero
-is_storage isclose isfinite isinf isnan isneginf isposinf isreal kthvalue layer_norm lcm lcm_ ldexp
-ldexp_ le lerp less less_equal lgamma linspace log log10 log10_ log1p log1p_ log2 log2_ log_
-log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not logical_or logical_xor logit
-logit_ logsumexp lt manual_seed masked_fill masked_select matmul max maximum mean median min minimum
-mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan_to_num nan_to_num_ nanmean
-nanmedian nansum narrow native_dropout native_layer_norm ne neg neg_ negative negative_ nextafter
-nonzero nonzero_static norm not_equal ones ones_like outer permute permute_copy polygamma positive
-pow prelu printoptions prod rad2deg rad2deg_ rand rand_like randint randint_like randn randn_like
-randperm real reciprocal reciprocal_ relu relu_ remainder reshape resize_as_ resolve_conj
-resolve_neg roll round round_ rrelu rrelu_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_add seed
-select select_copy selu selu_ set_printoptions set_rng_state sgn sigmoid sigmoid_ sign signbit sin
-sin_ sinc sinc_ sinh sinh_ slice_copy softmax sort split split_copy split_with_sizes
-split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std std_mean sub subtract
-sum swapaxes swapdims t t_copy take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk
-transpose transpose_copy tril triu true_divide trunc trunc_ unbind unbind_copy unflatten unsqueeze
-unsqueeze_copy var var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy
-view_copy vstack where xlogy xlogy_ zero_ zeros zeros_like
+is_storage isclose isfinite isinf isnan isneginf isposinf isreal istft kaiser_window kthvalue
+layer_norm lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma linspace log log10 log10_ log1p
+log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2 logcumsumexp logical_and logical_not
+logical_or logical_xor logit logit_ logsumexp lt manual_seed masked_fill masked_select matmul max
+maximum mean median min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma
+nan_to_num nan_to_num_ nanmean nanmedian nansum narrow native_dropout native_layer_norm ne neg neg_
+negative negative_ nextafter nonzero nonzero_static norm not_equal ones ones_like outer permute
+permute_copy polygamma positive pow prelu printoptions prod rad2deg rad2deg_ rand rand_like randint
+randint_like randn randn_like randperm real reciprocal reciprocal_ relu relu_ remainder reshape
+resize_as_ resolve_conj resolve_neg roll round round_ rrelu rrelu_ rsqrt rsqrt_ rsub scalar_tensor
+scatter scatter_add seed select select_copy selu selu_ set_printoptions set_rng_state sgn sigmoid
+sigmoid_ sign signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy softmax sort split split_copy
+split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
+std_mean stft sub subtract sum swapaxes swapdims t t_copy take tan tan_ tanh tanh_ tensor threshold
+threshold_ tile topk transpose transpose_copy tril triu true_divide trunc trunc_ unbind unbind_copy
+unflatten unsqueeze unsqueeze_copy var var_mean vdot view_as_complex view_as_complex_copy
+view_as_real view_as_real_copy view_copy vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node

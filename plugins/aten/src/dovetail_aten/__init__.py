@@ -81,6 +81,13 @@ from .tensor.storages import (
     is_storage,
 )
 from .tensor.tensor_class import Tensor
+from .tensor.windows import (
+    bartlett_window,
+    blackman_window,
+    hamming_window,
+    hann_window,
+    kaiser_window,
+)
 
 __all__ = [
     "BFloat16Storage",
@@ -112,6 +119,8 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "bartlett_window",
+    "blackman_window",
     "einsum",
     "empty",
     "empty_like",
@@ -123,8 +132,11 @@ __all__ = [
     "full_like",
     "get_printoptions",
     "get_rng_state",
+    "hamming_window",
+    "hann_window",
     "initial_seed",
     "is_storage",
+    "kaiser_window",
     "linspace",
     "manual_seed",
     "nonzero",

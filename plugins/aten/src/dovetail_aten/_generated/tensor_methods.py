@@ -26,6 +26,8 @@ class TensorMethods(TensorBase):
     new_empty = functions.new_empty
     fill_ = functions.fill_
     zero_ = functions.zero_
+    stft = functions.stft
+    istft = functions.istft
     index = functions.index
     index_put = functions.index_put
     index_put_ = functions.index_put_

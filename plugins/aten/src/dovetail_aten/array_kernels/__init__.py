@@ -21,6 +21,7 @@ from .comparison import Comparison
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
+from .fft import Fourier
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
 from .indexing import Indexing
@@ -75,6 +76,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     NumberParts,
     Special,
     Polynomials,
+    Fourier,
     Choices,
     Comparison,
     Reductions,

@@ -15,6 +15,7 @@ OPERATORS = {
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
         "aten::new_full", "aten::new_empty",
     ),
+    "fft": ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r"),
     "indexing": (
         "aten::gather", "aten::index.Tensor", "aten::index_add", "aten::index_put",
         "aten::index_select", "aten::masked_select", "aten::scatter.src", "aten::scatter.value",

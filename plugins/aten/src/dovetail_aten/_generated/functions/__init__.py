@@ -6,6 +6,7 @@
 
 from .activations import *
 from .creation import *
+from .fft import *
 from .indexing import *
 from .losses import *
 from .matmul import *
@@ -21,10 +22,10 @@ from .views import *
 __all__ = [
     "hardshrink", "celu", "celu_", "selu", "selu_", "rrelu", "rrelu_", "empty", "empty_strided",
     "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor", "zeros_like",
-    "ones_like", "empty_like", "full_like", "fill_", "zero_", "index_put", "index_put_",
-    "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select", "take",
-    "binary_cross_entropy_with_logits", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmv",
-    "addmv_", "addbmm", "baddbmm", "matmul", "outer", "einsum", "relu", "relu_", "prelu",
+    "ones_like", "empty_like", "full_like", "fill_", "zero_", "stft", "istft", "index_put",
+    "index_put_", "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select",
+    "take", "binary_cross_entropy_with_logits", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm",
+    "addmv", "addmv_", "addbmm", "baddbmm", "matmul", "outer", "einsum", "relu", "relu_", "prelu",
     "threshold", "threshold_", "softmax", "log_softmax", "embedding", "layer_norm",
     "native_layer_norm", "add", "sub", "rsub", "mul", "div", "floor_divide", "remainder", "fmod",
     "pow", "subtract", "multiply", "divide", "true_divide", "negative", "negative_", "absolute",
