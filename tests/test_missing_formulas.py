@@ -51,7 +51,7 @@ of a step.
 
 CUT = {
     *("argmax", "argmin", "detach", "multinomial", "view.dtype"),
-    *("all.dims", "any.dims", "nonzero_static"),
+    *("all.dims", "any.dims", "histc", "nonzero_static"),
 }
 """Operators that are declared to give constants though their shape and dtypes do not say so."""
 

@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 import pytest
+from incomparable_samples import is_comparable
 from sample_variations import varied
 from torch_samples import as_torch, difference, outcome, torch_operator
 
@@ -31,25 +32,6 @@ INFOS = [
     if info.operator.base_name != "set_" and torch_operator(torch, info) is not None
 ]
 
-NO_DERIVATIVE = [
-    f"special_{name}"
-    for name in (
-        *("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1"),
-        *(f"modified_bessel_{letter}{order}" for letter in "ik" for order in "01"),
-        *("scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0"),
-        *(f"{shift}chebyshev_polynomial_{k}" for shift in ("", "shifted_") for k in "tuvw"),
-        *("hermite_polynomial_h", "hermite_polynomial_he"),
-        *("laguerre_polynomial_l", "legendre_polynomial_p"),
-    )
-]
-"""Operators without a derivative: backward says so. PyTorch's results do not require grad."""
-
-NUMBERS_OF_NAN = [
-    *("igamma", "igammac", "special_gammainc", "special_gammaincc"),
-    *(name for name in NO_DERIVATIVE if "polynomial" in name),
-]
-"""Operators that PyTorch gives numbers of, if an operand is NaN."""
-
 DIFFERENT = {
     "addcdiv": "the gradient of an integer operand is not asked for",
     **dict.fromkeys(
@@ -66,6 +48,14 @@ DIFFERENT = {
     "binary_cross_entropy_with_logits": "PyTorch broadcasts neither weights nor dtypes",
     "clamp": "PyTorch clamps bools by one tensor, not by two or by numbers",
     "clip": "PyTorch clamps bools by one tensor, not by two or by numbers",
+    **dict.fromkeys(
+        ["convolution", "_convolution", "convolution_backward", "conv_tbc"],
+        "PyTorch has complex numbers and some integers in some of them only",
+    ),
+    **dict.fromkeys(
+        [f"{name}{ndim}d" for name in ("conv", "conv_transpose") for ndim in (1, 2, 3)],
+        "PyTorch has small integers in some of them only",
+    ),
     "cross_entropy_loss": "the error of sizes that differ is a ValueError",
     "cumprod": "with dtype= of integers PyTorch refuses what requires grad",
     "cumsum": "with dtype= of bools PyTorch refuses",
@@ -91,6 +81,7 @@ DIFFERENT = {
     ),
     "logit_backward": "PyTorch has no derivative",
     "glu_backward": "PyTorch refuses operands of several dtypes",
+    "huber_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
     **dict.fromkeys(
@@ -131,9 +122,20 @@ DIFFERENT = {
     "rsub": "a bool alpha equal to the default is not seen",
     **dict.fromkeys(["special_i1", "special_i1e"], "PyTorch has no gradient in half precision"),
     **dict.fromkeys(
-        ["select_copy", "slice_copy", "view_as_complex_copy"],
+        [
+            "scatter_reduce",
+            "select_copy",
+            "select_scatter",
+            "slice_copy",
+            "slice_scatter",
+            "view_as_complex_copy",
+        ],
         "PyTorch has no gradient of complex numbers",
     ),
+    "_unsafe_masked_index": "PyTorch takes masks of integers",
+    "_unsafe_masked_index_put_accumulate": "PyTorch takes masks of integers",
+    "_chunk_cat": "PyTorch has no derivative, and no dimensions counted from the end",
+    "unfold_backward": "PyTorch does not look at the shape of the gradient",
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
     **dict.fromkeys(
@@ -141,7 +143,10 @@ DIFFERENT = {
     ),
     "smooth_l1_loss_backward": "PyTorch has gradients of integers, rounded",
     "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
+    "soft_margin_loss": "PyTorch broadcasts the target alone, and takes complex numbers",
     "softmax": "PyTorch takes any dtype where there is nothing",
+    "gradient": "PyTorch takes coordinates that are not as many as the samples",
+    "_histogramdd_bin_edges": "PyTorch spaces complex numbers",
     "std": "over no dimensions PyTorch's gradient is infinite",
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
@@ -156,52 +161,6 @@ and gradients. Values are compared where both give some.
 
 def by_name(infos: list[OpInfo]) -> Any:
     return pytest.mark.parametrize("info", infos, ids=lambda info: info.name.partition("::")[2])
-
-
-def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
-    """Say whether PyTorch has the numbers of a call.
-
-    Complex ones of half precision are of no dtype here. In single precision PyTorch's gelu of
-    infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
-    precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
-    of integers is one of integers, integers between fractions are rounded before they are spaced,
-    the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
-    single precision. What copies a detached tensor seems to be differentiable, and raises in
-    backward. Which of equal elements a median or a k-th value is taken from is nowhere said, the
-    mode beside NaN depends on their order, and the mean of infinities beside a variance is NaN.
-    """
-    base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
-    numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
-    special = any(
-        not bool(dovetail.isfinite(tensor).all())
-        for tensor in sample.tensors()
-        if tensor.dtype.is_floating_point
-    )
-    if dovetail.float16 in dtypes and (special or any(isinstance(n, complex) for n in numbers)):
-        return False
-    if base in NO_DERIVATIVE and any(tensor.requires_grad for tensor in sample.tensors()):
-        return False
-    if base in NUMBERS_OF_NAN and any(bool(dovetail.isnan(t).any()) for t in sample.tensors()):
-        return False
-    if base == "special_airy_ai" and bool((sample.input < -2).any()):
-        return False  # PyTorch has seven digits there
-    if base == "linspace":
-        return all(number == int(number) for number in numbers)
-    if base == "detach_copy":
-        return not sample.input.requires_grad
-    if base == "native_dropout":
-        return sample.input.numel() > 0
-    if base == "native_dropout_backward":
-        return bool(sample.input.dtype.is_floating_point or sample.input.dtype.is_complex)
-    if base == "silu_backward":
-        return not any(dtype.is_complex for dtype in dtypes)
-    if base == "hardsigmoid_backward":
-        return dovetail.float64 not in dtypes
-    if base in ("gelu", "mode", "var_mean", "std_mean"):
-        return not special
-    if base in ("median", "nanmedian", "kthvalue"):
-        return len(set(sample.input.reshape(-1).tolist())) == sample.input.numel()
-    return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
 
 
 def compared(info: OpInfo, sample: SampleInput) -> str:
@@ -267,7 +226,16 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         assert isinstance(found, error.error_type), f"{error.sample_input}: {found!r:.300}"
 
 
-@by_name([info for info in INFOS if dovetail.float32 in info.dtypes and not info.is_random])
+@by_name(
+    [
+        info
+        for info in INFOS
+        if dovetail.float32 in info.dtypes
+        and not info.is_random
+        # PyTorch's has lost half the digits; in `cdist`, which calls it, it has not.
+        and info.name != "aten::_euclidean_dist"
+    ]
+)
 def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
     for dtype in (dovetail.float32, dovetail.bfloat16):

@@ -20,6 +20,7 @@ from .backend.generator import default_generator as default_generator
 from .calling import return_types as return_types
 from .tensor.aliasing import asarray
 from .tensor.copying import storable as storable  # for the front end: no name of its users
+from .tensor.distances import cdist  # type: ignore[assignment]
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
@@ -62,6 +63,14 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
     randint,
     randn,
     randperm,
+)
+from .tensor.several_tensors import (  # type: ignore[assignment, no-redef]
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_tensors,
+    meshgrid,
 )
 from .tensor.storages import (
     BFloat16Storage,
@@ -119,8 +128,14 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "bartlett_window",
     "blackman_window",
+    "block_diag",
+    "broadcast_tensors",
+    "cdist",
     "einsum",
     "empty",
     "empty_like",
@@ -139,6 +154,7 @@ __all__ = [
     "kaiser_window",
     "linspace",
     "manual_seed",
+    "meshgrid",
     "nonzero",
     "norm",
     "ones",

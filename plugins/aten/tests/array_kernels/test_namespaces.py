@@ -71,7 +71,10 @@ def wrapped(value: Any, array_type: type) -> Any:
 class Strict:
     """NumPy without ``out=``, with optional arguments by keyword only."""
 
-    REQUIRED: ClassVar = {"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1}
+    REQUIRED: ClassVar = {
+        **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1},
+        "searchsorted": 2,
+    }
 
     def __init__(self, array_type: type) -> None:
         self._array_type = array_type
@@ -130,6 +133,9 @@ INTEGERS, DIVISORS = array([1, -2, 3], dtype="int64"), array([2, 2, -2], dtype="
 COMPLEX = array([1 + 2j, -np.inf, np.inf], dtype="complex64")
 PLACES, TARGET = array(0, 1, dtype="int64"), array(0, 2, dtype="int64")
 POINTS = array([[0, 1, 1], [1, 0, 1]], dtype="int64")[0]
+IMAGES = np.arange(64.0).reshape(2, 2, 4, 4)
+WEIGHT = np.arange(8.0).reshape(2, 1, 2, 2)
+CONVOLVED = ((1,), (0,), (1,), False, (0,), 2)
 CALLS: dict[str, tuple[Any, ...]] = {
     **same("sigmoid rsqrt sign sgn round frac nan_to_num angle erf erfc _conj_physical", X),
     **same("logaddexp", COMPLEX, COMPLEX),
@@ -160,6 +166,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("var_mean.correction std_mean.correction any.dims all.dims", X, (1,)),
     **same("cummax cummin logcumsumexp median.dim nanmedian.dim", X, 1),
     **same("kthvalue", X, 2),
+    **same("histc histogram.bin_ct", X, 2),
+    **same("histogram.bins_tensor", X, VECTOR),
+    **same("_histogramdd_bin_edges _histogramdd_from_bin_cts", X, [2, 3, 1]),
+    **same("_histogramdd_from_bin_tensors", PAIRS, [VECTOR, VECTOR]),
+    **same("bincount", PLACES),
     **same("mm", SQUARE, SQUARE),
     **same("addmm", SQUARE, SQUARE, SQUARE),
     **same("bmm", BATCH, BATCH),
@@ -234,6 +245,15 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("_softmax _log_softmax", X, 1, False),
     **same("_softmax_backward_data _log_softmax_backward_data", X, Y, 1, X.dtype),
     **kernel_calls.CALLS,
+    **same("convolution", IMAGES, WEIGHT, WEIGHT[:, 0, 0, 0], *CONVOLVED),
+    **same(
+        "convolution_backward",
+        *[IMAGES[:, :, :3, :3], IMAGES, WEIGHT, None, *CONVOLVED, (True,) * 3],
+    ),
+    **same("im2col", IMAGES, (2, 2), (1, 1), (0, 1), (1, 2)),
+    **same("col2im", IMAGES[:, 0], (3, 3), (2, 2), (1, 1), (0, 0), (1, 1)),
+    **same("pixel_shuffle", IMAGES.reshape(1, 4, 4, 4), 2),
+    **same("pixel_unshuffle channel_shuffle", IMAGES, 2),
 }
 KEYWORDS = {
     "div.Tensor_mode": {"rounding_mode": "trunc"},
@@ -248,6 +268,8 @@ LOOKING = (
     *("take", "index_select", "index_add", "embedding", "index.Tensor", "gather", "scatter.src"),
     *("floor_divide", "remainder.Tensor", "fmod.Scalar", "pow.Tensor_Tensor", "logaddexp"),
     *("bernoulli", "multinomial", "nll_loss_forward", "nll_loss_backward"),
+    *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
+    *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
 )
 """Operators that look where they may: at indices, divisors, signs, probabilities and classes."""
 

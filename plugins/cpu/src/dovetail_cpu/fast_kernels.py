@@ -21,6 +21,7 @@ from .fast_reductions import FastReductions
 from .fast_scans import FastRunningExtrema, FastScans, FastSelection
 from .fast_softmax import FastSoftmax
 from .fast_views import FastViews
+from .fast_windows import FastConvolutions, FastPatches
 
 __all__ = ["FAST_FAMILIES"]
 
@@ -40,5 +41,7 @@ FAST_FAMILIES: Final[tuple[Define, ...]] = (
     FastSoftmax.define,
     FastLikelihood.define,
     FastNormalization.define,
+    FastConvolutions.define,
+    FastPatches.define,
 )
 """For the argument `kernels` of `dovetail_aten.backends.register_backend`."""

@@ -6,6 +6,15 @@ from ... import _nn
 
 __all__ = [
     "celu_",
+    "channel_shuffle",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_tbc",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "cosine_similarity",
     "elu_",
     "gelu",
     "hardshrink",
@@ -15,6 +24,10 @@ __all__ = [
     "logsigmoid",
     "one_hot",
     "pad",
+    "pairwise_distance",
+    "pdist",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "prelu",
     "relu_",
     "rrelu_",
@@ -27,6 +40,15 @@ __all__ = [
 ]
 
 celu_ = aten.celu_
+cosine_similarity = aten.cosine_similarity
+channel_shuffle = aten.channel_shuffle
+conv1d = aten.conv1d
+conv2d = aten.conv2d
+conv3d = aten.conv3d
+conv_tbc = aten.conv_tbc
+conv_transpose1d = aten.conv_transpose1d
+conv_transpose2d = aten.conv_transpose2d
+conv_transpose3d = aten.conv_transpose3d
 elu_ = _nn.elu_
 gelu = _nn.gelu
 hardshrink = aten.hardshrink
@@ -36,6 +58,10 @@ linear = _nn.linear
 logsigmoid = _nn.log_sigmoid
 one_hot = _nn.one_hot
 pad = _nn.pad
+pairwise_distance = aten.pairwise_distance
+pdist = aten.pdist
+pixel_shuffle = aten.pixel_shuffle
+pixel_unshuffle = aten.pixel_unshuffle
 prelu = aten.prelu
 relu_ = aten.relu_
 rrelu_ = aten.rrelu_

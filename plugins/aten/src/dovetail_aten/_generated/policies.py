@@ -73,6 +73,13 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.by_shape', 'same_as', (),
         'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ bernoulli_.float'),
     ('dovetail_aten.meta.by_shape', 'same_as', ('same', 'mask'), 'native_dropout'),
+    ('dovetail_aten.meta.convolution', 'channel_shuffle', (), 'channel_shuffle'),
+    ('dovetail_aten.meta.convolution', 'col2im', (), 'col2im'),
+    ('dovetail_aten.meta.convolution', 'convolution', (), 'convolution'),
+    ('dovetail_aten.meta.convolution', 'convolution_backward', (), 'convolution_backward'),
+    ('dovetail_aten.meta.convolution', 'im2col', (), 'im2col'),
+    ('dovetail_aten.meta.convolution', 'pixel_shuffle', (), 'pixel_shuffle'),
+    ('dovetail_aten.meta.convolution', 'pixel_unshuffle', (), 'pixel_unshuffle'),
     ('dovetail_aten.meta.copies', 'cat', (), 'cat'),
     ('dovetail_aten.meta.copies', 'clone', (), 'clone'),
     ('dovetail_aten.meta.copies', 'constant_pad_nd', (), 'constant_pad_nd'),
@@ -95,8 +102,11 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'eye', (), 'eye'),
     ('dovetail_aten.meta.creation', 'linspace', (), 'linspace'),
     ('dovetail_aten.meta.creation', 'multinomial', (), 'multinomial'),
+    ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
+    ('dovetail_aten.meta.distances', 'euclidean_dist', (), '_euclidean_dist'),
+    ('dovetail_aten.meta.distances', 'renorm', (), 'renorm'),
     ('dovetail_aten.meta.fft', 'fft_c2c', (), '_fft_c2c'),
     ('dovetail_aten.meta.fft', 'fft_c2r', (), '_fft_c2r'),
     ('dovetail_aten.meta.fft', 'fft_r2c', (), '_fft_r2c'),
@@ -117,7 +127,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.matmul', 'dot', (), 'dot vdot'),
     ('dovetail_aten.meta.matmul', 'mm', (), 'mm'),
     ('dovetail_aten.meta.matmul', 'mv', (), 'mv'),
-    ('dovetail_aten.meta.nn', 'mse_loss', (), 'mse_loss smooth_l1_loss'),
+    ('dovetail_aten.meta.nn', 'binary_cross_entropy', (), 'binary_cross_entropy'),
+    ('dovetail_aten.meta.nn', 'mse_loss', (), 'mse_loss smooth_l1_loss huber_loss'),
     ('dovetail_aten.meta.nn', 'mse_loss_backward', (), 'mse_loss_backward'),
     ('dovetail_aten.meta.nn', 'native_layer_norm', (), 'native_layer_norm'),
     ('dovetail_aten.meta.nn', 'native_layer_norm_backward', (), 'native_layer_norm_backward'),
@@ -145,6 +156,30 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
     ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
+    ('dovetail_aten.meta.sampling', 'upsample', (),
+        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
+        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
+        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
+        '_upsample_bicubic2d_aa'),
+    ('dovetail_aten.meta.sampling', 'upsample_backward', (),
+        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
+        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
+        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
+        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
+        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
+    ('dovetail_aten.meta.scattering', 'index_copy', (), 'index_copy'),
+    ('dovetail_aten.meta.scattering', 'index_fill', (),
+        'index_fill.int_Scalar index_fill.int_Tensor'),
+    ('dovetail_aten.meta.scattering', 'index_reduce', (), 'index_reduce'),
+    ('dovetail_aten.meta.scattering', 'masked_scatter', (), 'masked_scatter'),
+    ('dovetail_aten.meta.scattering', 'put', (), 'put'),
+    ('dovetail_aten.meta.scattering', 'scatter_reduce', (), 'scatter_reduce.two'),
+    ('dovetail_aten.meta.scattering', 'scatter_with', (), 'scatter.reduce scatter.value_reduce'),
+    ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
+    ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
+    ('dovetail_aten.meta.statistics', 'histogramdd', (),
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
+    ('dovetail_aten.meta.statistics', 'histogramdd_bin_edges', (), '_histogramdd_bin_edges'),
     ('dovetail_aten.meta.statistics', 'kthvalue', (), 'kthvalue'),
     ('dovetail_aten.meta.statistics', 'median', (), 'median nanmedian'),
     ('dovetail_aten.meta.statistics', 'mode', (), 'mode'),
@@ -156,8 +191,9 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'permute', (), 'permute'),
     ('dovetail_aten.meta.views', 'select', (), 'select.int'),
     ('dovetail_aten.meta.views', 'slice_along', (), 'slice.Tensor'),
-    ('dovetail_aten.meta.views', 'split', (), 'split.Tensor'),
-    ('dovetail_aten.meta.views', 'split_with_sizes', (), 'split_with_sizes'),
+    ('dovetail_aten.meta.views', 'split', (), 'unsafe_split.Tensor split.Tensor'),
+    ('dovetail_aten.meta.views', 'split_with_sizes', (),
+        'unsafe_split_with_sizes split_with_sizes'),
     ('dovetail_aten.meta.views', 'squeeze', (), 'squeeze squeeze.dim squeeze.dims'),
     ('dovetail_aten.meta.views', 't', (), 't'),
     ('dovetail_aten.meta.views', 'transpose', (), 'transpose.int'),
@@ -167,20 +203,36 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'view_as_complex', (), 'view_as_complex'),
     ('dovetail_aten.meta.views', 'view_as_real', (), 'view_as_real'),
     ('dovetail_aten.meta.views', 'view_dtype', (), 'view.dtype'),
+    ('dovetail_aten.meta.windows', 'as_strided_scatter', (), 'as_strided_scatter'),
+    ('dovetail_aten.meta.windows', 'diagonal_scatter', (), 'diagonal_scatter'),
+    ('dovetail_aten.meta.windows', 'select_scatter', (), 'select_scatter'),
+    ('dovetail_aten.meta.windows', 'slice_scatter', (), 'slice_scatter'),
+    ('dovetail_aten.meta.windows', 'unfold', (), 'unfold'),
+    ('dovetail_aten.meta.windows', 'unfold_backward', (), 'unfold_backward'),
 )
 """Module and function of the rule on the meta device, dtypes of the results, operators."""
 
 BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.activations', 'glu', 'glu'),
     ('dovetail_aten.batching.activations', 'glu_backward', 'glu_backward'),
+    ('dovetail_aten.batching.convolution', 'channel_shuffle', 'channel_shuffle'),
+    ('dovetail_aten.batching.convolution', 'convolution', 'convolution'),
+    ('dovetail_aten.batching.convolution', 'convolution_backward', 'convolution_backward'),
+    ('dovetail_aten.batching.convolution', 'images', 'im2col col2im'),
+    ('dovetail_aten.batching.convolution', 'pixels', 'pixel_shuffle pixel_unshuffle'),
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
         'new_full new_empty rand_like randn_like rand randn randint randint.low'),
+    ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
-    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero'),
+    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
+    ('dovetail_aten.batching.distances', 'renorm', 'renorm'),
+    ('dovetail_aten.batching.each_sample', 'each_sample',
+        'nonzero_static histc histogram.bins_tensor histogram.bin_ct _histogramdd_bin_edges '
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
     ('dovetail_aten.batching.fft', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
@@ -190,7 +242,9 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.indexing', 'index_put', 'index_put'),
     ('dovetail_aten.batching.indexing', 'index_select', 'index_select'),
     ('dovetail_aten.batching.indexing', 'masked_select', 'masked_select'),
-    ('dovetail_aten.batching.indexing', 'scatter', 'scatter.value scatter.src scatter_add'),
+    ('dovetail_aten.batching.indexing', 'scatter',
+        'scatter.value scatter.src scatter_add scatter.reduce scatter.value_reduce '
+        'scatter_reduce.two'),
     ('dovetail_aten.batching.indexing', 'take', 'take'),
     ('dovetail_aten.batching.joining', 'cat', 'cat'),
     ('dovetail_aten.batching.joining', 'clone', 'clone'),
@@ -211,7 +265,8 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.nn', 'native_layer_norm_backward', 'native_layer_norm_backward'),
     ('dovetail_aten.batching.nn', 'nll_loss_backward', 'nll_loss_backward'),
     ('dovetail_aten.batching.nn', 'nll_loss_forward', 'nll_loss_forward'),
-    ('dovetail_aten.batching.nn', 'smooth_l1_loss', 'smooth_l1_loss'),
+    ('dovetail_aten.batching.nn', 'pointwise_loss',
+        'smooth_l1_loss huber_loss binary_cross_entropy'),
     ('dovetail_aten.batching.nn', 'softmax_backward',
         '_softmax_backward_data _log_softmax_backward_data'),
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
@@ -289,9 +344,25 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'std_mean.correction linalg_vector_norm logsumexp count_nonzero.dim_IntList median.dim '
         'nanmedian.dim mode kthvalue'),
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
+    ('dovetail_aten.batching.sampling', 'upsample',
+        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
+        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
+        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
+        '_upsample_bicubic2d_aa'),
+    ('dovetail_aten.batching.sampling', 'upsample_backward',
+        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
+        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
+        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
+        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
+        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
+    ('dovetail_aten.batching.scattering', 'index_copy', 'index_copy'),
+    ('dovetail_aten.batching.scattering', 'index_fill', 'index_fill.int_Scalar'),
+    ('dovetail_aten.batching.scattering', 'index_fill_with_tensor', 'index_fill.int_Tensor'),
+    ('dovetail_aten.batching.scattering', 'index_reduce', 'index_reduce'),
+    ('dovetail_aten.batching.scattering', 'masked_scatter', 'masked_scatter'),
+    ('dovetail_aten.batching.scattering', 'put', 'put'),
     ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
     ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
-    ('dovetail_aten.batching.statistics', 'nonzero_static', 'nonzero_static'),
     ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
     ('dovetail_aten.batching.views', 'alias', 'alias'),
     ('dovetail_aten.batching.views', 'as_strided', 'as_strided'),
@@ -321,27 +392,46 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.views', 'view_as_complex', 'view_as_complex'),
     ('dovetail_aten.batching.views', 'view_as_real', 'view_as_real'),
     ('dovetail_aten.batching.views', 'view_dtype', 'view.dtype'),
+    ('dovetail_aten.batching.windows', 'as_strided_scatter', 'as_strided_scatter'),
+    ('dovetail_aten.batching.windows', 'diagonal_scatter', 'diagonal_scatter'),
+    ('dovetail_aten.batching.windows', 'select_scatter', 'select_scatter'),
+    ('dovetail_aten.batching.windows', 'slice_scatter', 'slice_scatter'),
+    ('dovetail_aten.batching.windows', 'unfold', 'unfold'),
+    ('dovetail_aten.batching.windows', 'unfold_backward', 'unfold_backward'),
+    ('dovetail_aten.batching.windows', 'unsafe_split', 'unsafe_split.Tensor'),
+    ('dovetail_aten.batching.windows', 'unsafe_split_with_sizes', 'unsafe_split_with_sizes'),
 )
 """Module and function of the batching rule, operators."""
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
-        'binary_cross_entropy_with_logits prod prod.dim_int view_as_complex'),
-    ('cpu', 'lower_precision_fp', 'mm bmm addmm addbmm baddbmm matmul linear prelu'),
+        'cdist nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
+        'binary_cross_entropy_with_logits huber_loss binary_cross_entropy kl_div poisson_nll_loss '
+        'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
+        'soft_margin_loss multi_margin_loss multilabel_margin_loss prod prod.dim_int '
+        'view_as_complex'),
+    ('cpu', 'lower_precision_fp',
+        'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
+        'conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm addmm addbmm baddbmm '
+        'matmul linear prelu'),
     ('cpu', 'promote', 'cat stack'),
     ('cuda', 'fp32',
-        'nll_loss nll_loss_nd mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits '
-        'softplus layer_norm native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar '
-        'reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp erfinv'),
+        'cosine_similarity pdist cdist dist renorm nll_loss nll_loss_nd mse_loss l1_loss '
+        'smooth_l1_loss binary_cross_entropy_with_logits huber_loss kl_div poisson_nll_loss '
+        'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
+        'soft_margin_loss multi_margin_loss multilabel_margin_loss softplus layer_norm '
+        'native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal rsqrt exp '
+        'expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp erfinv'),
     ('cuda', 'fp32_set_opt_dtype',
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),
     ('cuda', 'lower_precision_fp',
-        'mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum prelu'),
+        '_convolution conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding '
+        'conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm mv addmm '
+        'addmv addbmm baddbmm matmul linear einsum prelu'),
     ('cuda', 'promote', 'index_put scatter_add dot vdot atan2 addcmul addcdiv cat stack'),
 )
 """Device, policy, operators."""
 
-DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero')
+DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero', 'aten::bincount')
 """Operators whose results cannot be told from shapes: the meta device has no kernel."""

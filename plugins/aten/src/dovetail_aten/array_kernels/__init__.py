@@ -18,12 +18,15 @@ from .arithmetic import Arithmetic
 from .capabilities import Capabilities
 from .choices import Choices
 from .comparison import Comparison
+from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
 from .fft import Fourier
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
+from .histograms import Histograms
+from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
@@ -36,6 +39,7 @@ from .norms import Norms
 from .number_parts import NumberParts
 from .operands import Numbers, Precision
 from .ordering import Ordering
+from .patches import Patches
 from .pointwise import Pointwise
 from .polynomials import Polynomials
 from .random import Random
@@ -43,13 +47,17 @@ from .rectifiers import Rectifiers
 from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
+from .scatter_reductions import ScatterReductions
 from .selection import Selection
 from .shapes import Shapes
+from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .special import Special
 from .table import ArrayKernel, Function, KernelTable
+from .upsampling import Upsampling
 from .views import Views
+from .windows import Windows
 
 __all__ = [
     "FAMILIES",
@@ -85,12 +93,16 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Histograms,
     MatrixProducts,
     Views,
     MemoryViews,
+    Windows,
     Shapes,
     Indexing,
     IndexingAlong,
+    IndexedWrites,
+    ScatterReductions,
     Creation,
     Random,
     Rectifiers,
@@ -101,6 +113,10 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    Convolutions,
+    Patches,
+    Shuffles,
+    Upsampling,
 )
 
 

@@ -20,15 +20,23 @@ FAMILIES: Final = (
     "fft",
     "reductions",
     "views",
+    "pieces",
+    "stacks",
     "shapes",
     "matmul",
     "nn",
+    "convolution",
     "activations",
+    "distances",
+    "dropouts",
     "losses",
+    "margin_losses",
     "indexing",
+    "scattering",
     "creation",
     "random",
     "statistics",
+    "sampling",
 )
 
 

@@ -10,11 +10,16 @@ OPERATORS = {
         "aten::hardshrink_backward", "aten::softshrink", "aten::softshrink_backward", "aten::celu",
         "aten::glu", "aten::glu_backward", "aten::_safe_softmax",
     ),
+    "convolution": (
+        "aten::convolution", "aten::convolution_backward", "aten::im2col", "aten::col2im",
+        "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",
+    ),
     "creation": (
         "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
-        "aten::new_full", "aten::new_empty",
+        "aten::new_full", "aten::new_empty", "aten::new_empty_strided",
     ),
+    "distances": ("aten::_euclidean_dist", "aten::renorm"),
     "fft": ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r"),
     "indexing": (
         "aten::gather", "aten::index.Tensor", "aten::index_add", "aten::index_put",
@@ -22,9 +27,9 @@ OPERATORS = {
         "aten::scatter_add", "aten::take",
     ),
     "losses": (
-        "aten::binary_cross_entropy_with_logits", "aten::mse_loss", "aten::mse_loss_backward",
-        "aten::nll_loss_forward", "aten::nll_loss_backward", "aten::smooth_l1_loss",
-        "aten::smooth_l1_loss_backward",
+        "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::huber_loss",
+        "aten::mse_loss", "aten::mse_loss_backward", "aten::nll_loss_forward",
+        "aten::nll_loss_backward", "aten::smooth_l1_loss", "aten::smooth_l1_loss_backward",
     ),
     "matmul": (
         "aten::addbmm", "aten::addmm", "aten::addmv", "aten::baddbmm", "aten::bmm", "aten::dot",
@@ -39,6 +44,11 @@ OPERATORS = {
         "aten::_prelu_kernel_backward", "aten::relu", "aten::silu", "aten::silu_backward",
         "aten::_softmax", "aten::_softmax_backward_data", "aten::softplus", "aten::softplus_backward",
         "aten::threshold", "aten::threshold_backward",
+    ),
+    "pieces": (
+        "aten::unsafe_split.Tensor", "aten::unsafe_split_with_sizes", "aten::narrow_copy",
+        "aten::unfold", "aten::unfold_copy", "aten::unfold_backward", "aten::select_scatter",
+        "aten::slice_scatter", "aten::diagonal_scatter", "aten::as_strided_scatter",
     ),
     "pointwise": (
         "aten::abs", "aten::acos", "aten::acosh", "aten::add.Tensor", "aten::add.Scalar",
@@ -91,6 +101,24 @@ OPERATORS = {
         "aten::cummin", "aten::logcumsumexp", "aten::nansum", "aten::nonzero_static",
         "aten::sort.stable", "aten::std_mean.correction", "aten::var_mean.correction",
     ),
+    "sampling": (
+        "aten::upsample_nearest1d", "aten::upsample_nearest1d_backward", "aten::upsample_nearest2d",
+        "aten::upsample_nearest2d_backward", "aten::upsample_nearest3d",
+        "aten::upsample_nearest3d_backward", "aten::_upsample_nearest_exact1d",
+        "aten::_upsample_nearest_exact1d_backward", "aten::_upsample_nearest_exact2d",
+        "aten::_upsample_nearest_exact2d_backward", "aten::_upsample_nearest_exact3d",
+        "aten::_upsample_nearest_exact3d_backward", "aten::upsample_linear1d",
+        "aten::upsample_linear1d_backward", "aten::upsample_bilinear2d",
+        "aten::upsample_bilinear2d_backward", "aten::upsample_trilinear3d",
+        "aten::upsample_trilinear3d_backward", "aten::upsample_bicubic2d",
+        "aten::upsample_bicubic2d_backward", "aten::_upsample_bilinear2d_aa",
+        "aten::_upsample_bilinear2d_aa_backward", "aten::_upsample_bicubic2d_aa",
+        "aten::_upsample_bicubic2d_aa_backward",
+    ),
+    "scattering": (
+        "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor", "aten::index_copy",
+        "aten::index_reduce", "aten::scatter_reduce.two", "aten::masked_scatter", "aten::put",
+    ),
     "shapes": (
         "aten::cat", "aten::clone", "aten::constant_pad_nd", "aten::copy_", "aten::diag_embed",
         "aten::flip", "aten::repeat", "aten::roll", "aten::stack", "aten::_to_copy", "aten::tril",
@@ -135,9 +163,10 @@ OPERATORS = {
         "aten::special_legendre_polynomial_p", "aten::special_legendre_polynomial_p.x_scalar",
         "aten::special_legendre_polynomial_p.n_scalar",
     ),
+    "stacks": ("aten::block_diag",),
     "statistics": (
         "aten::kthvalue", "aten::median", "aten::median.dim", "aten::mode", "aten::nanmedian",
-        "aten::nanmedian.dim",
+        "aten::nanmedian.dim", "aten::histc",
     ),
     "views": (
         "aten::alias", "aten::alias_copy", "aten::as_strided", "aten::as_strided_copy", "aten::detach",
