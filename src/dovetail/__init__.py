@@ -30,6 +30,7 @@ if _typing.TYPE_CHECKING:
     from . import autograd as autograd
     from . import backends as backends
     from . import cuda as cuda
+    from . import fft as fft
     from . import func as func
     from . import library as library
     from . import nn as nn
@@ -59,6 +60,7 @@ _MODULES = (
     "autograd",
     "backends",
     "cuda",
+    "fft",
     "func",
     "library",
     "nn",

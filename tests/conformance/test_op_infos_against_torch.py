@@ -62,6 +62,18 @@ DIFFERENT = {
     "dropout": "PyTorch has no complex ones",
     "embedding": "PyTorch has no gradient of complex numbers",
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
+    **dict.fromkeys(
+        [
+            *("_fft_c2c", "_fft_c2r", "_fft_r2c"),
+            *(
+                f"fft_{kind}fft{end}"
+                for kind in ("", "i", "r", "ir", "h", "ih")
+                for end in ("", "2", "n")
+            ),
+            *("stft", "istft"),
+        ],
+        "PyTorch transforms nothing empty, and reads behind signals",
+    ),
     "fill_": "PyTorch fills expanded tensors",
     **dict.fromkeys(
         ["floor_divide", "heaviside"],

@@ -93,6 +93,13 @@ from .tensor.storages import (
     is_storage,
 )
 from .tensor.tensor_class import Tensor
+from .tensor.windows import (
+    bartlett_window,
+    blackman_window,
+    hamming_window,
+    hann_window,
+    kaiser_window,
+)
 
 __all__ = [
     "BFloat16Storage",
@@ -127,6 +134,8 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "bartlett_window",
+    "blackman_window",
     "block_diag",
     "broadcast_tensors",
     "cdist",
@@ -143,8 +152,11 @@ __all__ = [
     "full_like",
     "get_printoptions",
     "get_rng_state",
+    "hamming_window",
+    "hann_window",
     "initial_seed",
     "is_storage",
+    "kaiser_window",
     "linspace",
     "logspace",
     "manual_seed",

@@ -112,6 +112,9 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
     ('dovetail_aten.meta.distances', 'euclidean_dist', (), '_euclidean_dist'),
     ('dovetail_aten.meta.distances', 'renorm', (), 'renorm'),
+    ('dovetail_aten.meta.fft', 'fft_c2c', (), '_fft_c2c'),
+    ('dovetail_aten.meta.fft', 'fft_c2r', (), '_fft_c2r'),
+    ('dovetail_aten.meta.fft', 'fft_r2c', (), '_fft_r2c'),
     ('dovetail_aten.meta.indexing', 'embedding_dense_backward', (), 'embedding_dense_backward'),
     ('dovetail_aten.meta.indexing', 'gather', (), 'gather'),
     ('dovetail_aten.meta.indexing', 'index', (), 'index.Tensor'),
@@ -256,6 +259,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'nonzero_static searchsorted.Scalar isin.Scalar_Tensor histc histogram.bins_tensor '
         'histogram.bin_ct _histogramdd_bin_edges _histogramdd_from_bin_cts '
         '_histogramdd_from_bin_tensors'),
+    ('dovetail_aten.batching.fft', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),

@@ -30,6 +30,8 @@ class TensorMethods(TensorBase):
     dist = functions.dist
     renorm = functions.renorm
     renorm_ = functions.renorm_
+    stft = functions.stft
+    istft = functions.istft
     index = functions.index
     index_put = functions.index_put
     index_put_ = functions.index_put_

@@ -26,6 +26,7 @@ from .dims import wrap_dim, wrap_dims
 from .distinct import Distinct
 from .distributions import Distributions
 from .family import Family
+from .fft import Fourier
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
 from .histograms import Histograms
@@ -88,6 +89,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     NumberParts,
     Special,
     Polynomials,
+    Fourier,
     Choices,
     Comparison,
     Reductions,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FAMILIES: Final = (
     "pointwise",
     "special",
+    "fft",
     "reductions",
     "views",
     "pieces",

@@ -21,6 +21,7 @@ OPERATORS = {
         "aten::new_empty_strided",
     ),
     "distances": ("aten::_euclidean_dist", "aten::renorm"),
+    "fft": ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r"),
     "indexing": (
         "aten::gather", "aten::index.Tensor", "aten::index_add", "aten::index_put",
         "aten::index_select", "aten::masked_select", "aten::scatter.src", "aten::scatter.value",

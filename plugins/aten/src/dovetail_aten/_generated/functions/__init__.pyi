@@ -7,6 +7,7 @@ from .convolution import *
 from .creation import *
 from .distances import *
 from .dropouts import *
+from .fft import *
 from .indexing import *
 from .losses import *
 from .margin_losses import *
@@ -34,8 +35,8 @@ __all__ = [
     "empty_like", "full_like", "empty_permuted", "logspace", "fill", "complex", "polar", "fill_",
     "zero_", "pairwise_distance", "cosine_similarity", "pdist", "cdist", "dist", "renorm",
     "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
-    "feature_alpha_dropout", "feature_alpha_dropout_", "index_put", "index_put_", "index_select",
-    "index_add", "gather", "scatter", "scatter_add", "masked_select", "take",
+    "feature_alpha_dropout", "feature_alpha_dropout_", "stft", "istft", "index_put", "index_put_",
+    "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select", "take",
     "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "hinge_embedding_loss",
     "margin_ranking_loss", "cosine_embedding_loss", "triplet_margin_loss", "mm", "bmm", "mv", "dot",
     "vdot", "inner", "addmm", "addmv", "addmv_", "addbmm", "baddbmm", "matmul", "outer", "einsum",
