@@ -33,12 +33,15 @@ BACKEND ?= loopback
 .SUFFIXES:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
-.PHONY: help install demo test test-backend check bench codegen clean install-dispatcher install-noautograd
+# Tests start interpreters by the hundred: without bytecode each would compile the packages again.
+unexport PYTHONDONTWRITEBYTECODE
+.PHONY: help install demo test test-backend parity check bench codegen clean install-dispatcher install-noautograd
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-backend BACKEND=loopback   what any installed backend can run, on that one"
+	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
 	@echo "make codegen              write the generated code again"
@@ -92,6 +95,9 @@ test: check $(TEST_STAMPS)
 
 test-backend: $(TEST_STAMPS)
 	@$(PYTEST) --backend $(BACKEND) $(ON_ANY_BACKEND)
+
+parity: $(STAMPS)/test $(STAMPS)/oracle
+	$(PY) tools/parity.py
 
 bench: $(TEST_STAMPS)
 	$(PY) benchmarks/overhead.py

@@ -1,0 +1,375 @@
+"""PyTorch's table of operators (`op_db`) run here: samples, gradients and error inputs.
+
+An entry passes a check if all its samples do. They are compared in float32, else in the first dtype
+that PyTorch supports; gradients in float64, else in complex128.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch_twins import Absent, function_twin, here, twin
+
+import dovetail
+
+CHECKS = ("forward", "gradients", "errors")
+
+LEFT_OUT = {
+    **dict.fromkeys(
+        [
+            "jiterator_unary",
+            "jiterator_binary",
+            "jiterator_binary_return_by_ref",
+            "jiterator_4inputs_with_extra_args",
+            "jiterator_2inputs_2outputs",
+        ],
+        "compiles CUDA",
+    ),
+    **dict.fromkeys(["to_sparse", "sparse.mm", "sparse.sampled_addmm"], "sparse layouts"),
+    **dict.fromkeys(["_scaled_mm", "_scaled_mm_v2"], "needs 8-bit floats"),
+    **dict.fromkeys(
+        [
+            "torch.ops.aten._flash_attention_forward",
+            "torch.ops.aten._efficient_attention_forward",
+        ],
+        "CUDA alone",
+    ),
+    "hash_tensor": "an internal of PyTorch's",
+}
+"""Entries that make no sense here, with the reason."""
+
+RANDOM = frozenset(
+    [
+        "bernoulli",
+        "cauchy",
+        "exponential",
+        "geometric",
+        "log_normal",
+        "multinomial",
+        "normal",
+        "nn.functional.alpha_dropout",
+        "nn.functional.dropout",
+        "nn.functional.dropout2d",
+        "nn.functional.dropout3d",
+        "nn.functional.feature_alpha_dropout",
+        "nn.functional.fractional_max_pool2d",
+        "nn.functional.fractional_max_pool3d",
+        "nn.functional.rrelu",
+        "rand_like",
+        "randint",
+        "randint_like",
+        "randn",
+        "randn_like",
+        "svd_lowrank",
+        "pca_lowrank",
+        "uniform",
+        "nn.functional.scaled_dot_product_attention",
+    ]
+)
+"""Entries whose results are drawn: compared by shape and dtype."""
+
+UNINITIALISED = frozenset(
+    ["empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"]
+)
+
+TOLERANCES = {
+    torch.float16: (2e-3, 2e-3),
+    torch.bfloat16: (2e-2, 2e-2),
+    torch.float32: (2e-5, 2e-5),
+    torch.complex64: (2e-5, 2e-5),
+}
+EXACT = (1e-7, 1e-7)
+
+
+class Different(Exception):
+    """Says what differs from PyTorch."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one check of one entry gave.
+
+    Attributes
+    ----------
+    entry
+        Name of the entry, with its variant.
+    check
+        One of `CHECKS`.
+    passed, count
+        How many of its samples passed, of how many.
+    reason
+        Why the first that did not pass did not.
+    """
+
+    entry: str
+    check: str
+    passed: int
+    count: int
+    reason: str = ""
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether all samples passed."""
+        return self.passed == self.count
+
+
+def name_of(entry: Any) -> str:
+    """Return the name of an entry with its variant: ``linalg.lstsq.grad_oriented``."""
+    return f"{entry.name}.{entry.variant_test_name}" if entry.variant_test_name else entry.name
+
+
+def family_of(entry: Any) -> str:
+    """Return the family of an entry: the namespace of its function, else ``torch``."""
+    return entry.name.rpartition(".")[0] or "torch"
+
+
+@functools.cache
+def entries() -> dict[str, Any]:
+    """Return the entries of the table that make sense here, by name."""
+    return {name_of(entry): entry for entry in op_db if entry.name not in LEFT_OUT}
+
+
+def run(name: str, check: str) -> Outcome | None:
+    """Run one check of an entry; None where the entry has nothing to check."""
+    entry = entries()[name]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        torch.manual_seed(0)
+        return _RUNNERS[check](name, entry)
+
+
+# -- what is called --------------------------------------------------------------------------------
+
+
+def _function(entry: Any) -> Callable[..., Any]:
+    """Return the function of an entry here.
+
+    Raises
+    ------
+    Absent
+        If there is none.
+    """
+    try:
+        return function_twin(entry.op)
+    except Absent:
+        return here(entry.name)
+
+
+def _counted(name: str, check: str, samples: Iterator[Any], one: Callable[[Any], None]) -> Outcome:
+    passed = count = 0
+    reason = ""
+    for sample in samples:
+        count += 1
+        try:
+            one(sample)
+            passed += 1
+        except Exception as error:
+            text = (
+                str(error) if isinstance(error, Different) else f"{type(error).__name__}: {error}"
+            )
+            reason = reason or f"sample {count}: {text}"
+    return Outcome(name, check, passed, count, reason)
+
+
+def _guarded(name: str, check: str, entry: Any, samples: Iterator[Any], one: Any) -> Outcome:
+    """Run the samples of an entry; none passes where its function is not here."""
+    try:
+        function = _function(entry)
+    except Absent as missing:
+        return Outcome(name, check, 0, sum(1 for _ in samples), f"there is no {missing}")
+    return _counted(name, check, samples, functools.partial(one, entry, function))
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _forward(name: str, entry: Any) -> Outcome | None:
+    dtypes = entry.supported_dtypes("cpu")
+    if not dtypes:
+        return None
+    dtype = torch.float32 if torch.float32 in dtypes else sorted(dtypes, key=str)[0]
+    samples = entry.sample_inputs("cpu", dtype, requires_grad=False)
+    return _guarded(name, "forward", entry, samples, _same_results)
+
+
+def _same_results(entry: Any, function: Any, sample: Any) -> None:
+    ours = _called(function, twin_of(sample))
+    theirs = _called(entry.op, sample)
+    compare(
+        function_twin(sample.output_process_fn_grad)(ours),
+        sample.output_process_fn_grad(theirs),
+        values=entry.name not in RANDOM | UNINITIALISED,
+    )
+
+
+def twin_of(sample: Any) -> Any:
+    """Return a sample with tensors of Dovetail."""
+    made = type(sample)(twin(sample.input), args=twin(sample.args), kwargs=twin(sample.kwargs))
+    made.output_process_fn_grad = sample.output_process_fn_grad
+    return made
+
+
+def _called(function: Any, sample: Any) -> Any:
+    return function(sample.input, *sample.args, **sample.kwargs)
+
+
+def compare(ours: Any, theirs: Any, *, values: bool = True, loose: float = 1.0) -> None:
+    """Compare results.
+
+    Raises
+    ------
+    Different
+        If structure, dtypes, shapes or values differ.
+    """
+    if isinstance(theirs, list | tuple):
+        if not isinstance(ours, list | tuple) or len(ours) != len(theirs):
+            raise Different(f"{ours!r:.200} instead of {len(theirs)} results")
+        for mine, other in zip(ours, theirs, strict=True):
+            compare(mine, other, values=values, loose=loose)
+    elif isinstance(theirs, torch.Tensor):
+        _compare_tensors(ours, theirs, values, loose)
+    elif theirs is None or isinstance(theirs, torch.dtype):
+        if str(ours).rpartition(".")[2] != str(theirs).rpartition(".")[2]:
+            raise Different(f"{ours!r:.200} instead of {theirs}")
+    elif isinstance(theirs, float | complex):
+        if not _close(ours, theirs, EXACT):
+            raise Different(f"{ours!r:.200} instead of {theirs!r:.200}")
+    elif ours != theirs:
+        raise Different(f"{ours!r:.200} instead of {theirs!r:.200}")
+
+
+def _compare_tensors(ours: Any, theirs: Any, values: bool, loose: float) -> None:
+    if not isinstance(ours, dovetail.Tensor):
+        raise Different(f"{ours!r:.200} instead of a tensor")
+    if tuple(ours.shape) != tuple(theirs.shape):
+        raise Different(f"shape {tuple(ours.shape)} instead of {tuple(theirs.shape)}")
+    if str(ours.dtype).rpartition(".")[2] != str(theirs.dtype).rpartition(".")[2]:
+        raise Different(f"{ours.dtype} instead of {theirs.dtype}")
+    if not values:
+        return
+    relative, absolute = TOLERANCES.get(theirs.dtype, EXACT)
+    mine, other = _numbers(ours), _numbers(theirs)
+    if not _close(mine, other, (relative * loose, absolute * loose)):
+        raise Different(f"values {_shown(mine)} instead of {_shown(other)}")
+
+
+def _numbers(tensor: Any) -> Any:
+    """Return the values of a tensor of either library in the widest dtype of their kind."""
+    lib = torch if isinstance(tensor, torch.Tensor) else dovetail
+    plain = tensor.detach()
+    if lib is torch:
+        plain = plain.resolve_conj().resolve_neg()
+        plain = torch.zeros_like(plain) if plain._is_zerotensor() else plain
+    if plain.dtype.is_complex:
+        return plain.to(lib.complex128).numpy()
+    return (plain.to(lib.float64) if plain.dtype.is_floating_point else plain).numpy()
+
+
+def _close(ours: Any, theirs: Any, tolerance: tuple[float, float]) -> bool:
+    """Say whether values agree; of complex ones that are not finite, that neither is."""
+    mine, other = np.asarray(ours), np.asarray(theirs)
+    if other.dtype.kind == "c":
+        finite = np.isfinite(other)
+        if not np.array_equal(np.isfinite(mine), finite):
+            return False
+        mine, other = mine[finite], other[finite]
+    return bool(np.allclose(mine, other, *tolerance, equal_nan=True))
+
+
+def _shown(array: Any) -> str:
+    return np.array2string(array.ravel()[:6], precision=6, threshold=6)
+
+
+# -- gradients -------------------------------------------------------------------------------------
+
+
+def _gradients(name: str, entry: Any) -> Outcome | None:
+    if not entry.supports_autograd:
+        return None
+    dtypes = entry.supported_backward_dtypes("cpu") & entry.supported_dtypes("cpu")
+    wide = [each for each in (torch.float64, torch.complex128, torch.float32) if each in dtypes]
+    if not wide:
+        return None
+    samples = entry.sample_inputs("cpu", wide[0], requires_grad=True)
+    return _guarded(name, "gradients", entry, samples, _same_gradients)
+
+
+def _same_gradients(entry: Any, function: Any, sample: Any) -> None:
+    own = twin_of(sample)
+    ours = _backward(dovetail, function, own, function_twin(sample.output_process_fn_grad))
+    theirs = _backward(torch, entry.op, sample, sample.output_process_fn_grad)
+    compare(ours, theirs, values=entry.name not in RANDOM, loose=10.0)
+
+
+def _backward(lib: Any, function: Any, sample: Any, process: Any) -> list[Any]:
+    """Return the gradients of the leaves among the arguments, None where there is none."""
+    outputs = [each for each in flat(lib, process(_called(function, sample))) if each.requires_grad]
+    leaves = [
+        each
+        for each in flat(lib, [sample.input, sample.args, sample.kwargs])
+        if each.requires_grad and each.is_leaf
+    ]
+    if not outputs:
+        return [None] * len(leaves)
+    seeds = [_seed(lib, each) for each in outputs]
+    return list(lib.autograd.grad(outputs, leaves, seeds, allow_unused=True))
+
+
+def _seed(lib: Any, output: Any) -> Any:
+    """Return a gradient of an output that is no constant."""
+    steps = [math.cos(1.0 + 0.7 * place) for place in range(output.numel())]
+    return lib.tensor(steps, dtype=lib.float64).reshape(tuple(output.shape)).to(output.dtype)
+
+
+def flat(lib: Any, value: Any) -> list[Any]:
+    """Return the tensors in nested lists, tuples and dicts."""
+    if isinstance(value, lib.Tensor):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return []
+    return [tensor for each in value for tensor in flat(lib, each)]
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def _errors(name: str, entry: Any) -> Outcome | None:
+    if entry.error_inputs_func is None:
+        return None
+    refused = [each for each in entry.error_inputs("cpu") if _error_of(entry.op, each.sample_input)]
+    return _guarded(name, "errors", entry, iter(refused), _same_error)
+
+
+def _error_of(function: Any, sample: Any) -> Exception | None:
+    """Return what a call raises; PyTorch's own references refuse more than its operators."""
+    try:
+        _called(function, sample)
+    except Exception as error:
+        return error
+    return None
+
+
+def _same_error(entry: Any, function: Any, refused: Any) -> None:
+    sample = refused.sample_input
+    own = twin_of(sample)
+    wanted = type(_error_of(entry.op, sample))
+    found = _error_of(function, own)
+    if not isinstance(found, (wanted, refused.error_type)):
+        raise Different(f"{found!r:.200} instead of {wanted.__name__}")
+
+
+_RUNNERS: dict[str, Callable[[str, Any], Outcome | None]] = {
+    "forward": _forward,
+    "gradients": _gradients,
+    "errors": _errors,
+}

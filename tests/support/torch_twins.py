@@ -1,0 +1,163 @@
+"""Twins of PyTorch's objects here: the tensor with its values, the function of its name, the
+program that calls `dovetail` where one calls `torch`.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.testing._utils import wrapper_set_seed
+
+import dovetail
+
+BITS = {torch.bfloat16: torch.int16}
+"""Dtypes that NumPy has not, and those of the same size that it has."""
+
+
+class Absent(Exception):
+    """Says that something of PyTorch is not here; its text is the name."""
+
+
+@functools.cache
+def public_names() -> dict[int, str]:
+    """Return the dotted names of PyTorch's public functions, by their identity."""
+    places = [
+        "",
+        "Tensor.",
+        "nn.functional.",
+        "linalg.",
+        "fft.",
+        "special.",
+        "signal.windows.",
+        "masked.",
+        "masked._ops.",
+        "_C._nn.",
+        "_C._linalg.",
+        "_C._special.",
+        "_C._fft.",
+    ]
+    found: dict[int, str] = {}
+    for place in places:
+        owner = functools.reduce(getattr, place.split(".")[:-1], torch)
+        for name in dir(owner):
+            value = getattr(owner, name, None)
+            if callable(value):
+                found.setdefault(id(value), f"{place.replace('masked._ops', 'masked')}{name}")
+    return found
+
+
+def here(name: str) -> Any:
+    """Return what has a dotted name in Dovetail."""
+    found: Any = dovetail
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except (AttributeError, ImportError):
+            raise Absent(name) from None
+    return found
+
+
+def twin(value: Any) -> Any:
+    """Return what is here what `value` is in PyTorch.
+
+    Raises
+    ------
+    Absent
+        If there is nothing like it.
+    """
+    if isinstance(value, torch.Tensor):
+        return tensor_twin(value)
+    if isinstance(value, torch.Size):
+        return dovetail.Size(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(twin, value))
+    if isinstance(value, list | tuple):
+        return type(value)(map(twin, value))
+    if isinstance(value, OrderedDict | dict):
+        return type(value)({key: twin(each) for key, each in value.items()})
+    if isinstance(value, slice):
+        return slice(twin(value.start), twin(value.stop), twin(value.step))
+    if isinstance(value, torch.dtype | torch.memory_format | torch.layout):
+        return here(str(value).rpartition(".")[2])
+    if isinstance(value, torch.device):
+        return dovetail.device(str(value))
+    if isinstance(value, torch.Generator):
+        return dovetail.Generator().manual_seed(value.initial_seed())
+    if isinstance(value, torch.nn.Module):
+        return here(f"nn.{type(value).__name__}")()
+    return function_twin(value) if callable(value) else value
+
+
+def tensor_twin(tensor: Any) -> Any:
+    """Return a tensor with the same values, order and `requires_grad`, in memory of its own."""
+    if tensor.layout is not torch.strided:
+        raise Absent(str(tensor.layout))
+    dtype = here(str(tensor.dtype).rpartition(".")[2])
+    if tensor.device.type == "meta":
+        shape, strides = tuple(tensor.shape), tensor.stride()
+        made = dovetail.empty_strided(shape, strides, dtype=dtype, device="meta")
+        return made.requires_grad_(tensor.requires_grad)
+    values = tensor.detach().resolve_conj().resolve_neg()
+    bits = BITS.get(tensor.dtype)
+    array = (values if bits is None else values.view(bits)).numpy()
+    made = dovetail.from_numpy(np.array(array, copy=True, order="K"))
+    made = made if bits is None else made.view(dtype)
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def function_twin(function: Any) -> Any:
+    """Return the function here that has the name of one of PyTorch's, or runs the same program."""
+    if isinstance(function, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        return here(f"ops.{function}")
+    if isinstance(function, functools.partial):
+        return functools.partial(
+            function_twin(function.func), *twin(function.args), **twin(function.keywords)
+        )
+    if function is wrapper_set_seed:
+        return _seeded
+    name = public_names().get(id(function))
+    if name is not None:
+        return here(name)
+    if isinstance(function, types.MethodWrapperType | types.BuiltinFunctionType):
+        return function
+    if isinstance(function, types.FunctionType):
+        return _program_twin(function)
+    return function
+
+
+def _seeded(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function that draws numbers, from a fixed seed on."""
+    dovetail.manual_seed(42)
+    return function(*args, **kwargs)
+
+
+def _program_twin(function: types.FunctionType) -> Any:
+    """Return a function with the same code, for which ``torch`` is `dovetail`."""
+    names = {**function.__globals__}
+    for name in _names_in(function.__code__):
+        value = names.get(name)
+        if value is torch:
+            names[name] = dovetail
+        elif value is torch.nn.functional:
+            names[name] = dovetail.nn.functional
+        elif isinstance(value, types.FunctionType) and value is not function:
+            names[name] = function_twin(value)
+    cells = tuple([types.CellType(twin(cell.cell_contents)) for cell in function.__closure__ or ()])
+    made = types.FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, cells or None
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+def _names_in(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names_in(constant)
