@@ -20,10 +20,12 @@ from .choices import Choices
 from .comparison import Comparison
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
+from .factorizations import Factorizations
 from .family import Family
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
+from .linear_systems import LinearSystems
 from .losses import Losses
 from .matmul import MatrixProducts
 from .memory_views import MemoryViews
@@ -40,6 +42,7 @@ from .scans import Scans
 from .shapes import Shapes
 from .sigmoids import Sigmoids
 from .softmax import Softmax
+from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
 from .views import Views
 
@@ -72,6 +75,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Scans,
     Ordering,
     MatrixProducts,
+    Factorizations,
+    LinearSystems,
+    Spectra,
     Views,
     MemoryViews,
     Shapes,

@@ -14,7 +14,7 @@ _TEXT = """
     argmax argmin argsort array asarray bincount bitwise_and bitwise_or bitwise_xor bool_
     broadcast_arrays complex128 concatenate conjugate cumprod cumsum dtype empty_like equal exp
     expand_dims expm1 eye flip float64 floor_divide fmod full full_like greater greater_equal int64
-    invert isfinite isinf isnan less less_equal log log1p logaddexp logical_and logical_not
+    invert isfinite isinf isnan less less_equal linalg log log1p logaddexp logical_and logical_not
     logical_or matmul maximum minimum multiply negative nonzero not_equal ones ones_like power prod
     reciprocal remainder rint sign sqrt stack subtract sum take take_along_axis true_divide trunc
     uint64 uint8 where zeros zeros_like

@@ -20,6 +20,7 @@ FAMILIES: Final = (
     "views",
     "shapes",
     "matmul",
+    "linalg",
     "nn",
     "losses",
     "indexing",
