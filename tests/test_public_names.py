@@ -48,6 +48,9 @@ strided sub subtract sum swapaxes swapdims t take tan tan_ tanh tanh_ tensor tes
 threshold_ tile topk trace transpose tril triu true_divide trunc trunc_ uint16 uint32 uint64 uint8
 unbind unflatten unsqueeze use_overlay utils var vdot view_as_complex view_as_real vmap vstack where
 xlogy xlogy_ zero_ zeros zeros_like
+alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
+slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
+unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -167,6 +170,9 @@ split_with_sizes sqrt sqrt_ square square_ squeeze stack std sub subtract sum sw
 take tan tan_ tanh tanh_ tensor threshold threshold_ tile topk transpose tril triu true_divide trunc
 trunc_ unbind unflatten unsqueeze var vdot view_as_complex view_as_real vstack where xlogy xlogy_
 zero_ zeros zeros_like
+alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
+slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
+unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Function FunctionNode GradcheckError GradientEdge Node

@@ -80,6 +80,10 @@ DIFFERENT = {
     "randn_like": "PyTorch takes any dtype where there is nothing",
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
+    **dict.fromkeys(
+        ["select_copy", "slice_copy", "view_as_complex_copy"],
+        "PyTorch has no gradient of complex numbers",
+    ),
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
     "silu_backward": "PyTorch has no derivative",
@@ -109,7 +113,8 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
     infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
     precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
     of integers is one of integers, integers between fractions are rounded before they are spaced,
-    and the gradient of silu is not that of complex numbers.
+    and the gradient of silu is not that of complex numbers. What copies a detached tensor seems to
+    be differentiable, and raises in backward.
     """
     base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
     numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
@@ -122,6 +127,8 @@ def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
         return False
     if base == "linspace":
         return all(number == int(number) for number in numbers)
+    if base == "detach_copy":
+        return not sample.input.requires_grad
     if base == "native_dropout":
         return sample.input.numel() > 0
     if base == "native_dropout_backward":

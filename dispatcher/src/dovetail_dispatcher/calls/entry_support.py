@@ -79,7 +79,9 @@ def miss(
         if not op.is_defined:
             raise destroyed_error(op) from error
         raise
-    return route(*values)
+    result = route(*values)
+    # As the text of entries does: a function returns a tuple of tensors, an operator a list.
+    return tuple(result) if function is not None and result.__class__ is list else result
 
 
 def _as_given(

@@ -20,7 +20,7 @@ from dovetail_dispatcher.table.rule_registration import set_derivative_formulas,
 from dovetail_dispatcher.testing import register_op_infos
 from dovetail_kernel import DispatchKey, plugin_manager
 
-from ._generated.registrations import COMPOSITES, OPERATORS
+from ._generated.registrations import COMPOSITES, OPERATORS, OUTS_OF_COMPOSITES
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.testing import OpInfo
@@ -45,10 +45,14 @@ def load() -> None:
     if _loaded:
         return
     from .backend import backend_select
+    from .backend.outs_of_composites import OutOfComposite
 
     for qualified, key, module, name in COMPOSITES:
         base, _, overload = qualified.partition(".")
         _add_composite(base, overload, module, name, DispatchKey[key])
+    for qualified in OUTS_OF_COMPOSITES:
+        base, _, overload = qualified.partition(".")
+        add_kernel(base, overload, OutOfComposite(registry.find_or_throw(base, overload)), [])
     for base, module, name in ABOVE_GRADIENTS:
         _add_composite(base, "", module, name, DispatchKey.Autograd)
     backend_select.register(OPERATORS, COMPOSITES)

@@ -150,3 +150,29 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, line: int, 
 def test_a_declaration_error_is_an_assertion_error_as_in_pytorch(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         read(tmp_path, SINE + "  color: red\n")
+
+
+PLAIN_VIEW = "- func: flat.x(Tensor(a) self, int dim=0) -> Tensor(a)\n"
+LISTED_VIEW = "- func: parts(Tensor(a -> *) self, int n) -> Tensor(a)[]\n"
+
+
+def test_a_view_derives_the_operator_that_copies_what_it_shows(tmp_path: Path) -> None:
+    _, copy, out = read(tmp_path, PLAIN_VIEW + "  autogen: flat_copy.x, flat_copy.x_out\n")
+    assert copy.text == "flat_copy.x(Tensor self, int dim=0) -> Tensor"
+    assert (copy.copy_of, copy.composite) == (
+        "flat.x",
+        ("CompositeExplicitAutograd", "flat_copy_x"),
+    )
+    assert copy.tags == ("pt2_compliant_tag", "view_copy")
+    assert out.derived_from == "flat_copy.x"
+    assert out.text == "flat_copy.x_out(Tensor self, int dim=0, *, Tensor(a!) out) -> Tensor(a!)"
+
+
+def test_the_copy_of_a_view_of_several_parts_returns_a_list(tmp_path: Path) -> None:
+    _, copy = read(tmp_path, LISTED_VIEW + "  autogen: parts_copy\n")
+    assert copy.text == "parts_copy(Tensor self, int n) -> Tensor[]"
+
+
+def test_what_is_no_view_has_no_copy(tmp_path: Path) -> None:
+    with pytest.raises(DeclarationError, match=r"'sine_copy' cannot be derived .* it is no view"):
+        read(tmp_path, SINE + "  autogen: sine_copy\n")

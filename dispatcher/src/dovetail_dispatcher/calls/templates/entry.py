@@ -89,6 +89,7 @@ def name_source(
     outs: Sequence[str] = (),
     public: str = "",
     named: str = "",
+    returns_list: bool = False,
     parameters: list[str] | None = None,
     first: Sequence[str] = (),
     is_operator: bool = False,
@@ -108,6 +109,8 @@ def name_source(
         `OpOverload`.
     named
         Name of the function that gives the results names; default: they are a plain tuple.
+    returns_list
+        Whether the operator returns a list of tensors: the function returns a tuple of them.
     parameters
         Text of the parameters; default: `name_parameters`.
     first
@@ -135,6 +138,7 @@ def name_source(
         first=lines,
         public=public,
         named=named,
+        returns_list=returns_list,
         is_operator=is_operator,
     )
 
@@ -171,6 +175,7 @@ def _source(
     first: list[str] | None = None,
     public: str = "",
     named: str = "",
+    returns_list: bool = False,
     is_operator: bool = False,
 ) -> str:
     own = symbol(schema)
@@ -189,6 +194,8 @@ def _source(
         missed = f"operate({', '.join([public, *positional])})"
         values = [default_text(a) if a.kwarg_only else parameter(a) for a in arguments]
     found = f"route({', '.join(values)})"
+    if returns_list:
+        found = f"tuple({found})"  # and so does `miss`, for public functions
     if named:
         missed, found = f"{named}({missed})", f"{named}({found})"
     refusal = f"return {missed}"

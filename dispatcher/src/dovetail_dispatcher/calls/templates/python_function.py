@@ -66,6 +66,7 @@ class PythonFunction:
             outs=self.outs,
             public=self.schema.name.partition("::")[2],
             named=f"{symbol(self.schema)}_named" if result_type(self.schema) else "",
+            returns_list=returns_list(self.schema),
             parameters=self._parameters(schema),
             first=_gather(schema),
             is_operator=self.is_operator,
@@ -147,4 +148,9 @@ def result_type(schema: FunctionSchema) -> str:
     return f"{base}_out" if any([argument.is_out for argument in schema.arguments]) else base
 
 
-__all__ = ["PythonFunction", "python_schema", "result_type", "variadic_argument"]
+def returns_list(schema: FunctionSchema) -> bool:
+    """Return whether the result is a list of tensors, of which functions make a tuple."""
+    return [item.real_type.schema_str for item in schema.returns] == ["Tensor[]"]
+
+
+__all__ = ["PythonFunction", "python_schema", "result_type", "returns_list", "variadic_argument"]

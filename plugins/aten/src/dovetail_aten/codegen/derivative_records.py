@@ -4,7 +4,8 @@ code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from .errors import Location
 from .expressions import Rewritten
@@ -82,6 +83,9 @@ class Derivative:
     refused
         Tensor arguments that must not require grad: they have neither a formula nor the mark
         ``non_differentiable``.
+    shares
+        Operator whose bodies this one runs, being written for it: a view, of its copy. None if it
+        has its own.
     """
 
     function: NativeFunction
@@ -95,6 +99,12 @@ class Derivative:
     forward: tuple[ForwardFormula, ...]
     refused: tuple[str, ...]
     where: Location
+    shares: NativeFunction | None = None
+
+    @property
+    def bodies_of(self) -> NativeFunction:
+        """The operator by which the bodies are called, and with which they are written."""
+        return self.shares or self.function
 
     @property
     def has_array_body(self) -> bool:
@@ -115,3 +125,20 @@ class Derivative:
             [formula.rewritten.real_text != formula.rewritten.text for formula in self.formulas]
         )
         return self.has_array_body and keeps_real and conjugates
+
+
+def with_copies(
+    derivatives: Iterable[Derivative], functions: Iterable[NativeFunction]
+) -> list[Derivative]:
+    """Return `derivatives`, and behind that of a view the one of the operator that copies what it
+    shows: the same formulas.
+    """
+    copies = {function.copy_of: function for function in functions if function.copy_of}
+    found: list[Derivative] = []
+    for derivative in derivatives:
+        view = derivative.function
+        found.append(derivative)
+        if (copy := copies.get(view.name)) is not None:
+            node = f"{derivative.node}_copy"
+            found.append(replace(derivative, function=copy, node=node, shares=view))
+    return found

@@ -11,7 +11,13 @@ from pathlib import Path
 
 from dovetail_dispatcher.schema import parse_schema
 
-from .derivative_records import Derivative, ForwardFormula, InputFormula, SavedValue
+from .derivative_records import (
+    Derivative,
+    ForwardFormula,
+    InputFormula,
+    SavedValue,
+    with_copies,
+)
 from .entries import Entry, read_entries
 from .errors import DerivativeError, Location
 from .expressions import Rewritten, Scope, rewrite
@@ -67,7 +73,7 @@ def read_derivatives(
         derivatives[function.name] = _Reader(
             entry, function, node, base_names, helpers, tensors_only
         ).read()
-    return list(derivatives.values())
+    return with_copies(derivatives.values(), functions)
 
 
 def _find(entry: Entry, by_name: dict[str, NativeFunction]) -> NativeFunction:

@@ -26,6 +26,7 @@ from .writers.registrations import write_registrations
 from .writers.stubs import write_function_stubs, write_method_stubs
 from .writers.tensor_methods import write_tensor_methods
 from .writers.text import HEADER
+from .writers.view_copies import write_view_copies
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,8 @@ def generate(library: Library, *, selection: Selection | None = None) -> dict[st
         **write_function_stubs(functions),
         **write_python_modules(build.functions),
     }
+    if any([function.copy_of for function in functions]):
+        files["view_copies.py"] = write_view_copies(functions, f"{generated}.functions")
     if library.has_rules:
         files["policies.py"] = write_policies(
             functions,
@@ -220,6 +223,8 @@ def _composite_modules(library: Library, functions: Sequence[NativeFunction]) ->
     """Return the module of every composite function that the declarations name."""
     found = composite_functions(library.composites, library.package)
     for function in functions:
+        if function.copy_of is not None:
+            found[function.identifier] = f"{library.package}._generated.view_copies"
         if (
             function.composite is not None
             and function.composite[1] not in found
@@ -266,6 +271,8 @@ def _check_policies(library: Library, functions: Sequence[NativeFunction]) -> No
     """
     for function in functions:
         policies = function.policies
+        if function.derived_from is not None:
+            continue  # they are those of the operator that it is derived from
         if library.has_rules:
             composite = (
                 function.composite is not None

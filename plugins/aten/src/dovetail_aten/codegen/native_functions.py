@@ -4,7 +4,7 @@ derived from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from .entries import Entry, read_entries
 from .errors import DeclarationError, Location
 from .policies import Policies, kind_of, read_policies
 from .tags import read_tags, with_automatic_tags
-from .variants import SchemaKind, derive_variant, schema_kind
+from .variants import SchemaKind, copy_name, derive_copy, derive_variant, schema_kind
 
 PROMOTIONS = ("none", "same", "exact", "operands", "int_to_float", "bool_result", "complex_to_real")
 REFUSED_KINDS = (
@@ -69,6 +69,8 @@ class NativeFunction:
         PyTorch's tags, sorted.
     where
         Line of the entry.
+    copy_of
+        Name with overload of the view operator whose result this operator copies, or None.
     """
 
     schema: FunctionSchema
@@ -83,6 +85,7 @@ class NativeFunction:
     derived_from: str | None
     tags: tuple[str, ...]
     where: Location
+    copy_of: str | None = None
 
     @property
     def namespace(self) -> str:
@@ -207,7 +210,7 @@ def _read(entry: Entry) -> list[NativeFunction]:
         tags=read_tags(entry, schema),
         where=where,
     )
-    return [function, *[_derive(function, name, entry) for name in entry.names("autogen")]]
+    return [function, *_derived(function, entry)]
 
 
 def _schema(entry: Entry) -> tuple[FunctionSchema, str]:
@@ -320,6 +323,44 @@ def _refuses(entry: Entry) -> tuple[str, ...]:
             f"They are: {', '.join(REFUSED_KINDS)}.",
         )
     return given
+
+
+def _derived(function: NativeFunction, entry: Entry) -> Iterator[NativeFunction]:
+    """Yield what an entry derives: in-place and out variants, and of a view its copy and that
+    one's out variant.
+    """
+    copied = copy_name(function.schema)
+    parents = {function.base_name: function}
+    for name in entry.names("autogen"):
+        if name == copied:
+            yield (copy := _copy(function, entry))
+            parents[copy.base_name] = copy
+        else:
+            yield _derive(parents.get(name.partition(".")[0], function), name, entry)
+
+
+def _copy(function: NativeFunction, entry: Entry) -> NativeFunction:
+    """Return the operator that copies what a view operator shows."""
+    try:
+        text = derive_copy(function.text, function.schema)
+    except ValueError as problem:
+        raise DeclarationError(
+            entry.lines["autogen"],
+            f"'{copy_name(function.schema)}' cannot be derived from {function.text}: {problem}.",
+            "Remove it from 'autogen', or declare it as an operator of its own.",
+        ) from None
+    schema = parse_schema(f"{function.namespace}::{text}")
+    copy = replace(
+        function,
+        schema=schema,
+        text=text,
+        variants=("function",),
+        policies=Policies(),
+        composite=None,
+        tags=with_automatic_tags({"view_copy"}, schema),
+        copy_of=function.name,
+    )
+    return replace(copy, composite=(COMPOSITE_KEYS["explicit"], copy.identifier))
 
 
 def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction:

@@ -14,6 +14,7 @@ from .native_functions import NativeFunction
 from .overload_sets import overload_sets
 from .source_calls import SourceCalls
 from .writers.functions import function_names
+from .writers.view_copies import shown_by
 
 _ENGINE: Final = ("graph", "recording", "engine")
 """Rooms of ``dovetail_autograd`` that call operators when a graph is recorded or run backward."""
@@ -64,6 +65,9 @@ def needs(
         if function.composite is not None and (module := composites.get(function.composite[1])):
             name = function.composite[1]
             add(group, sources.called_by(module, name), f"composite {_shown(module, name)}")
+        if function.copy_of is not None:
+            view = shown_by(function).partition(".")[0]
+            add(group, [view, "clone"], f"kernel, a copy of what {view} shows,")
     for derivative in derivatives:
         group = groups[derivative.function.base_name]
         for called, through in _called_by_formulas(derivative, sources, helpers):

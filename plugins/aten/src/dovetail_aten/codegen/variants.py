@@ -53,6 +53,29 @@ def derive_variant(text: str, schema: FunctionSchema, name: str) -> str:
     raise ValueError(f"the name is neither {base}_ nor an overload of {base}")
 
 
+def copy_name(schema: FunctionSchema) -> str:
+    """Return the name of the operator that copies what a view operator shows: ``squeeze_copy.dim``
+    of ``squeeze.dim``.
+    """
+    base = schema.name.partition("::")[2]
+    return f"{base}_copy" + (f".{schema.overload_name}" if schema.overload_name else "")
+
+
+def derive_copy(text: str, schema: FunctionSchema) -> str:
+    """Return the schema text of the operator that copies what the view operator `text` shows: the
+    same arguments, and results that share no memory.
+
+    Raises
+    ------
+    ValueError
+        If the operator is no view.
+    """
+    if not schema._is_view_op():
+        raise ValueError("it is no view")
+    written = text.partition("(")[2]
+    return f"{copy_name(schema)}({re.sub(r'Tensor[(]a( -> [*])?[)]', 'Tensor', written)}"
+
+
 def _written_arguments(text: str) -> str:
     match = re.fullmatch(r"[\w.]+\((.*)\) -> .*", text)
     if match is None:

@@ -115,7 +115,7 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
 
 def split_sizes(self: Any, split_size: Sequence[int], dim: int = 0) -> Any:
     """Return pieces of the given sizes along `dim`."""
-    return F.split_with_sizes(self, split_size, dim)
+    return list(F.split_with_sizes(self, split_size, dim))
 
 
 def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
@@ -131,8 +131,8 @@ def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
     size = self.shape[wrap_dim(dim, self.ndim)]
     each = -(-size // chunks)
     if each == 0:
-        return F.split_with_sizes(self, [0] * chunks, dim)
-    return F.split(self, each, dim)
+        return list(F.split_with_sizes(self, [0] * chunks, dim))
+    return list(F.split(self, each, dim))
 
 
 def movedim(self: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:

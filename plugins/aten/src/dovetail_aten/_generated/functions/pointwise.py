@@ -2100,7 +2100,7 @@ def where_default(condition):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(condition)
+        return tuple(route(condition))
     return miss(where_op, (condition,), {}, where)
 
 _where_overloads = Overloads("aten::where", {

@@ -16,15 +16,24 @@ from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
-    "conj", "resolve_conj", "real", "imag", "view_default", "view_dtype", "view", "reshape",
-    "permute", "transpose", "t", "numpy_T", "mT", "mH", "adjoint", "matrix_H", "select", "slice",
-    "expand", "unsqueeze", "squeeze_default", "squeeze_dim", "squeeze_dims", "squeeze", "unbind",
-    "split_Tensor", "split_sizes", "split", "split_with_sizes", "chunk", "diagonal", "narrow",
-    "flatten", "unflatten", "movedim_int", "movedim_intlist", "movedim", "moveaxis_intlist",
-    "moveaxis_int", "moveaxis", "as_strided", "alias", "detach", "view_as", "expand_as",
-    "reshape_as", "view_as_real", "view_as_complex", "swapaxes", "swapdims", "broadcast_to",
-    "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward", "resize_",
-    "resize_as_", "set__source_Storage", "set__source_Storage_storage_offset", "set__source_Tensor",
+    "conj", "resolve_conj", "real", "imag", "view_default", "view_dtype", "view", "view_copy_out",
+    "view_copy_dtype_out", "view_copy_default", "view_copy_dtype", "view_copy", "reshape",
+    "permute", "permute_copy_out", "permute_copy", "transpose", "transpose_copy_int_out",
+    "transpose_copy", "t", "t_copy_out", "t_copy", "numpy_T", "mT", "mH", "adjoint", "matrix_H",
+    "select", "select_copy_int_out", "select_copy", "slice", "slice_copy_Tensor_out", "slice_copy",
+    "expand", "expand_copy_out", "expand_copy", "unsqueeze", "unsqueeze_copy_out", "unsqueeze_copy",
+    "squeeze_default", "squeeze_dim", "squeeze_dims", "squeeze", "squeeze_copy_out",
+    "squeeze_copy_dim_out", "squeeze_copy_dims_out", "squeeze_copy_default", "squeeze_copy_dim",
+    "squeeze_copy_dims", "squeeze_copy", "unbind", "unbind_copy", "split_Tensor", "split_sizes",
+    "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "chunk", "diagonal",
+    "diagonal_copy_out", "diagonal_copy", "narrow", "flatten", "unflatten", "movedim_int",
+    "movedim_intlist", "movedim", "moveaxis_intlist", "moveaxis_int", "moveaxis", "as_strided",
+    "as_strided_copy_out", "as_strided_copy", "alias", "alias_copy_out", "alias_copy", "detach",
+    "detach_copy_out", "detach_copy", "view_as", "expand_as", "reshape_as", "view_as_real",
+    "view_as_real_copy_out", "view_as_real_copy", "view_as_complex", "view_as_complex_copy_out",
+    "view_as_complex_copy", "swapaxes", "swapdims", "broadcast_to", "_unsafe_view",
+    "select_backward", "slice_backward", "diagonal_backward", "resize_", "resize_as_",
+    "set__source_Storage", "set__source_Storage_storage_offset", "set__source_Tensor",
     "set__source_Tensor_storage_offset", "set__default", "set_",
 ]
 
@@ -115,6 +124,53 @@ def view(*args, **kwargs):
     return _view_overloads.choose(args, kwargs)
 
 
+def view_copy_out(input, *sizes_, size=None, out): return complete(view_copy_out, "aten::view_copy", "out")(input, *sizes_, size=size, out=out)
+def view_copy_dtype_out(input, dtype, *, out): return complete(view_copy_dtype_out, "aten::view_copy", "dtype_out")(input, dtype, out=out)
+
+view_copy_op, view_copy_routes = operator("aten::view_copy", "")
+def view_copy_default(input, *sizes_, size=None):
+    if size is None:
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if size.__class__ is list:
+        size = tuple(size)
+    if not are_ints(size):
+        return miss(view_copy_op, (input, size,), {}, view_copy)
+    try:
+        route = view_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, size)
+    return miss(view_copy_op, (input, size,), {}, view_copy)
+
+view_copy_dtype_op, view_copy_dtype_routes = operator("aten::view_copy", "dtype")
+def view_copy_dtype(input, dtype):
+    if dtype.__class__ is not DType:
+        return miss(view_copy_dtype_op, (input, dtype,), {}, view_copy)
+    try:
+        route = view_copy_dtype_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dtype)
+    return miss(view_copy_dtype_op, (input, dtype,), {}, view_copy)
+
+_view_copy_overloads = Overloads("aten::view_copy", {
+    "": (view_copy_default, view_copy_out), "dtype": (view_copy_dtype, view_copy_dtype_out),
+})
+def view_copy(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count > 1 and args[1].__class__ is int:
+            return view_copy_default(*args)
+        if count == 2:
+            if isinstance(args[1], (tuple, list)):
+                return view_copy_default(*args)
+            if args[1].__class__ is DType:
+                return view_copy_dtype(*args)
+    return _view_copy_overloads.choose(args, kwargs)
+
+
 reshape_op, reshape_routes = operator("aten::reshape", "")
 def reshape(input, *shapes_, shape=None):
     if shape is None:
@@ -149,6 +205,27 @@ def permute(input, *dimss_, dims=None):
     return miss(permute_op, (input, dims,), {}, permute)
 
 
+def permute_copy_out(input, *dimss_, dims=None, out): return complete(permute_copy_out, "aten::permute_copy", "out")(input, *dimss_, dims=dims, out=out)
+
+permute_copy_op, permute_copy_routes = operator("aten::permute_copy", "")
+def permute_copy(input, *dimss_, dims=None, out=None):
+    if dims is None:
+        dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    if out is not None:
+        return permute_copy_out(input, dims, out=out)
+    if dims.__class__ is list:
+        dims = tuple(dims)
+    if not are_ints(dims):
+        return miss(permute_copy_op, (input, dims,), {}, permute_copy)
+    try:
+        route = permute_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dims)
+    return miss(permute_copy_op, (input, dims,), {}, permute_copy)
+
+
 transpose_int_op, transpose_int_routes = operator("aten::transpose", "int")
 def transpose(input, dim0, dim1):
     if dim0.__class__ is not int or dim1.__class__ is not int:
@@ -162,6 +239,23 @@ def transpose(input, dim0, dim1):
     return miss(transpose_int_op, (input, dim0, dim1,), {}, transpose)
 
 
+def transpose_copy_int_out(input, dim0, dim1, *, out): return complete(transpose_copy_int_out, "aten::transpose_copy", "int_out")(input, dim0, dim1, out=out)
+
+transpose_copy_int_op, transpose_copy_int_routes = operator("aten::transpose_copy", "int")
+def transpose_copy(input, dim0, dim1, *, out=None):
+    if out is not None:
+        return transpose_copy_int_out(input, dim0, dim1, out=out)
+    if dim0.__class__ is not int or dim1.__class__ is not int:
+        return miss(transpose_copy_int_op, (input, dim0, dim1,), {}, transpose_copy)
+    try:
+        route = transpose_copy_int_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim0, dim1)
+    return miss(transpose_copy_int_op, (input, dim0, dim1,), {}, transpose_copy)
+
+
 t_op, t_routes = operator("aten::t", "")
 def t(input):
     try:
@@ -171,6 +265,21 @@ def t(input):
     else:
         return route(input)
     return miss(t_op, (input,), {}, t)
+
+
+def t_copy_out(input, *, out): return complete(t_copy_out, "aten::t_copy", "out")(input, out=out)
+
+t_copy_op, t_copy_routes = operator("aten::t_copy", "")
+def t_copy(input, *, out=None):
+    if out is not None:
+        return t_copy_out(input, out=out)
+    try:
+        route = t_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(t_copy_op, (input,), {}, t_copy)
 
 
 numpy_T_op, numpy_T_routes = operator("aten::numpy_T", "")
@@ -241,6 +350,23 @@ def select(input, dim, index):
     return miss(select_int_op, (input, dim, index,), {}, select)
 
 
+def select_copy_int_out(input, dim, index, *, out): return complete(select_copy_int_out, "aten::select_copy", "int_out")(input, dim, index, out=out)
+
+select_copy_int_op, select_copy_int_routes = operator("aten::select_copy", "int")
+def select_copy(input, dim, index, *, out=None):
+    if out is not None:
+        return select_copy_int_out(input, dim, index, out=out)
+    if dim.__class__ is not int or index.__class__ is not int:
+        return miss(select_copy_int_op, (input, dim, index,), {}, select_copy)
+    try:
+        route = select_copy_int_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index)
+    return miss(select_copy_int_op, (input, dim, index,), {}, select_copy)
+
+
 slice_Tensor_op, slice_Tensor_routes = operator("aten::slice", "Tensor")
 def slice(input, dim=0, start=None, end=None, step=1):
     if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
@@ -252,6 +378,23 @@ def slice(input, dim=0, start=None, end=None, step=1):
     else:
         return route(input, dim, start, end, step)
     return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
+
+
+def slice_copy_Tensor_out(input, dim=0, start=None, end=None, step=1, *, out): return complete(slice_copy_Tensor_out, "aten::slice_copy", "Tensor_out")(input, dim, start, end, step, out=out)
+
+slice_copy_Tensor_op, slice_copy_Tensor_routes = operator("aten::slice_copy", "Tensor")
+def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
+    if out is not None:
+        return slice_copy_Tensor_out(input, dim, start, end, step, out=out)
+    if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
+        return miss(slice_copy_Tensor_op, (input, dim, start, end, step,), {}, slice_copy)
+    try:
+        route = slice_copy_Tensor_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, start, end, step)
+    return miss(slice_copy_Tensor_op, (input, dim, start, end, step,), {}, slice_copy)
 
 
 expand_op, expand_routes = operator("aten::expand", "")
@@ -271,6 +414,27 @@ def expand(input, *sizes_, size=None, implicit=False):
     return miss(expand_op, (input, size,), {"implicit": implicit}, expand)
 
 
+def expand_copy_out(input, *sizes_, size=None, implicit=False, out): return complete(expand_copy_out, "aten::expand_copy", "out")(input, *sizes_, size=size, implicit=implicit, out=out)
+
+expand_copy_op, expand_copy_routes = operator("aten::expand_copy", "")
+def expand_copy(input, *sizes_, size=None, implicit=False, out=None):
+    if size is None:
+        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if out is not None:
+        return expand_copy_out(input, size, implicit=implicit, out=out)
+    if size.__class__ is list:
+        size = tuple(size)
+    if not are_ints(size) or implicit.__class__ is not bool:
+        return miss(expand_copy_op, (input, size,), {"implicit": implicit}, expand_copy)
+    try:
+        route = expand_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, size, implicit)
+    return miss(expand_copy_op, (input, size,), {"implicit": implicit}, expand_copy)
+
+
 unsqueeze_op, unsqueeze_routes = operator("aten::unsqueeze", "")
 def unsqueeze(input, dim):
     if dim.__class__ is not int:
@@ -282,6 +446,23 @@ def unsqueeze(input, dim):
     else:
         return route(input, dim)
     return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
+
+
+def unsqueeze_copy_out(input, dim, *, out): return complete(unsqueeze_copy_out, "aten::unsqueeze_copy", "out")(input, dim, out=out)
+
+unsqueeze_copy_op, unsqueeze_copy_routes = operator("aten::unsqueeze_copy", "")
+def unsqueeze_copy(input, dim, *, out=None):
+    if out is not None:
+        return unsqueeze_copy_out(input, dim, out=out)
+    if dim.__class__ is not int:
+        return miss(unsqueeze_copy_op, (input, dim,), {}, unsqueeze_copy)
+    try:
+        route = unsqueeze_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim)
+    return miss(unsqueeze_copy_op, (input, dim,), {}, unsqueeze_copy)
 
 
 squeeze_op, squeeze_routes = operator("aten::squeeze", "")
@@ -340,6 +521,67 @@ def squeeze(*args, **kwargs):
     return _squeeze_overloads.choose(args, kwargs)
 
 
+def squeeze_copy_out(input, *, out): return complete(squeeze_copy_out, "aten::squeeze_copy", "out")(input, out=out)
+def squeeze_copy_dim_out(input, dim, *, out): return complete(squeeze_copy_dim_out, "aten::squeeze_copy", "dim_out")(input, dim, out=out)
+def squeeze_copy_dims_out(input, *dims_, dim=None, out): return complete(squeeze_copy_dims_out, "aten::squeeze_copy", "dims_out")(input, *dims_, dim=dim, out=out)
+
+squeeze_copy_op, squeeze_copy_routes = operator("aten::squeeze_copy", "")
+def squeeze_copy_default(input):
+    try:
+        route = squeeze_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(squeeze_copy_op, (input,), {}, squeeze_copy)
+
+squeeze_copy_dim_op, squeeze_copy_dim_routes = operator("aten::squeeze_copy", "dim")
+def squeeze_copy_dim(input, dim):
+    if dim.__class__ is not int:
+        return miss(squeeze_copy_dim_op, (input, dim,), {}, squeeze_copy)
+    try:
+        route = squeeze_copy_dim_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim)
+    return miss(squeeze_copy_dim_op, (input, dim,), {}, squeeze_copy)
+
+squeeze_copy_dims_op, squeeze_copy_dims_routes = operator("aten::squeeze_copy", "dims")
+def squeeze_copy_dims(input, *dims_, dim=None):
+    if dim is None:
+        dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
+    if dim.__class__ is list:
+        dim = tuple(dim)
+    if not are_ints(dim):
+        return miss(squeeze_copy_dims_op, (input, dim,), {}, squeeze_copy)
+    try:
+        route = squeeze_copy_dims_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim)
+    return miss(squeeze_copy_dims_op, (input, dim,), {}, squeeze_copy)
+
+_squeeze_copy_overloads = Overloads("aten::squeeze_copy", {
+    "": (squeeze_copy_default, squeeze_copy_out), "dim": (squeeze_copy_dim, squeeze_copy_dim_out),
+    "dims": (squeeze_copy_dims, squeeze_copy_dims_out),
+})
+def squeeze_copy(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count > 2 and args[1].__class__ is int:
+            return squeeze_copy_dims(*args)
+        if count == 1:
+            return squeeze_copy_default(*args)
+        if count == 2:
+            if args[1].__class__ is int:
+                return squeeze_copy_dim(*args)
+            if isinstance(args[1], (tuple, list)):
+                return squeeze_copy_dims(*args)
+    return _squeeze_copy_overloads.choose(args, kwargs)
+
+
 unbind_int_op, unbind_int_routes = operator("aten::unbind", "int")
 def unbind(input, dim=0):
     if dim.__class__ is not int:
@@ -349,8 +591,21 @@ def unbind(input, dim=0):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim)
+        return tuple(route(input, dim))
     return miss(unbind_int_op, (input, dim,), {}, unbind)
+
+
+unbind_copy_int_op, unbind_copy_int_routes = operator("aten::unbind_copy", "int")
+def unbind_copy(input, dim=0):
+    if dim.__class__ is not int:
+        return miss(unbind_copy_int_op, (input, dim,), {}, unbind_copy)
+    try:
+        route = unbind_copy_int_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return tuple(route(input, dim))
+    return miss(unbind_copy_int_op, (input, dim,), {}, unbind_copy)
 
 
 split_Tensor_op, split_Tensor_routes = operator("aten::split", "Tensor")
@@ -362,7 +617,7 @@ def split_Tensor(input, split_size, dim=0):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, split_size, dim)
+        return tuple(route(input, split_size, dim))
     return miss(split_Tensor_op, (input, split_size, dim,), {}, split)
 
 split_sizes_op, split_sizes_routes = operator("aten::split", "sizes")
@@ -376,7 +631,7 @@ def split_sizes(input, split_size, dim=0):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, split_size, dim)
+        return tuple(route(input, split_size, dim))
     return miss(split_sizes_op, (input, split_size, dim,), {}, split)
 
 _split_overloads = Overloads("aten::split", {
@@ -398,6 +653,19 @@ def split(*args, **kwargs):
     return _split_overloads.choose(args, kwargs)
 
 
+split_copy_Tensor_op, split_copy_Tensor_routes = operator("aten::split_copy", "Tensor")
+def split_copy(input, split_size, dim=0):
+    if split_size.__class__ is not int or dim.__class__ is not int:
+        return miss(split_copy_Tensor_op, (input, split_size, dim,), {}, split_copy)
+    try:
+        route = split_copy_Tensor_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return tuple(route(input, split_size, dim))
+    return miss(split_copy_Tensor_op, (input, split_size, dim,), {}, split_copy)
+
+
 split_with_sizes_op, split_with_sizes_routes = operator("aten::split_with_sizes", "")
 def split_with_sizes(input, split_sizes, dim=0):
     if split_sizes.__class__ is list:
@@ -409,8 +677,23 @@ def split_with_sizes(input, split_sizes, dim=0):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, split_sizes, dim)
+        return tuple(route(input, split_sizes, dim))
     return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
+
+
+split_with_sizes_copy_op, split_with_sizes_copy_routes = operator("aten::split_with_sizes_copy", "")
+def split_with_sizes_copy(input, split_sizes, dim=0):
+    if split_sizes.__class__ is list:
+        split_sizes = tuple(split_sizes)
+    if not are_ints(split_sizes) or dim.__class__ is not int:
+        return miss(split_with_sizes_copy_op, (input, split_sizes, dim,), {}, split_with_sizes_copy)
+    try:
+        route = split_with_sizes_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return tuple(route(input, split_sizes, dim))
+    return miss(split_with_sizes_copy_op, (input, split_sizes, dim,), {}, split_with_sizes_copy)
 
 
 chunk_op, chunk_routes = operator("aten::chunk", "")
@@ -422,7 +705,7 @@ def chunk(input, chunks, dim=0):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, chunks, dim)
+        return tuple(route(input, chunks, dim))
     return miss(chunk_op, (input, chunks, dim,), {}, chunk)
 
 
@@ -437,6 +720,23 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
     else:
         return route(input, offset, dim1, dim2)
     return miss(diagonal_op, (input, offset, dim1, dim2,), {}, diagonal)
+
+
+def diagonal_copy_out(input, offset=0, dim1=0, dim2=1, *, out): return complete(diagonal_copy_out, "aten::diagonal_copy", "out")(input, offset, dim1, dim2, out=out)
+
+diagonal_copy_op, diagonal_copy_routes = operator("aten::diagonal_copy", "")
+def diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None):
+    if out is not None:
+        return diagonal_copy_out(input, offset, dim1, dim2, out=out)
+    if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
+        return miss(diagonal_copy_op, (input, offset, dim1, dim2,), {}, diagonal_copy)
+    try:
+        route = diagonal_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, offset, dim1, dim2)
+    return miss(diagonal_copy_op, (input, offset, dim1, dim2,), {}, diagonal_copy)
 
 
 narrow_op, narrow_routes = operator("aten::narrow", "")
@@ -581,6 +881,27 @@ def as_strided(input, size, stride, storage_offset=None):
     return miss(as_strided_op, (input, size, stride, storage_offset,), {}, as_strided)
 
 
+def as_strided_copy_out(input, size, stride, storage_offset=None, *, out): return complete(as_strided_copy_out, "aten::as_strided_copy", "out")(input, size, stride, storage_offset, out=out)
+
+as_strided_copy_op, as_strided_copy_routes = operator("aten::as_strided_copy", "")
+def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
+    if out is not None:
+        return as_strided_copy_out(input, size, stride, storage_offset, out=out)
+    if size.__class__ is list:
+        size = tuple(size)
+    if stride.__class__ is list:
+        stride = tuple(stride)
+    if not are_ints(size) or not are_ints(stride) or storage_offset is not None and storage_offset.__class__ is not int:
+        return miss(as_strided_copy_op, (input, size, stride, storage_offset,), {}, as_strided_copy)
+    try:
+        route = as_strided_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, size, stride, storage_offset)
+    return miss(as_strided_copy_op, (input, size, stride, storage_offset,), {}, as_strided_copy)
+
+
 alias_op, alias_routes = operator("aten::alias", "")
 def alias(input):
     try:
@@ -592,6 +913,21 @@ def alias(input):
     return miss(alias_op, (input,), {}, alias)
 
 
+def alias_copy_out(input, *, out): return complete(alias_copy_out, "aten::alias_copy", "out")(input, out=out)
+
+alias_copy_op, alias_copy_routes = operator("aten::alias_copy", "")
+def alias_copy(input, *, out=None):
+    if out is not None:
+        return alias_copy_out(input, out=out)
+    try:
+        route = alias_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(alias_copy_op, (input,), {}, alias_copy)
+
+
 detach_op, detach_routes = operator("aten::detach", "")
 def detach(input):
     try:
@@ -601,6 +937,21 @@ def detach(input):
     else:
         return route(input)
     return miss(detach_op, (input,), {}, detach)
+
+
+def detach_copy_out(input, *, out): return complete(detach_copy_out, "aten::detach_copy", "out")(input, out=out)
+
+detach_copy_op, detach_copy_routes = operator("aten::detach_copy", "")
+def detach_copy(input, *, out=None):
+    if out is not None:
+        return detach_copy_out(input, out=out)
+    try:
+        route = detach_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(detach_copy_op, (input,), {}, detach_copy)
 
 
 view_as_op, view_as_routes = operator("aten::view_as", "")
@@ -647,6 +998,21 @@ def view_as_real(input):
     return miss(view_as_real_op, (input,), {}, view_as_real)
 
 
+def view_as_real_copy_out(input, *, out): return complete(view_as_real_copy_out, "aten::view_as_real_copy", "out")(input, out=out)
+
+view_as_real_copy_op, view_as_real_copy_routes = operator("aten::view_as_real_copy", "")
+def view_as_real_copy(input, *, out=None):
+    if out is not None:
+        return view_as_real_copy_out(input, out=out)
+    try:
+        route = view_as_real_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(view_as_real_copy_op, (input,), {}, view_as_real_copy)
+
+
 view_as_complex_op, view_as_complex_routes = operator("aten::view_as_complex", "")
 def view_as_complex(input):
     try:
@@ -656,6 +1022,21 @@ def view_as_complex(input):
     else:
         return route(input)
     return miss(view_as_complex_op, (input,), {}, view_as_complex)
+
+
+def view_as_complex_copy_out(input, *, out): return complete(view_as_complex_copy_out, "aten::view_as_complex_copy", "out")(input, out=out)
+
+view_as_complex_copy_op, view_as_complex_copy_routes = operator("aten::view_as_complex_copy", "")
+def view_as_complex_copy(input, *, out=None):
+    if out is not None:
+        return view_as_complex_copy_out(input, out=out)
+    try:
+        route = view_as_complex_copy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(view_as_complex_copy_op, (input,), {}, view_as_complex_copy)
 
 
 swapaxes_op, swapaxes_routes = operator("aten::swapaxes", "")

@@ -45,7 +45,7 @@ def body_name(function: NativeFunction, over: Over) -> str:
 def forward_name(derivative: Derivative, forward: ForwardFormula) -> str:
     """Return the name of a forward body, ``mul_Tensor_forward``."""
     several = len(derivative.function.schema.returns) > 1
-    return f"{_own(derivative.function)}_forward{forward.output if several else ''}"
+    return f"{_own(derivative.bodies_of)}_forward{forward.output if several else ''}"
 
 
 def forward_parameters(rewritten: Rewritten) -> tuple[str, ...]:

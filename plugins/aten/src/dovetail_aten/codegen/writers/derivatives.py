@@ -65,6 +65,8 @@ def _module(doc: str, derivatives: Sequence[Derivative], modules: Modules) -> st
     lines = Lines()
     lines.add(HEADER, "# mypy: ignore-errors", f'"""{doc}"""', "", *_imports(derivatives, modules))
     for derivative in derivatives:
+        if derivative.shares is not None:
+            continue
         lines.add("")
         for text in texts(derivative):
             lines.add("", *text)
@@ -113,7 +115,7 @@ def _record(derivative: Derivative) -> str:
         fields.append(f"saved={_tuple([_saved(saved) for saved in derivative.saved])}")
     for over in bodies(derivative):
         attribute = "real_arrays" if over == "real" else over
-        fields.append(f"{attribute}={body_name(function, over)}")
+        fields.append(f"{attribute}={body_name(derivative.bodies_of, over)}")
     if derivative.output_differentiability is not None:
         fields.append(f"output_differentiability={derivative.output_differentiability!r}")
     if derivative.refused:

@@ -88,6 +88,15 @@ def function_names(overloads: OverloadSet) -> list[str]:
     return [*names, overloads.name, *_operators(overloads)]
 
 
+def called_functions(sets: Sequence[OverloadSet]) -> dict[str, str]:
+    """Return the name of the function of every overload, by the overload's name."""
+    return {
+        function.name: function_name(function) if overloads.has_choice else overloads.name
+        for overloads in sets
+        for function in overloads.overloads
+    }
+
+
 def _names(sets: Sequence[OverloadSet]) -> list[str]:
     """Return the lines of ``__all__`` of a family: every function, whether public or not."""
     names = [name for overloads in sets for name in function_names(overloads)]

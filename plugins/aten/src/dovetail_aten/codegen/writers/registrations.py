@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..native_functions import NativeFunction
-from .text import HEADER, INDENT, Lines
+from ..native_functions import COMPOSITE_KEYS, NativeFunction
+from .text import HEADER, INDENT, Lines, bracketed
 
 
 def write_registrations(
@@ -61,17 +61,31 @@ def write_registrations(
     )
     lines.add("COMPOSITES: tuple[tuple[str, str, str, str], ...] = (")
     for function in functions:
-        if function.composite is not None and not _is_served(function):
+        if function.composite is not None and not _is_out(function):
             key, name = function.composite
             lines.add(f"{INDENT}{(_qualified(function), key, composite_modules[name], name)!r},")
-    lines.add(")", '"""Operator, dispatch key, module and name of the composite kernel."""')
+    lines.add(")", '"""Operator, dispatch key, module and name of the composite kernel."""', "")
+    composites = {
+        function.name
+        for function in functions
+        if function.composite is not None and function.composite[0] != COMPOSITE_KEYS["undefined"]
+    }
+    lines.add(
+        *bracketed(
+            "OUTS_OF_COMPOSITES: tuple[str, ...] = (",
+            [
+                f'"{_qualified(function)}"'
+                for function in functions
+                if _is_out(function) and function.derived_from in composites
+            ],
+            ")",
+        ),
+        '"""Out variants of composites, which write what these return."""',
+    )
     return lines.text()
 
 
-def _is_served(function: NativeFunction) -> bool:
-    """Say whether a derived variant of a composite uses the functional kernel, being an out
-    variant.
-    """
+def _is_out(function: NativeFunction) -> bool:
     return function.derived_from is not None and function.schema_kind == "out"
 
 

@@ -20,6 +20,7 @@ from ..samples import (
     refused,
     smooth,
 )
+from .copies import copies
 from .memory_samples import MEMORY
 from .references import (
     as_strided,
@@ -348,4 +349,6 @@ AS_IT_IS = [
     ),
 ]
 
-OP_INFOS = [*SHAPE, *ORDER, *PARTS_OF, *AS_IT_IS, *MEMORY]
+VIEWS = [*SHAPE, *ORDER, *PARTS_OF, *AS_IT_IS]
+
+OP_INFOS = [*VIEWS, *copies(VIEWS), *MEMORY]

@@ -1,0 +1,56 @@
+"""Kernels of the out variants of composites: they write what the composite returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dovetail_dispatcher import Kernel, Operator
+from dovetail_dispatcher.calls.array_writes import write_out
+from dovetail_dispatcher.table.kernels import TENSOR
+from dovetail_dispatcher.table.places import place_of_definition
+from dovetail_kernel import DispatchKey, bump_version, plugin_manager
+
+__all__ = ["OutOfComposite"]
+
+
+class OutOfComposite(Kernel):
+    """The kernel of an out variant whose functional operator is a composite.
+
+    Backends with an array kernel for the functional operator do not come here.
+
+    Parameters
+    ----------
+    op
+        The out variant.
+    """
+
+    __slots__ = ()
+
+    returns_by_schema = True
+
+    def __init__(self, op: Operator) -> None:
+        super().__init__(
+            _writes_results(op),
+            DispatchKey.CompositeExplicitAutograd,
+            TENSOR,
+            place_of_definition(op),
+            plugin=plugin_manager.loading(),
+        )
+
+
+def _writes_results(op: Operator) -> Callable[..., Any]:
+    """Return the function that calls the functional operator of `op` and writes what it returns."""
+
+    def write(*args: Any, **kwargs: Any) -> Any:
+        functional = op.variant_of
+        assert functional is not None
+        outs = [kwargs.pop(a.name) for a in op.schema.arguments if a.is_out]
+        result = functional.handle(*args, **kwargs)
+        single = len(outs) == 1
+        for out, made in zip(outs, (result,) if single else result, strict=True):
+            bump_version(out)
+            write_out(out, made.array)
+        return outs[0] if single else tuple(outs)
+
+    return write
