@@ -32,6 +32,7 @@ if _typing.TYPE_CHECKING:
     from . import cuda as cuda
     from . import func as func
     from . import library as library
+    from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
@@ -59,6 +60,7 @@ _MODULES = (
     "cuda",
     "func",
     "library",
+    "linalg",
     "nn",
     "optim",
     "overrides",

@@ -54,6 +54,7 @@ from .tensor.like_factories import (
     randn_like,
     zeros_like,
 )
+from .tensor.low_rank import lu, pca_lowrank, svd_lowrank
 from .tensor.norms import norm  # type: ignore[no-redef]
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
 from .tensor.random_factories import (  # type: ignore[no-redef]
@@ -61,6 +62,12 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
     randint,
     randn,
     randperm,
+)
+from .tensor.several_operands import (  # type: ignore[no-redef]
+    block_diag,
+    cartesian_prod,
+    chain_matmul,
+    tensordot,
 )
 from .tensor.storages import (
     BFloat16Storage,
@@ -111,6 +118,9 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "block_diag",
+    "cartesian_prod",
+    "chain_matmul",
     "einsum",
     "empty",
     "empty_like",
@@ -125,10 +135,12 @@ __all__ = [
     "initial_seed",
     "is_storage",
     "linspace",
+    "lu",
     "manual_seed",
     "norm",
     "ones",
     "ones_like",
+    "pca_lowrank",
     "printoptions",
     "rand",
     "rand_like",
@@ -141,7 +153,9 @@ __all__ = [
     "seed",
     "set_printoptions",
     "set_rng_state",
+    "svd_lowrank",
     "tensor",
+    "tensordot",
     "zeros",
     "zeros_like",
 ]

@@ -3,6 +3,25 @@
 # fmt: off
 """The functions that are public in `linalg` and not at the top."""
 
-from .functions import (linalg_vector_norm)
+from .functions import (
+    linalg_cholesky_ex, linalg_cholesky, linalg_lu_factor_ex, linalg_lu_factor, linalg_lu,
+    linalg_lu_solve, linalg_ldl_factor_ex, linalg_ldl_factor, linalg_ldl_solve, linalg_qr,
+    linalg_householder_product, linalg_inv_ex, linalg_inv, linalg_solve_ex, linalg_solve,
+    linalg_solve_triangular, linalg_det, linalg_slogdet, linalg_lstsq, linalg_tensorinv,
+    linalg_tensorsolve, linalg_pinv, linalg_matrix_rank, linalg_eigh, linalg_eigvalsh, linalg_eig,
+    linalg_eigvals, linalg_svd, linalg_svdvals, linalg_matrix_exp, linalg_norm, linalg_matrix_norm,
+    linalg_cond, linalg_matmul, linalg_diagonal, linalg_vecdot, linalg_cross, linalg_multi_dot,
+    linalg_matrix_power, linalg_vander, linalg_vector_norm,
+)
 
-__all__ = ["linalg_vector_norm"]
+__all__ = [
+    "linalg_cholesky_ex", "linalg_cholesky", "linalg_lu_factor_ex", "linalg_lu_factor", "linalg_lu",
+    "linalg_lu_solve", "linalg_ldl_factor_ex", "linalg_ldl_factor", "linalg_ldl_solve", "linalg_qr",
+    "linalg_householder_product", "linalg_inv_ex", "linalg_inv", "linalg_solve_ex", "linalg_solve",
+    "linalg_solve_triangular", "linalg_det", "linalg_slogdet", "linalg_lstsq", "linalg_tensorinv",
+    "linalg_tensorsolve", "linalg_pinv", "linalg_matrix_rank", "linalg_eigh", "linalg_eigvalsh",
+    "linalg_eig", "linalg_eigvals", "linalg_svd", "linalg_svdvals", "linalg_matrix_exp",
+    "linalg_norm", "linalg_matrix_norm", "linalg_cond", "linalg_matmul", "linalg_diagonal",
+    "linalg_vecdot", "linalg_cross", "linalg_multi_dot", "linalg_matrix_power", "linalg_vander",
+    "linalg_vector_norm",
+]

@@ -7,9 +7,9 @@ from typing import Any
 
 from dovetail_kernel import int32
 
+from .broadcasting import broadcast_shapes
 from .family import operator
 from .matrices import Matrices
-from .broadcasting import broadcast_shapes
 from .matrix_checks import (
     check_inexact,
     check_matrix,
@@ -152,9 +152,7 @@ class Factorizations(Matrices):
         )
         is_hermitian = hermitian and ld.dtype in self.precision.complex
         solve = self._lapack("hetrs" if is_hermitian else "sytrs", "linalg_ldl_solve", ld)
-        return self._one_by_one(
-            lambda *each: (solve(*each, lower=1)[0],), batch, *operands
-        )[0]
+        return self._one_by_one(lambda *each: (solve(*each, lower=1)[0],), batch, *operands)[0]
 
     @operator("linalg_qr")
     def qr(self, x: Any, mode: str = "reduced") -> tuple[Any, Any]:

@@ -148,8 +148,10 @@ class LinearSystems(Matrices):
         made = self.capabilities.contiguous(made)
         none = xp.zeros((0,), dtype=values.dtype)
         residuals = none
-        is_full = driver == "gels" or bool(xp.all(rank == columns))
-        if rows > columns and is_full:
+        chosen = driver or "gelsy"
+        if rows > columns and (
+            chosen == "gels" or (chosen != "gelsy" and bool(xp.all(rank == columns)))
+        ):
             left_over = xp.absolute(a @ made - right)
             residuals = xp.sum(left_over * left_over, axis=-2)
             residuals = residuals[..., 0] if is_vector else residuals
@@ -223,15 +225,19 @@ def check_cross(x: Any, other: Any, dim: int, own: Any, right: Any) -> None:
             "of them."
         )
     if own.scalar_name == "Bool":
-        raise NotImplementedError("\"cross\" not implemented for 'Bool'. Convert to a number dtype.")
+        raise NotImplementedError(
+            "\"cross\" not implemented for 'Bool'. Convert to a number dtype."
+        )
 
 
 def check_lstsq(a: Any, b: Any, own: Any, right: Any, driver: str | None) -> bool:
     """Refuse a system that lstsq does not take; return whether its right-hand side is a vector."""
     name = "torch.linalg.lstsq"
     if a.ndim < 2 or b.ndim < 1:
-        what = "input must have at least 2 dimensions" if a.ndim < 2 else (
-            "other must have at least 1 dimension"
+        what = (
+            "input must have at least 2 dimensions"
+            if a.ndim < 2
+            else ("other must have at least 1 dimension")
         )
         raise RuntimeError(f"{name}: {what}. Use unsqueeze.")
     if own is not right:

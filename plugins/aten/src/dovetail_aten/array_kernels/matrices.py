@@ -69,7 +69,13 @@ class Matrices(Family):
         return type(error).__name__ == "LinAlgError"
 
     def _or_failure(
-        self, name: str, reason: str, function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any
+        self,
+        name: str,
+        reason: str,
+        function: Callable[..., Any],
+        x: Any,
+        *args: Any,
+        **kwargs: Any,
     ) -> Any:
         """Return ``function(x, ...)``; the namespace's error becomes PyTorch's, which names the
         first matrix of the batch that fails.

@@ -150,9 +150,7 @@ def is_vector_case(shape: Sequence[int], right: Sequence[int]) -> bool:
     """Return whether the right-hand side of a system is a vector, or a batch of them: then its
     shape is that of the matrices without their last dimension.
     """
-    return len(right) == 1 or (
-        len(shape) - 1 == len(right) and tuple(right) == tuple(shape[:-1])
-    )
+    return len(right) == 1 or (len(shape) - 1 == len(right) and tuple(right) == tuple(shape[:-1]))
 
 
 def check_solvable(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import complex64, complex128, float32
+from dovetail_kernel import complex64, complex128, float32, float64
 
 from .family import operator, widened
 from .matrices import Matrices
@@ -89,7 +89,11 @@ class Spectra(Matrices):
         check_inexact("linalg.matrix_exp", self._dtype(x))
         if not x.size:
             return x.copy()
-        return self.scipy("linalg.expm", "linalg_matrix_exp")(x)
+        # Squaring a power many times loses digits, which single precision has not to spare.
+        double = complex128 if x.dtype in self.precision.complex else float64
+        wide = x.astype(self.native_dtypes[double], copy=False)
+        made = self.scipy("linalg.expm", "linalg_matrix_exp")(wide)
+        return made.astype(x.dtype, copy=False)
 
 
 def check_triangle(UPLO: str) -> str:

@@ -96,7 +96,7 @@ def linalg_cross(
     return F.linalg_cross(left, right, dim=dim if dim < 0 else dim + 1), 0
 
 
-def _linalg_check_errors(
+def check_errors_of_batch(
     info: Any, in_dims: Any, infos: Any, api_name: str, *, is_matrix: bool
 ) -> tuple[Any, Any]:
     F._linalg_check_errors(infos, api_name, is_matrix=False)

@@ -328,11 +328,8 @@ class _Reader:
         count = len(self.schema.returns)
         if used - {"grad"}:
             differentiable = output_differentiability or (True,) * count
-            names = [
-                f"grad_{name}"
-                for name, is_it in zip(self.results, differentiable, strict=True)
-                if is_it
-            ]
+            taken = count - differentiable[::-1].index(True)  # up to the last that has a gradient
+            names = [f"grad_{name}" for name in self.results[:taken]]
             return tuple(names), output_differentiability
         if count > 1:
             return ("grad", "*_"), output_differentiability or (True, *(False,) * (count - 1))

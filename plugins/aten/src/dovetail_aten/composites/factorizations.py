@@ -58,7 +58,7 @@ def linalg_lu_factor(A: Any, *, pivot: bool = True) -> Any:
 
 def _lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> Any:
     """Return both triangular factors in one matrix, the pivots and LAPACK's info."""
-    return F.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors)
+    return tuple(F.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
 
 
 def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
@@ -69,7 +69,7 @@ def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
             "instead. Use unsqueeze for a vector."
         )
     lu, pivots, _ = F.linalg_lu_factor_ex(A, pivot=pivot)
-    return F.lu_unpack(lu, pivots)
+    return tuple(F.lu_unpack(lu, pivots))
 
 
 def linalg_lu_solve(
@@ -164,7 +164,13 @@ def triangular_solve(
 
 def qr(self: Any, some: bool = True) -> Any:
     """Return an orthonormal and an upper triangular factor, the smallest ones or complete."""
-    return F.linalg_qr(self, "reduced" if some else "complete")
+    return tuple(F.linalg_qr(self, "reduced" if some else "complete"))
+
+
+def ones_on_diagonal(x: Any, rows: int, columns: int) -> Any:
+    """Return a matrix of ones on the diagonal, like `x`."""
+    ones = F.eye(max(rows, columns), dtype=x.dtype, device=x.device)
+    return F.narrow(F.narrow(ones, 0, 0, rows), 1, 0, columns)
 
 
 def _reflections(input: Any, tau: Any) -> tuple[Any, Any]:
@@ -174,7 +180,7 @@ def _reflections(input: Any, tau: Any) -> tuple[Any, Any]:
     V^H V with 1 / tau on the diagonal.
     """
     count = tau.shape[-1]
-    ones = F.eye(input.shape[-2], count, dtype=input.dtype, device=input.device)
+    ones = ones_on_diagonal(input, input.shape[-2], count)
     vectors = F.add(F.tril(F.narrow(input, -1, 0, count), -1), ones)
     turned = _adjoint(vectors)
     factors = F.unsqueeze(tau, -1)
@@ -192,7 +198,7 @@ def linalg_householder_product(input: Any, tau: Any) -> Any:
             f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]. Leave out "
             "columns."
         )
-    ones = F.eye(rows, columns, dtype=input.dtype, device=input.device)
+    ones = ones_on_diagonal(input, rows, columns)
     if not tau.shape[-1] or not math.prod(input.shape):
         return F.clone(F.expand(ones, (*input.shape[:-2], rows, columns)))
     vectors, turned = _reflections(input, tau)
@@ -204,9 +210,7 @@ def orgqr(self: Any, input2: Any) -> Any:
     return F.linalg_householder_product(self, input2)
 
 
-def ormqr(
-    self: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False
-) -> Any:
+def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Any:
     """Return the product of the orthonormal matrix of Householder reflections, or its conjugate
     transpose, and a matrix, from the left or from the right.
     """

@@ -62,7 +62,7 @@ def det(self: Any) -> Any:
 
 def slogdet(self: Any) -> Any:
     """Return the signs and the logarithms of the absolute values of the determinants."""
-    return F.linalg_slogdet(self)
+    return tuple(F.linalg_slogdet(self))
 
 
 def logdet(self: Any) -> Any:
@@ -137,9 +137,7 @@ def _number(x: Any, value: float | None) -> Any:
     return None if value is None else F.new_full(x, (), value, dtype=x.dtype.to_real())
 
 
-def linalg_pinv(
-    self: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False
-) -> Any:
+def linalg_pinv(self: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """Return the pseudoinverses: singular values that are greater than max(atol, rtol s) are
     inverted, s being the greatest, and all others are taken for 0.
     """

@@ -109,9 +109,7 @@ def linalg_matrix_norm_by_name(
     """
     first, second = _matrix_dims(self, dim, dtype)
     if ord not in ("fro", "nuc"):
-        raise RuntimeError(
-            f"{_NAME}: Order {ord} not supported. It is 'fro', 'nuc' or a number."
-        )
+        raise RuntimeError(f"{_NAME}: Order {ord} not supported. It is 'fro', 'nuc' or a number.")
     if ord == "fro":
         return F.linalg_vector_norm(self, 2, (first, second), keepdim, dtype=dtype)
     matrices = self if dtype is None else F.to(self, dtype)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import bool as bool_
 
 from ..array_kernels.dims import wrap_dim
 from ..array_kernels.matmul import check_expandable
@@ -31,7 +32,9 @@ def trace(self: Any) -> Any:
             "diagonal(dim1=-2, dim2=-1) for a batch."
         )
     if self.dtype.scalar_name == "Bool":
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'. Convert to a number dtype.")
+        raise NotImplementedError(
+            "\"trace\" not implemented for 'Bool'. Convert to a number dtype."
+        )
     return F.sum(F.diagonal(self))
 
 
@@ -54,7 +57,9 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
     if dim is None:
         dim = next((at for at, size in enumerate(self.shape) if size == 3), None)
         if dim is None:
-            raise RuntimeError("no dimension of size 3 in input. Cross products need three elements.")
+            raise RuntimeError(
+                "no dimension of size 3 in input. Cross products need three elements."
+            )
     return F.linalg_cross(self, other, dim=dim)
 
 
@@ -200,7 +205,7 @@ def linalg_matrix_power(self: Any, n: int) -> Any:
     check_square("linalg.matrix_power", self.shape)
     if n == 0:
         ones = F.eye(self.shape[-1], dtype=self.dtype, device=self.device)
-        return F.clone(F.expand(ones, tuple(self.shape)))
+        return F.add(F.masked_fill(self, F.ones_like(ones, dtype=bool_), 0), ones)
     if n < 0:
         return linalg_matrix_power(F.linalg_inv(self), -n)
     if n == 1:

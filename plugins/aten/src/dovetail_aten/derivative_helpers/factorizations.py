@@ -112,9 +112,7 @@ def qr_backward(k: Any, grad_Q: Any, grad_R: Any, q: Any, r: Any, mode: str) -> 
         square, rest = _columns(k, r, 0, rows), _columns(k, r, rows, columns)
         if grad_R is not None:
             beside = k.matmul(q, _columns(k, grad_R, rows, columns))
-            through_Q = k.matmul(
-                k.matmul(q, rest), _adjoint(k, _columns(k, grad_R, rows, columns))
-            )
+            through_Q = k.matmul(k.matmul(q, rest), _adjoint(k, _columns(k, grad_R, rows, columns)))
             grad_Q = through_Q if grad_Q is None else k.add(grad_Q, through_Q)
             grad_R = _columns(k, grad_R, 0, rows)
         r = square

@@ -175,7 +175,7 @@ def lstsq_backward(
         to_B = k.matmul(_adjoint(k, pinv), slope)
         if mask[0]:
             to_A = pinv_backward(k, k.matmul(slope, _adjoint(k, right)), pinv, A)
-    if grad_residuals is not None and grad_residuals.ndim:
+    if grad_residuals is not None and tuple(grad_residuals.shape) != (0,):
         slope = k.unsqueeze(grad_residuals, -1) if is_vector else grad_residuals
         left_over = k.mul(k.sub(k.matmul(A, found), right), k.mul(k.unsqueeze(slope, -2), 2))
         turned = k.matmul(left_over, _adjoint(k, found))

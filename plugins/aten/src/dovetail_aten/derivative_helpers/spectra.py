@@ -44,8 +44,8 @@ def _check_phases(k: Any, name: str, what: str, products: Any) -> None:
 def eigh_backward(
     k: Any, grad_values: Any, grad_vectors: Any, A: Any, values: Any, vectors: Any, UPLO: str
 ) -> Any:
-    """Return the gradient of ``A = V diag(L) V^H``: V (diag(gL) + V^H gV / E) V^H, E having the
-    differences of eigenvalues: where two are equal, that of eigenvectors does not exist.
+    """Return the gradient of ``A = V diag(L) V^H``: V (diag(gL) + skew(V^H gV) / 2 E) V^H, E having
+    the differences of eigenvalues: where two are equal, that of eigenvectors does not exist.
     """
     if vectors.ndim < 2:
         vectors = k._linalg_eigh(A, UPLO)[1]
@@ -53,7 +53,8 @@ def eigh_backward(
         return k.matmul(k.mul(vectors, k.unsqueeze(grad_values, -2)), _adjoint(k, vectors))
     products = k.matmul(_adjoint(k, vectors), grad_vectors)
     _check_phases(k, "linalg_eigh_backward", "eigenvectors", products)
-    inner = _off_diagonal(k, k.div(products, _differences(k, values)))
+    skew = k.mul(_skew(k, products), 0.5)
+    inner = _off_diagonal(k, k.div(skew, _differences(k, values)))
     if grad_values is not None:
         inner = k.add(inner, k.diag_embed(grad_values))
     return k.matmul(vectors, k.matmul(inner, _adjoint(k, vectors)))

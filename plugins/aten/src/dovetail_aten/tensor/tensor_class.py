@@ -32,6 +32,7 @@ from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
 from .from_data import tensor
 from .legacy_constructors import TensorMeta
+from .low_rank import lu
 from .norms import norm
 from .sizes import shape_of
 from .subclasses import TensorSubclasses
@@ -60,6 +61,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     _is_plain: ClassVar[bool] = True
     __array_priority__: ClassVar[int] = 1000
 
+    lu = lu
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
 
     # -- making tensors of tensors -----------------------------------------------------------------

@@ -1,0 +1,119 @@
+"""Matrices for samples: regular, definite, triangular or of several shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail_dispatcher.testing import (
+    SampleInput,
+    Skip,
+    TensorMaker,
+    complex_types,
+    floating_and_complex_types_and,
+)
+
+from ..samples import Errors, Samples, is_inexact, refusals
+
+LAPACK: Final = floating_and_complex_types_and()
+"""The dtypes that LAPACK computes in."""
+
+BATCHES: Final = ((), (2,), (0,), (2, 1))
+SIZES: Final = ((3, 3), (4, 2), (2, 4), (0, 0), (0, 2), (2, 0))
+
+PHASES: Final = tuple(
+    [
+        Skip(check, "the phases of vectors are arbitrary", complex_types())
+        for check in ("gradients", "gradgrad", "forward_ad")
+    ]
+)
+"""Where vectors are differentiated that a phase is free in: tests of their own do it."""
+
+
+def leaf(make: TensorMaker, x: Any) -> Any:
+    """Return a tensor that was computed as one that is given: it requires grad where all do."""
+    made = x.detach().clone()
+    return made.requires_grad_() if make.requires_grad and is_inexact(make) else made
+
+
+def _eye(make: TensorMaker, n: int, factor: float) -> Any:
+    return make.values((np.eye(n) * factor).tolist() if n else np.zeros((0, 0)).tolist())
+
+
+def regular(make: TensorMaker, *batch: int, n: int = 3) -> Any:
+    """Return square matrices that are far from singular, with different singular values."""
+    x = make((*batch, n, n), requires_grad=False)
+    if not is_inexact(make) or not n:
+        return leaf(make, x)
+    steps = make.values((np.diag(np.arange(n) + 3.0)).tolist())
+    return leaf(make, x + steps)
+
+
+def definite(make: TensorMaker, *batch: int, n: int = 3) -> Any:
+    """Return symmetric or Hermitian positive-definite matrices."""
+    x = regular(make, *batch, n=n).detach()
+    return leaf(make, x @ x.mH if is_inexact(make) else x)
+
+
+def triangular(make: TensorMaker, *batch: int, n: int = 3, upper: bool = False) -> Any:
+    """Return triangular matrices that are far from singular."""
+    x = regular(make, *batch, n=n).detach()
+    return leaf(make, x.triu() if upper else x.tril())
+
+
+def squares(
+    maker: Callable[..., Any] = regular, *options: dict[str, Any], batches: Any = BATCHES
+) -> Samples:
+    """Return samples of square matrices, and each of some keyword arguments."""
+
+    def samples(make: TensorMaker) -> Iterator[SampleInput]:
+        for keywords in options or ({},):
+            for batch in batches:
+                yield SampleInput(maker(make, *batch), **keywords)
+        if not options or options[0] == {}:
+            yield SampleInput(maker(make, n=0))
+            yield SampleInput(maker(make, n=1))
+
+    return samples
+
+
+def rectangles(*options: dict[str, Any]) -> Samples:
+    """Return samples of matrices of all shapes, and each of some keyword arguments."""
+
+    def samples(make: TensorMaker) -> Iterator[SampleInput]:
+        for keywords in options or ({},):
+            for shape in SIZES:
+                yield SampleInput(make(shape), **keywords)
+            yield SampleInput(make(2, 3, 2), **keywords)
+            yield SampleInput(make(2, 2, 3), **keywords)
+
+    return samples
+
+
+def no_square(name: str, *args: Any, kind: type[Exception] = RuntimeError) -> Errors:
+    """Return a matrix that is not square, and a vector."""
+    return refusals(
+        (
+            lambda make: SampleInput(make(2, 3), *args),
+            kind,
+            f"{name}: A must be batches of square matrices, but they are 2 by 3 matrices",
+        ),
+        (
+            lambda make: SampleInput(make(3), *args),
+            kind,
+            f"{name}: The input tensor A must have at least 2 dimensions",
+        ),
+    )
+
+
+def no_matrix(name: str) -> Errors:
+    """Return a vector."""
+    return refusals(
+        (
+            lambda make: SampleInput(make(3)),
+            RuntimeError,
+            f"{name}: The input tensor .* must have at least 2 dimensions",
+        )
+    )
