@@ -49,7 +49,10 @@ STEPS = {
 of a step.
 """
 
-CUT = {"argmax", "argmin", "detach", "multinomial", "view.dtype"}
+CUT = {
+    *("argmax", "argmin", "detach", "multinomial", "view.dtype"),
+    *("all.dims", "any.dims", "histc", "nonzero_static"),
+}
 """Operators that are declared to give constants though their shape and dtypes do not say so."""
 
 NUMBERED = {

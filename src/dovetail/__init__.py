@@ -37,6 +37,7 @@ if _typing.TYPE_CHECKING:
     from . import optim as optim
     from . import overrides as overrides
     from . import random as random
+    from . import special as special
     from . import testing as testing
     from . import utils as utils
     from .backends import devices as devices
@@ -65,6 +66,7 @@ _MODULES = (
     "optim",
     "overrides",
     "random",
+    "special",
     "testing",
     "utils",
 )

@@ -50,7 +50,13 @@ __all__ = [
 ]
 
 _ROOT = "dovetail"
-_MODULES = (_ROOT, "dovetail.nn.functional", "dovetail.nn.init", "dovetail._nn")
+_MODULES = (
+    _ROOT,
+    "dovetail.nn.functional",
+    "dovetail.nn.init",
+    "dovetail._nn",
+    "dovetail.special",
+)
 
 
 def is_tensor_like(inp: Any) -> bool:

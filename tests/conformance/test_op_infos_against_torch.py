@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 import pytest
+from incomparable_samples import is_comparable
 from sample_variations import varied
 from torch_samples import as_torch, difference, outcome, torch_operator
 
@@ -47,6 +48,14 @@ DIFFERENT = {
     "binary_cross_entropy_with_logits": "PyTorch broadcasts neither weights nor dtypes",
     "clamp": "PyTorch clamps bools by one tensor, not by two or by numbers",
     "clip": "PyTorch clamps bools by one tensor, not by two or by numbers",
+    **dict.fromkeys(
+        ["convolution", "_convolution", "convolution_backward", "conv_tbc"],
+        "PyTorch has complex numbers and some integers in some of them only",
+    ),
+    **dict.fromkeys(
+        [f"{name}{ndim}d" for name in ("conv", "conv_transpose") for ndim in (1, 2, 3)],
+        "PyTorch has small integers in some of them only",
+    ),
     "cross_entropy_loss": "the error of sizes that differ is a ValueError",
     "cumprod": "with dtype= of integers PyTorch refuses what requires grad",
     "cumsum": "with dtype= of bools PyTorch refuses",
@@ -54,9 +63,23 @@ DIFFERENT = {
     "embedding": "PyTorch has no gradient of complex numbers",
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
     "fill_": "PyTorch fills expanded tensors",
-    "floor_divide": "the error of the missing derivative is a NotImplementedError",
+    **dict.fromkeys(
+        ["floor_divide", "heaviside"],
+        "the error of the missing derivative is a NotImplementedError",
+    ),
+    "logit_backward": "PyTorch has no derivative",
+    "glu_backward": "PyTorch refuses operands of several dtypes",
+    "huber_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
+    **dict.fromkeys(
+        ["lgamma", "special_gammaln", "digamma", "special_digamma", "special_psi"],
+        "at poles PyTorch's derivatives are great numbers",
+    ),
+    **dict.fromkeys(
+        ["logit", "special_logit", "special_log_ndtr"],
+        "gradients of NaN and of minus infinity are numbers, and NaN",
+    ),
     "linspace": "PyTorch makes up to one bool",
     "log_sigmoid_backward": "PyTorch refuses operands of several dtypes",
     "log_softmax": "PyTorch takes any dtype where there is nothing",
@@ -66,6 +89,11 @@ DIFFERENT = {
     **dict.fromkeys(
         ["mm", "bmm", "mv", "inner", "matmul"], "PyTorch multiplies anything where there is nothing"
     ),
+    **dict.fromkeys(
+        ["mvlgamma", "special_multigammaln"], "PyTorch refuses bools, if there is no dtype above"
+    ),
+    "median": "PyTorch has a median of no integers",
+    "nanmedian": "PyTorch has a median of no integers",
     "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "mse_loss_backward": "PyTorch has gradients of integers, rounded",
     "nan_to_num": "PyTorch has no gradient of complex numbers",
@@ -80,16 +108,33 @@ DIFFERENT = {
     "randn_like": "PyTorch takes any dtype where there is nothing",
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
+    **dict.fromkeys(["special_i1", "special_i1e"], "PyTorch has no gradient in half precision"),
     **dict.fromkeys(
-        ["select_copy", "slice_copy", "view_as_complex_copy"],
+        [
+            "scatter_reduce",
+            "select_copy",
+            "select_scatter",
+            "slice_copy",
+            "slice_scatter",
+            "view_as_complex_copy",
+        ],
         "PyTorch has no gradient of complex numbers",
     ),
+    "_unsafe_masked_index": "PyTorch takes masks of integers",
+    "_unsafe_masked_index_put_accumulate": "PyTorch takes masks of integers",
+    "_chunk_cat": "PyTorch has no derivative, and no dimensions counted from the end",
+    "unfold_backward": "PyTorch does not look at the shape of the gradient",
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
-    "silu_backward": "PyTorch has no derivative",
+    **dict.fromkeys(
+        ["hardsigmoid_backward", "mish_backward", "silu_backward"], "PyTorch has no derivative"
+    ),
     "smooth_l1_loss_backward": "PyTorch has gradients of integers, rounded",
     "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
+    "soft_margin_loss": "PyTorch broadcasts the target alone, and takes complex numbers",
     "softmax": "PyTorch takes any dtype where there is nothing",
+    "gradient": "PyTorch takes coordinates that are not as many as the samples",
+    "_histogramdd_bin_edges": "PyTorch spaces complex numbers",
     "std": "over no dimensions PyTorch's gradient is infinite",
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
@@ -104,40 +149,6 @@ and gradients. Values are compared where both give some.
 
 def by_name(infos: list[OpInfo]) -> Any:
     return pytest.mark.parametrize("info", infos, ids=lambda info: info.name.partition("::")[2])
-
-
-def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
-    """Say whether PyTorch has the numbers of a call.
-
-    Complex ones of half precision are of no dtype here. In single precision PyTorch's gelu of
-    infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
-    precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
-    of integers is one of integers, integers between fractions are rounded before they are spaced,
-    and the gradient of silu is not that of complex numbers. What copies a detached tensor seems to
-    be differentiable, and raises in backward.
-    """
-    base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
-    numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
-    special = any(
-        not bool(dovetail.isfinite(tensor).all())
-        for tensor in sample.tensors()
-        if tensor.dtype.is_floating_point
-    )
-    if dovetail.float16 in dtypes and (special or any(isinstance(n, complex) for n in numbers)):
-        return False
-    if base == "linspace":
-        return all(number == int(number) for number in numbers)
-    if base == "detach_copy":
-        return not sample.input.requires_grad
-    if base == "native_dropout":
-        return sample.input.numel() > 0
-    if base == "native_dropout_backward":
-        return bool(sample.input.dtype.is_floating_point or sample.input.dtype.is_complex)
-    if base == "silu_backward":
-        return not any(dtype.is_complex for dtype in dtypes)
-    if base == "gelu":
-        return not special
-    return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
 
 
 def compared(info: OpInfo, sample: SampleInput) -> str:
@@ -203,7 +214,16 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         assert isinstance(found, error.error_type), f"{error.sample_input}: {found!r:.300}"
 
 
-@by_name([info for info in INFOS if dovetail.float32 in info.dtypes and not info.is_random])
+@by_name(
+    [
+        info
+        for info in INFOS
+        if dovetail.float32 in info.dtypes
+        and not info.is_random
+        # PyTorch's has lost half the digits; in `cdist`, which calls it, it has not.
+        and info.name != "aten::_euclidean_dist"
+    ]
+)
 def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
     for dtype in (dovetail.float32, dovetail.bfloat16):

@@ -92,6 +92,8 @@ def answered(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
         result = function(left, right)
     except TypeError as error:
         return "TypeError", str(error).replace("torch.", "")
+    except RuntimeError:  # a NotImplementedError is one; which it is for two faults may differ
+        return "RuntimeError"
     except Exception as error:
         return type(error).__name__
     if hasattr(result, "tolist"):

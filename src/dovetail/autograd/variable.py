@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
-from dovetail_autograd import queue_callback
+from dovetail_autograd import Engine, default_engine
 
 __all__ = ["Variable"]
-
-
-class _Engine:
-    """The part of the engine that PyTorch shows."""
-
-    def queue_callback(self, callback: Callable[[], Any]) -> None:
-        """Call `callback` at the end of the backward that is under way.
-
-        Raises
-        ------
-        RuntimeError
-            Outside of any backward.
-        """
-        queue_callback(callback)
 
 
 class _VariableMeta(type):
@@ -41,7 +26,7 @@ class Variable(metaclass=_VariableMeta):
         Whether gradients are computed for the leaf. Default: False.
     """
 
-    _execution_engine: ClassVar[_Engine] = _Engine()
+    _execution_engine: ClassVar[Engine] = default_engine
 
     def __new__(cls, data: Tensor, requires_grad: bool = False) -> Any:
         if not isinstance(data, Tensor):

@@ -44,16 +44,16 @@ DESCRIPTIONS: Final[dict[str, str]] = {
         The order of `matrix_norm`. None means 2: the ratio of the greatest and the least singular
         value. A singular matrix has the number infinity.
     """,
-    "cross": """Return the cross products of vectors of three elements along `dim`, default the last.
+    "cross": """Return the cross products of vectors of three elements along `dim`.
 
-    The operands, of one dtype and as many dimensions, broadcast.
+    The operands, of one dtype and as many dimensions, broadcast. Default of `dim`: the last.
     """,
     "det": """Return the determinants of square matrices ``(*, n, n)``, of shape ``(*)``.
 
     The gradient is that of cofactors, and right for singular matrices too.
     """,
-    "diagonal": """Return a view of the diagonals of matrices. Parameters as `dovetail.diagonal`, but
-    that it is of the last two dimensions by default.
+    "diagonal": """Return a view of the diagonals of matrices. Parameters as `dovetail.diagonal`,
+    but that it is of the last two dimensions by default.
     """,
     "eig": """Return eigenvalues and eigenvectors of square matrices: ``A = V diag(L) V^-1``.
 
@@ -127,7 +127,8 @@ DESCRIPTIONS: Final[dict[str, str]] = {
     "ldl_factor_ex": """Return what `ldl_factor` does, and for each matrix an int32: 0, or the place
     of a zero in D.
     """,
-    "ldl_solve": """Return X of ``A X = B`` for matrices of which `ldl_factor` gave `LD` and `pivots`.
+    "ldl_solve": """Return X of ``A X = B`` for matrices of which `ldl_factor` gave `LD` and
+    `pivots`.
     """,
     "lstsq": """Return the X of least ``norm(A X - B)`` and, among these, of least norm.
 
@@ -151,8 +152,8 @@ DESCRIPTIONS: Final[dict[str, str]] = {
         matrices have full rank, and with ``"gelsy"``.
     """,
     "lu": """Return P, L and U of ``A = P L U`` for matrices ``(*, m, n)``: a permutation, a lower
-    triangular factor with ones on its diagonal, ``(*, m, k)``, and an upper one, ``(*, k, n)``, with
-    k = min(m, n).
+    triangular factor with ones on its diagonal, ``(*, m, k)``, and an upper one, ``(*, k, n)``,
+    with k = min(m, n).
     """,
     "lu_factor": """Return both triangular factors in one matrix, and the rows that were exchanged,
     counted from 1, int32: for `lu_solve` and `dovetail.lu_unpack`.
@@ -162,8 +163,8 @@ DESCRIPTIONS: Final[dict[str, str]] = {
     RuntimeError
         If U has a zero on its diagonal.
     """,
-    "lu_factor_ex": """Return what `lu_factor` does, and for each matrix an int32: 0, or the place of
-    a zero on the diagonal of U.
+    "lu_factor_ex": """Return what `lu_factor` does, and for each matrix an int32: 0, or the place
+    of a zero on the diagonal of U.
     """,
     "lu_solve": """Return X of ``A X = B`` for matrices of which `lu_factor` gave `LU` and `pivots`.
 
@@ -197,11 +198,11 @@ DESCRIPTIONS: Final[dict[str, str]] = {
     dtype
         What to compute in. Default: that of `A`.
     """,
-    "matrix_power": """Return square matrices ``(*, n, n)`` to the power of a whole number; a negative
-    one is that of their inverses.
+    "matrix_power": """Return square matrices ``(*, n, n)`` to the power of a whole number; a
+    negative one is that of their inverses.
     """,
-    "matrix_rank": """Return how many singular values are greater than ``max(atol, rtol s)``, s being
-    the greatest, int64 of shape ``(*)``.
+    "matrix_rank": """Return how many singular values are greater than ``max(atol, rtol s)``, s
+    being the greatest, int64 of shape ``(*)``.
 
     Parameters
     ----------
@@ -228,8 +229,8 @@ DESCRIPTIONS: Final[dict[str, str]] = {
     dim, keepdim, dtype
         As there.
     """,
-    "pinv": """Return the pseudoinverses ``(*, n, m)`` of matrices ``(*, m, n)``: ``V diag(1/S) U^H``,
-    singular values up to ``max(atol, rtol s)`` counting as zero, s being the greatest.
+    "pinv": """Return the pseudoinverses ``(*, n, m)`` of matrices ``(*, m, n)``: ``V diag(1/S)
+    U^H``, singular values up to ``max(atol, rtol s)`` counting as zero, s being the greatest.
 
     Parameters as for `matrix_rank`. The gradient is that of a constant rank.
     """,
@@ -308,11 +309,11 @@ DESCRIPTIONS: Final[dict[str, str]] = {
         For infinite elements and NaN.
     """,
     "svdvals": """Return the singular values ``(*, min(m, n))``, real and descending.""",
-    "tensorinv": """Return the inverse of the map that `tensordot` makes of a tensor: the first `ind`
-    dimensions are its rows, the others its columns, and the two products of sizes are equal.
+    "tensorinv": """Return the inverse of the map that `tensordot` makes of a tensor: the first
+    `ind` dimensions are its rows, the others its columns, and the two products of sizes are equal.
     """,
-    "tensorsolve": """Return X of ``tensordot(A, X, X.ndim) = B``. Dimensions `dims` of `A` are moved
-    to its end first.
+    "tensorsolve": """Return X of ``tensordot(A, X, X.ndim) = B``. Dimensions `dims` of `A` are
+    moved to its end first.
     """,
     "vander": """Return matrices ``(*, n, N)`` whose columns are the powers 0, 1, ... of vectors
     ``(*, n)``. Default of `N`: n.

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 from dovetail_aten import Tensor
 
-__all__ = ["REDUCTIONS", "legacy_reduction", "reduction_code", "softmax_dim", "warn_if_broadcast"]
+__all__ = [
+    "REDUCTIONS",
+    "legacy_reduction",
+    "reduced",
+    "reduction_code",
+    "repeated",
+    "softmax_dim",
+    "warn_if_broadcast",
+]
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 """The operators' codes for reductions."""
@@ -23,6 +32,13 @@ def reduction_code(
             f"{reduction} is not a valid value for reduction. Use 'mean', 'sum' or 'none'."
         )
     return REDUCTIONS[reduction]
+
+
+def reduced(loss: Tensor, code: int) -> Tensor:
+    """Return a loss of every element combined as the operators' `code` says."""
+    if code == REDUCTIONS["none"]:
+        return loss
+    return loss.mean() if code == REDUCTIONS["mean"] else loss.sum()
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
@@ -59,3 +75,8 @@ def warn_if_broadcast(input: Tensor, target: Tensor) -> None:
             "Please ensure they have the same size.",
             stacklevel=3,
         )
+
+
+def repeated(value: int | Sequence[int], count: int) -> tuple[int, ...]:
+    """Return one number for each of `count` dimensions: a sequence as it is."""
+    return tuple(value) if isinstance(value, Sequence) else (value,) * count

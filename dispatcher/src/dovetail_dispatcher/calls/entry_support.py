@@ -17,6 +17,7 @@ from ..interception.overrides import call_overrides, overriding
 from ..schema import bind, bind_of_function, default_of
 from ..table import registry
 from ..table.operator import Operator, destroyed_error
+from .number_arguments import NUMBERS_ALLOWED, number_arguments
 from .number_operands import tensor_of_number
 from .promotion_rules import check_alpha
 from .routes import redispatch_route, route_of
@@ -34,9 +35,6 @@ class _Missing:
 MISSING: Final = _Missing()
 """Default of an entry's required parameters: it sends a call to `miss`, which says what is missing.
 """
-
-NUMBERS_ALLOWED: Final = ("aten",)
-"""Namespaces in whose operators a Python number may stand for a Tensor."""
 
 
 def miss(
@@ -134,7 +132,7 @@ def bound_call(
     """
     if op.namespace not in NUMBERS_ALLOWED:
         return binding(op.schema, args, kwargs)
-    values = binding(op.schema, args, kwargs, number_argument)
+    values = binding(op.schema, args, kwargs, number_argument, number_arguments(op))
     _replace_numbers(op, values)
     return values
 

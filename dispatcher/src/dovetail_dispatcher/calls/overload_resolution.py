@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from types import NoneType
-from typing import Any, Final
+from typing import Any
 
 from dovetail_kernel import TensorBase
 
 from ..schema import bind
 from ..table.operator import Operator
 from .entry_support import number_argument
+from .number_arguments import is_arithmetic, number_arguments
 
 
 def resolve_overload(
@@ -19,7 +20,7 @@ def resolve_overload(
 
     A Python number stands for a Tensor only in the arithmetic operators, so that ``pow(x, 2)``
     finds the overload for numbers; in the others of the base library it does where no overload fits
-    otherwise.
+    otherwise, for what is a number in another overload.
 
     Raises
     ------
@@ -32,7 +33,7 @@ def resolve_overload(
             "again."
         )
     reasons: list[str] = []
-    chosen = _first_fitting(operators, args, kwargs, _takes_numbers(operators[0]), reasons)
+    chosen = _first_fitting(operators, args, kwargs, is_arithmetic(operators[0]), reasons)
     if chosen is None and operators[0].namespace == "aten":
         chosen = _first_fitting(operators, args, kwargs, True, [])
     if chosen is None:
@@ -52,7 +53,10 @@ def _first_fitting(
 ) -> Operator | None:
     for op in operators:
         try:
-            bind(op.schema, args, kwargs, number_argument if numbers else None)
+            if numbers:
+                bind(op.schema, args, kwargs, number_argument, number_arguments(op))
+            else:
+                bind(op.schema, args, kwargs)
         except RecursionError:
             raise
         except RuntimeError as reason:
@@ -60,30 +64,6 @@ def _first_fitting(
         else:
             return op
     return None
-
-
-_NUMBERS_AS_TENSORS: Final = frozenset(
-    (
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "floor_divide",
-        "subtract",
-        "multiply",
-        "divide",
-        "true_divide",
-        "copy",
-        "to",
-    )
-)
-"""Base operators in whose packets a Python number may stand for a Tensor; others have overloads for
-numbers.
-"""
-
-
-def _takes_numbers(op: Operator) -> bool:
-    return op.namespace == "aten" and op.base_name.removesuffix("_") in _NUMBERS_AS_TENSORS
 
 
 def decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:

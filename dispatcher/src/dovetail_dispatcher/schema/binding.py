@@ -6,7 +6,7 @@ form, which they fall back on to explain a call that they refuse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from dovetail_kernel.errors import did_you_mean
@@ -22,6 +22,7 @@ def bind(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     wrap_number: Callable[[int | float | complex], Any] | None = None,
+    number_arguments: Collection[str] = (),
 ) -> list[Any]:
     """Return the value of every argument of a schema for one call.
 
@@ -33,6 +34,8 @@ def bind(
     wrap_number : callable, optional
         Makes a tensor of a Python number given for a ``Tensor``. By default such a number is
         refused.
+    number_arguments
+        Names of the arguments for which it does.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def bind(
         An argument is missing, unknown, given twice, too many, or of the wrong type.
     """
     try:
-        return _bind(schema, args, kwargs, wrap_number)
+        return _bind(schema, args, kwargs, wrap_number, number_arguments)
     except ArgumentError as error:
         raise RuntimeError(str(error)) from None
 
@@ -56,6 +59,7 @@ def bind_of_function(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     wrap_number: Callable[[int | float | complex], Any] | None = None,
+    number_arguments: Collection[str] = (),
 ) -> list[Any]:
     """Return what `bind` does, for a call of a public function.
 
@@ -67,7 +71,7 @@ def bind_of_function(
         An argument is unknown, given twice, or too many.
     """
     try:
-        return _bind(schema, args, kwargs, wrap_number)
+        return _bind(schema, args, kwargs, wrap_number, number_arguments)
     except ArgumentError as error:
         raise error.as_type_error() from None
 
@@ -77,6 +81,7 @@ def _bind(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     wrap_number: Callable[[int | float | complex], Any] | None,
+    number_arguments: Collection[str],
 ) -> list[Any]:
     arguments = schema.arguments
     given = len(args) + len(kwargs)
@@ -105,7 +110,10 @@ def _bind(
         if position >= len(args) and argument.name not in kwargs:
             values[position] = default_of(argument)
         else:
-            values[position] = _cast(schema, position, values[position], wrap_number)
+            value = values[position]
+            if wrap_number is not None:
+                value = _as_tensor(schema, position, value, wrap_number, number_arguments)
+            values[position] = _cast(schema, position, value)
     return values
 
 
@@ -129,20 +137,25 @@ def default_of(argument: Argument) -> Any:
         return value
 
 
-def _cast(
-    schema: FunctionSchema, position: int, value: Any, wrap_number: Callable[..., Any] | None
+def _as_tensor(
+    schema: FunctionSchema,
+    position: int,
+    value: Any,
+    wrap_number: Callable[..., Any],
+    number_arguments: Collection[str],
 ) -> Any:
+    """Return what a number becomes that is given for a tensor, and any other value."""
     argument = schema.arguments[position]
-    declared = argument.real_type
-    if (
-        wrap_number is not None
-        and is_number(value)
-        and isinstance(without_optional(declared), TensorType)
-        and not argument.is_out  # what is written into a number would be lost
-    ):
-        value = wrap_number(value)
-    if wrap_number is not None and value is None and isinstance(declared, TensorType):
+    if value is None and isinstance(argument.real_type, TensorType):
         raise undefined_error(schema, position)
+    # What is written into a number would be lost.
+    if argument.name in number_arguments and is_number(value) and not argument.is_out:
+        return wrap_number(value)
+    return value
+
+
+def _cast(schema: FunctionSchema, position: int, value: Any) -> Any:
+    declared = schema.arguments[position].real_type
     try:
         return caster(declared)(value)
     except CastError as reason:

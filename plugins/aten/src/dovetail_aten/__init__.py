@@ -20,6 +20,7 @@ from .backend.generator import default_generator as default_generator
 from .calling import return_types as return_types
 from .tensor.aliasing import asarray
 from .tensor.copying import storable as storable  # for the front end: no name of its users
+from .tensor.distances import cdist  # type: ignore[assignment]
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
@@ -56,6 +57,7 @@ from .tensor.like_factories import (
 )
 from .tensor.low_rank import lu, pca_lowrank, svd_lowrank
 from .tensor.norms import norm  # type: ignore[no-redef]
+from .tensor.places import nonzero
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
 from .tensor.random_factories import (  # type: ignore[no-redef]
     rand,
@@ -64,10 +66,17 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
     randperm,
 )
 from .tensor.several_operands import (  # type: ignore[no-redef]
-    block_diag,
     cartesian_prod,
     chain_matmul,
     tensordot,
+)
+from .tensor.several_tensors import (  # type: ignore[assignment, no-redef]
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_tensors,
+    meshgrid,
 )
 from .tensor.storages import (
     BFloat16Storage,
@@ -118,8 +127,13 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "block_diag",
+    "broadcast_tensors",
     "cartesian_prod",
+    "cdist",
     "chain_matmul",
     "einsum",
     "empty",
@@ -137,6 +151,8 @@ __all__ = [
     "linspace",
     "lu",
     "manual_seed",
+    "meshgrid",
+    "nonzero",
     "norm",
     "ones",
     "ones_like",

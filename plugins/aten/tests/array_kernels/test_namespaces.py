@@ -9,6 +9,7 @@ from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import kernel_calls
 import numpy as np
 import pytest
 
@@ -70,7 +71,10 @@ def wrapped(value: Any, array_type: type) -> Any:
 class Strict:
     """NumPy without ``out=``, with optional arguments by keyword only."""
 
-    REQUIRED: ClassVar = {"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1}
+    REQUIRED: ClassVar = {
+        **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1},
+        "searchsorted": 2,
+    }
 
     def __init__(self, array_type: type) -> None:
         self._array_type = array_type
@@ -129,6 +133,9 @@ INTEGERS, DIVISORS = array([1, -2, 3], dtype="int64"), array([2, 2, -2], dtype="
 COMPLEX = array([1 + 2j, -np.inf, np.inf], dtype="complex64")
 PLACES, TARGET = array(0, 1, dtype="int64"), array(0, 2, dtype="int64")
 POINTS = array([[0, 1, 1], [1, 0, 1]], dtype="int64")[0]
+IMAGES = np.arange(64.0).reshape(2, 2, 4, 4)
+WEIGHT = np.arange(8.0).reshape(2, 1, 2, 2)
+CONVOLVED = ((1,), (0,), (1,), False, (0,), 2)
 CALLS: dict[str, tuple[Any, ...]] = {
     **same("sigmoid rsqrt sign sgn round frac nan_to_num angle erf erfc _conj_physical", X),
     **same("logaddexp", COMPLEX, COMPLEX),
@@ -155,6 +162,15 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("count_nonzero.dim_IntList cumsum cumprod sort", X, 1),
     **same("linalg_vector_norm norm.Scalar norm.ScalarOpt_dim", X, 3),
     **same("topk", X, 2),
+    **same("sort.stable nansum aminmax median nanmedian mode nonzero_static", X),
+    **same("var_mean.correction std_mean.correction any.dims all.dims", X, (1,)),
+    **same("cummax cummin logcumsumexp median.dim nanmedian.dim", X, 1),
+    **same("kthvalue", X, 2),
+    **same("histc histogram.bin_ct", X, 2),
+    **same("histogram.bins_tensor", X, VECTOR),
+    **same("_histogramdd_bin_edges _histogramdd_from_bin_cts", X, [2, 3, 1]),
+    **same("_histogramdd_from_bin_tensors", PAIRS, [VECTOR, VECTOR]),
+    **same("bincount", PLACES),
     **same("mm", SQUARE, SQUARE),
     **same("addmm", SQUARE, SQUARE, SQUARE),
     **same("bmm", BATCH, BATCH),
@@ -228,17 +244,23 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("log_sigmoid_backward", X, Y, Y),
     **same("_softmax _log_softmax", X, 1, False),
     **same("_softmax_backward_data _log_softmax_backward_data", X, Y, 1, X.dtype),
-    **same("mse_loss smooth_l1_loss binary_cross_entropy_with_logits", X, Y),
-    **same("mse_loss_backward", ONE, X, Y, 1),
-    **same("smooth_l1_loss_backward", ONE, X, Y, 1, 0.5),
-    **same("nll_loss_forward", X, TARGET, None, 1, -100),
-    **same("nll_loss_backward", ONE, X, TARGET, None, 1, -100, ONE),
-    **same("native_layer_norm", X, (3,), None, None, 1e-5),
-    **same("native_layer_norm_backward", X, X, (3,), Y[:, :1], Y[:, :1], None, None, (True,) * 3),
+    **kernel_calls.CALLS,
+    **same("convolution", IMAGES, WEIGHT, WEIGHT[:, 0, 0, 0], *CONVOLVED),
+    **same(
+        "convolution_backward",
+        *[IMAGES[:, :, :3, :3], IMAGES, WEIGHT, None, *CONVOLVED, (True,) * 3],
+    ),
+    **same("im2col", IMAGES, (2, 2), (1, 1), (0, 1), (1, 2)),
+    **same("col2im", IMAGES[:, 0], (3, 3), (2, 2), (1, 1), (0, 0), (1, 1)),
+    **same("pixel_shuffle", IMAGES.reshape(1, 4, 4, 4), 2),
+    **same("pixel_unshuffle channel_shuffle", IMAGES, 2),
 }
 KEYWORDS = {
     "div.Tensor_mode": {"rounding_mode": "trunc"},
     "div.Scalar_mode": {"rounding_mode": "floor"},
+    **kernel_calls.KEYWORDS,
+    "nonzero_static": {"size": 8},
+    "sort.stable": {"stable": True},
 }
 RETURN_VALUES = {**same("equal allclose", X, X), "_local_scalar_dense": (ONE,)}
 """Operators whose result is a Python value: they have to look."""
@@ -246,6 +268,8 @@ LOOKING = (
     *("take", "index_select", "index_add", "embedding", "index.Tensor", "gather", "scatter.src"),
     *("floor_divide", "remainder.Tensor", "fmod.Scalar", "pow.Tensor_Tensor", "logaddexp"),
     *("bernoulli", "multinomial", "nll_loss_forward", "nll_loss_backward"),
+    *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
+    *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
 )
 """Operators that look where they may: at indices, divisors, signs, probabilities and classes."""
 

@@ -18,9 +18,10 @@ from .fast_likelihood import FastLikelihood
 from .fast_matmul import FastMatrixProducts
 from .fast_normalization import FastNormalization
 from .fast_reductions import FastReductions
-from .fast_scans import FastScans
+from .fast_scans import FastRunningExtrema, FastScans, FastSelection
 from .fast_softmax import FastSoftmax
 from .fast_views import FastViews
+from .fast_windows import FastConvolutions, FastPatches
 
 __all__ = ["FAST_FAMILIES"]
 
@@ -28,6 +29,8 @@ FAST_FAMILIES: Final[tuple[Define, ...]] = (
     FastArithmetic.define,
     FastReductions.define,
     FastScans.define,
+    FastRunningExtrema.define,
+    FastSelection.define,
     FastOrdering.define,
     FastMatrixProducts.define,
     FastViews.define,
@@ -38,5 +41,7 @@ FAST_FAMILIES: Final[tuple[Define, ...]] = (
     FastSoftmax.define,
     FastLikelihood.define,
     FastNormalization.define,
+    FastConvolutions.define,
+    FastPatches.define,
 )
 """For the argument `kernels` of `dovetail_aten.backends.register_backend`."""

@@ -1,4 +1,4 @@
-"""Cumulative sums and products by the methods of ufuncs; sums of long rows by matrix products."""
+"""Running results by the methods of ufuncs; sums of long rows by matrix products."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import wrap_dim
+from dovetail_aten.array_kernels.running import Running
+from dovetail_aten.array_kernels.running_extrema import RunningExtrema
 from dovetail_aten.array_kernels.scans import Scans
+from dovetail_aten.array_kernels.selection import Selection
 
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
@@ -56,3 +59,21 @@ class FastScans(Scans):
             # Zeros of the triangle make NaN of infinities, also before them.
             return Scans.cumsum(self, x, dim)
         return steps.reshape(x.shape)
+
+
+class FastRunning(Running):
+    """Running results by the methods of ufuncs; what combines complex numbers is none."""
+
+    def _running(self, combine: Any, x: Any, axis: int) -> Any:
+        """Return the running results, by one pass over the elements."""
+        if isinstance(combine, numpy.ufunc):
+            return combine.accumulate(x, axis)
+        return Running._running(self, combine, x, axis)
+
+
+class FastRunningExtrema(RunningExtrema, FastRunning):
+    """The greatest and least elements so far."""
+
+
+class FastSelection(Selection, FastRunning):
+    """Elements selected by rank or frequency."""

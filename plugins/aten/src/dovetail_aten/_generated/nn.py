@@ -4,13 +4,18 @@
 """The functions that are public in `nn` and not at the top."""
 
 from .functions import (
-    one_hot, nll_loss, nll_loss_nd, cross_entropy_loss, mse_loss, l1_loss, smooth_l1_loss, linear,
-    leaky_relu, leaky_relu_, elu, elu_, gelu, gelu_, silu, silu_, softplus, hardtanh, hardtanh_,
-    log_sigmoid, pad,
+    hardswish, hardswish_, hardsigmoid, hardsigmoid_, mish, mish_, softshrink, relu6, relu6_, glu,
+    im2col, col2im, one_hot, nll_loss, nll_loss_nd, cross_entropy_loss, mse_loss, l1_loss,
+    smooth_l1_loss, huber_loss, binary_cross_entropy, soft_margin_loss, multi_margin_loss,
+    multilabel_margin_loss, linear, leaky_relu, leaky_relu_, elu, elu_, gelu, gelu_, silu, silu_,
+    softplus, hardtanh, hardtanh_, log_sigmoid, pad,
 )
 
 __all__ = [
-    "one_hot", "nll_loss", "nll_loss_nd", "cross_entropy_loss", "mse_loss", "l1_loss",
-    "smooth_l1_loss", "linear", "leaky_relu", "leaky_relu_", "elu", "elu_", "gelu", "gelu_", "silu",
-    "silu_", "softplus", "hardtanh", "hardtanh_", "log_sigmoid", "pad",
+    "hardswish", "hardswish_", "hardsigmoid", "hardsigmoid_", "mish", "mish_", "softshrink",
+    "relu6", "relu6_", "glu", "im2col", "col2im", "one_hot", "nll_loss", "nll_loss_nd",
+    "cross_entropy_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+    "binary_cross_entropy", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss",
+    "linear", "leaky_relu", "leaky_relu_", "elu", "elu_", "gelu", "gelu_", "silu", "silu_",
+    "softplus", "hardtanh", "hardtanh_", "log_sigmoid", "pad",
 ]

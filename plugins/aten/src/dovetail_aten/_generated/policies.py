@@ -4,28 +4,66 @@
 """What follows for the operators from their declarations, by what follows."""
 
 META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
+    ('dovetail_aten.meta.activations', 'glu', (), 'glu'),
+    ('dovetail_aten.meta.activations', 'glu_backward', (), 'glu_backward'),
+    ('dovetail_aten.meta.by_shape', 'along_dim', (), '_safe_softmax logcumsumexp'),
     ('dovetail_aten.meta.by_shape', 'along_dim', ('accumulated',), 'cumsum cumprod'),
+    ('dovetail_aten.meta.by_shape', 'along_dim', ('same', 'int64'), 'cummax cummin'),
     ('dovetail_aten.meta.by_shape', 'elementwise', (),
-        'relu leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold '
-        'threshold_backward gelu_backward silu_backward elu_backward leaky_relu_backward '
-        'softplus_backward hardtanh_backward log_sigmoid_backward add.Tensor add.Scalar '
-        'sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor '
-        'div.Scalar floor_divide floor_divide.Scalar remainder.Tensor remainder.Scalar '
-        'fmod.Tensor fmod.Scalar pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot '
-        'xlogy.Tensor neg abs sign sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p '
-        'sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid floor '
-        'ceil round trunc frac isnan isinf nan_to_num clamp clamp.Tensor clamp_min '
-        'clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum lerp.Scalar lerp.Tensor '
-        'addcmul addcdiv logical_and logical_or logical_xor logical_not bitwise_and.Tensor '
-        'bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor '
-        'bitwise_xor.Scalar bitwise_not eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor '
-        'lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor ge.Scalar _conj_physical '
-        'sigmoid_backward tanh_backward native_dropout_backward'),
+        'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
+        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
+        'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
+        'gelu_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
+        'hardtanh_backward log_sigmoid_backward add.Tensor add.Scalar sub.Tensor sub.Scalar '
+        'rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor div.Scalar floor_divide '
+        'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
+        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
+        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
+        'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
+        'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
+        'lerp.Scalar lerp.Tensor addcmul addcdiv logical_and logical_or logical_xor logical_not '
+        'bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar '
+        'bitwise_xor.Tensor bitwise_xor.Scalar bitwise_not eq.Tensor eq.Scalar ne.Tensor '
+        'ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor '
+        'ge.Scalar copysign.Tensor copysign.Scalar signbit isposinf isneginf nextafter heaviside '
+        'ldexp.Tensor gcd lcm bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar '
+        'bitwise_left_shift.Scalar_Tensor bitwise_right_shift.Tensor '
+        'bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin '
+        'deg2rad rad2deg _conj_physical sigmoid_backward tanh_backward native_dropout_backward '
+        'lgamma digamma polygamma mvlgamma igamma igammac special_zeta special_zeta.self_scalar '
+        'special_zeta.other_scalar erfinv special_erfcx special_ndtri special_log_ndtr logit '
+        'logit_backward sinc special_entr special_xlog1py special_xlog1py.self_scalar '
+        'special_xlog1py.other_scalar i0 special_i0e special_i1 special_i1e special_bessel_j0 '
+        'special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 '
+        'special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 '
+        'special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 '
+        'special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t '
+        'special_chebyshev_polynomial_t.x_scalar special_chebyshev_polynomial_t.n_scalar '
+        'special_chebyshev_polynomial_u special_chebyshev_polynomial_u.x_scalar '
+        'special_chebyshev_polynomial_u.n_scalar special_chebyshev_polynomial_v '
+        'special_chebyshev_polynomial_v.x_scalar special_chebyshev_polynomial_v.n_scalar '
+        'special_chebyshev_polynomial_w special_chebyshev_polynomial_w.x_scalar '
+        'special_chebyshev_polynomial_w.n_scalar special_shifted_chebyshev_polynomial_t '
+        'special_shifted_chebyshev_polynomial_t.x_scalar '
+        'special_shifted_chebyshev_polynomial_t.n_scalar special_shifted_chebyshev_polynomial_u '
+        'special_shifted_chebyshev_polynomial_u.x_scalar '
+        'special_shifted_chebyshev_polynomial_u.n_scalar special_shifted_chebyshev_polynomial_v '
+        'special_shifted_chebyshev_polynomial_v.x_scalar '
+        'special_shifted_chebyshev_polynomial_v.n_scalar special_shifted_chebyshev_polynomial_w '
+        'special_shifted_chebyshev_polynomial_w.x_scalar '
+        'special_shifted_chebyshev_polynomial_w.n_scalar special_hermite_polynomial_h '
+        'special_hermite_polynomial_h.x_scalar special_hermite_polynomial_h.n_scalar '
+        'special_hermite_polynomial_he special_hermite_polynomial_he.x_scalar '
+        'special_hermite_polynomial_he.n_scalar special_laguerre_polynomial_l '
+        'special_laguerre_polynomial_l.x_scalar special_laguerre_polynomial_l.n_scalar '
+        'special_legendre_polynomial_p special_legendre_polynomial_p.x_scalar '
+        'special_legendre_polynomial_p.n_scalar'),
     ('dovetail_aten.meta.by_shape', 'factory', (),
         'zeros ones full zeros_like ones_like empty_like full_like new_zeros new_ones new_full '
         'new_empty rand_like randn_like rand randn randint randint.low'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('accumulated',),
-        'sum.dim_IntList sum prod prod.dim_int'),
+        'sum.dim_IntList sum nansum prod prod.dim_int'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('bool',), 'any any.dim all all.dim'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('int64',),
         'count_nonzero count_nonzero.dim_IntList'),
@@ -35,6 +73,13 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.by_shape', 'same_as', (),
         'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ bernoulli_.float'),
     ('dovetail_aten.meta.by_shape', 'same_as', ('same', 'mask'), 'native_dropout'),
+    ('dovetail_aten.meta.convolution', 'channel_shuffle', (), 'channel_shuffle'),
+    ('dovetail_aten.meta.convolution', 'col2im', (), 'col2im'),
+    ('dovetail_aten.meta.convolution', 'convolution', (), 'convolution'),
+    ('dovetail_aten.meta.convolution', 'convolution_backward', (), 'convolution_backward'),
+    ('dovetail_aten.meta.convolution', 'im2col', (), 'im2col'),
+    ('dovetail_aten.meta.convolution', 'pixel_shuffle', (), 'pixel_shuffle'),
+    ('dovetail_aten.meta.convolution', 'pixel_unshuffle', (), 'pixel_unshuffle'),
     ('dovetail_aten.meta.copies', 'cat', (), 'cat'),
     ('dovetail_aten.meta.copies', 'clone', (), 'clone'),
     ('dovetail_aten.meta.copies', 'constant_pad_nd', (), 'constant_pad_nd'),
@@ -57,8 +102,11 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'eye', (), 'eye'),
     ('dovetail_aten.meta.creation', 'linspace', (), 'linspace'),
     ('dovetail_aten.meta.creation', 'multinomial', (), 'multinomial'),
+    ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
+    ('dovetail_aten.meta.distances', 'euclidean_dist', (), '_euclidean_dist'),
+    ('dovetail_aten.meta.distances', 'renorm', (), 'renorm'),
     ('dovetail_aten.meta.indexing', 'embedding_dense_backward', (), 'embedding_dense_backward'),
     ('dovetail_aten.meta.indexing', 'gather', (), 'gather'),
     ('dovetail_aten.meta.indexing', 'index', (), 'index.Tensor'),
@@ -96,7 +144,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.matmul', 'dot', (), 'dot vdot'),
     ('dovetail_aten.meta.matmul', 'mm', (), 'mm'),
     ('dovetail_aten.meta.matmul', 'mv', (), 'mv'),
-    ('dovetail_aten.meta.nn', 'mse_loss', (), 'mse_loss smooth_l1_loss'),
+    ('dovetail_aten.meta.nn', 'binary_cross_entropy', (), 'binary_cross_entropy'),
+    ('dovetail_aten.meta.nn', 'mse_loss', (), 'mse_loss smooth_l1_loss huber_loss'),
     ('dovetail_aten.meta.nn', 'mse_loss_backward', (), 'mse_loss_backward'),
     ('dovetail_aten.meta.nn', 'native_layer_norm', (), 'native_layer_norm'),
     ('dovetail_aten.meta.nn', 'native_layer_norm_backward', (), 'native_layer_norm_backward'),
@@ -108,16 +157,39 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         '_softmax_backward_data _log_softmax_backward_data'),
     ('dovetail_aten.meta.pointwise', 'angle', (), 'angle'),
     ('dovetail_aten.meta.pointwise', 'div_mode', (), 'div.Tensor_mode div.Scalar_mode'),
+    ('dovetail_aten.meta.pointwise', 'frexp', (), 'frexp.Tensor'),
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
+    ('dovetail_aten.meta.reductions', 'aminmax', (), 'aminmax'),
     ('dovetail_aten.meta.reductions', 'argmax', (), 'argmax argmin'),
     ('dovetail_aten.meta.reductions', 'extreme', (), 'max min'),
-    ('dovetail_aten.meta.reductions', 'extreme_along', (), 'max.dim min.dim'),
+    ('dovetail_aten.meta.reductions', 'extreme_along', (),
+        'max.dim min.dim median.dim nanmedian.dim'),
     ('dovetail_aten.meta.reductions', 'mean', (), 'mean mean.dim'),
     ('dovetail_aten.meta.reductions', 'sort', (), 'sort'),
+    ('dovetail_aten.meta.reductions', 'sort_stable', (), 'sort.stable'),
+    ('dovetail_aten.meta.reductions', 'tested_over', (), 'any.dims all.dims'),
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
+    ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
+    ('dovetail_aten.meta.scattering', 'index_copy', (), 'index_copy'),
+    ('dovetail_aten.meta.scattering', 'index_fill', (),
+        'index_fill.int_Scalar index_fill.int_Tensor'),
+    ('dovetail_aten.meta.scattering', 'index_reduce', (), 'index_reduce'),
+    ('dovetail_aten.meta.scattering', 'masked_scatter', (), 'masked_scatter'),
+    ('dovetail_aten.meta.scattering', 'put', (), 'put'),
+    ('dovetail_aten.meta.scattering', 'scatter_reduce', (), 'scatter_reduce.two'),
+    ('dovetail_aten.meta.scattering', 'scatter_with', (), 'scatter.reduce scatter.value_reduce'),
+    ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
+    ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
+    ('dovetail_aten.meta.statistics', 'histogramdd', (),
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
+    ('dovetail_aten.meta.statistics', 'histogramdd_bin_edges', (), '_histogramdd_bin_edges'),
+    ('dovetail_aten.meta.statistics', 'kthvalue', (), 'kthvalue'),
+    ('dovetail_aten.meta.statistics', 'median', (), 'median nanmedian'),
+    ('dovetail_aten.meta.statistics', 'mode', (), 'mode'),
+    ('dovetail_aten.meta.statistics', 'nonzero_static', (), 'nonzero_static'),
     ('dovetail_aten.meta.views', 'alias', (), 'alias detach'),
     ('dovetail_aten.meta.views', 'as_strided', (), 'as_strided'),
     ('dovetail_aten.meta.views', 'diagonal', (), 'diagonal'),
@@ -125,8 +197,9 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'permute', (), 'permute'),
     ('dovetail_aten.meta.views', 'select', (), 'select.int'),
     ('dovetail_aten.meta.views', 'slice_along', (), 'slice.Tensor'),
-    ('dovetail_aten.meta.views', 'split', (), 'split.Tensor'),
-    ('dovetail_aten.meta.views', 'split_with_sizes', (), 'split_with_sizes'),
+    ('dovetail_aten.meta.views', 'split', (), 'unsafe_split.Tensor split.Tensor'),
+    ('dovetail_aten.meta.views', 'split_with_sizes', (),
+        'unsafe_split_with_sizes split_with_sizes'),
     ('dovetail_aten.meta.views', 'squeeze', (), 'squeeze squeeze.dim squeeze.dims'),
     ('dovetail_aten.meta.views', 't', (), 't'),
     ('dovetail_aten.meta.views', 'transpose', (), 'transpose.int'),
@@ -136,18 +209,36 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'view_as_complex', (), 'view_as_complex'),
     ('dovetail_aten.meta.views', 'view_as_real', (), 'view_as_real'),
     ('dovetail_aten.meta.views', 'view_dtype', (), 'view.dtype'),
+    ('dovetail_aten.meta.windows', 'as_strided_scatter', (), 'as_strided_scatter'),
+    ('dovetail_aten.meta.windows', 'diagonal_scatter', (), 'diagonal_scatter'),
+    ('dovetail_aten.meta.windows', 'select_scatter', (), 'select_scatter'),
+    ('dovetail_aten.meta.windows', 'slice_scatter', (), 'slice_scatter'),
+    ('dovetail_aten.meta.windows', 'unfold', (), 'unfold'),
+    ('dovetail_aten.meta.windows', 'unfold_backward', (), 'unfold_backward'),
 )
 """Module and function of the rule on the meta device, dtypes of the results, operators."""
 
 BATCHING: tuple[tuple[str, str, str], ...] = (
+    ('dovetail_aten.batching.activations', 'glu', 'glu'),
+    ('dovetail_aten.batching.activations', 'glu_backward', 'glu_backward'),
+    ('dovetail_aten.batching.convolution', 'channel_shuffle', 'channel_shuffle'),
+    ('dovetail_aten.batching.convolution', 'convolution', 'convolution'),
+    ('dovetail_aten.batching.convolution', 'convolution_backward', 'convolution_backward'),
+    ('dovetail_aten.batching.convolution', 'images', 'im2col col2im'),
+    ('dovetail_aten.batching.convolution', 'pixels', 'pixel_shuffle pixel_unshuffle'),
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
         'new_full new_empty rand_like randn_like rand randn randint randint.low'),
+    ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
-    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero'),
+    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
+    ('dovetail_aten.batching.distances', 'renorm', 'renorm'),
+    ('dovetail_aten.batching.each_sample', 'each_sample',
+        'nonzero_static histc histogram.bins_tensor histogram.bin_ct _histogramdd_bin_edges '
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),
@@ -156,7 +247,9 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.indexing', 'index_put', 'index_put'),
     ('dovetail_aten.batching.indexing', 'index_select', 'index_select'),
     ('dovetail_aten.batching.indexing', 'masked_select', 'masked_select'),
-    ('dovetail_aten.batching.indexing', 'scatter', 'scatter.value scatter.src scatter_add'),
+    ('dovetail_aten.batching.indexing', 'scatter',
+        'scatter.value scatter.src scatter_add scatter.reduce scatter.value_reduce '
+        'scatter_reduce.two'),
     ('dovetail_aten.batching.indexing', 'take', 'take'),
     ('dovetail_aten.batching.joining', 'cat', 'cat'),
     ('dovetail_aten.batching.joining', 'clone', 'clone'),
@@ -185,30 +278,66 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.nn', 'native_layer_norm_backward', 'native_layer_norm_backward'),
     ('dovetail_aten.batching.nn', 'nll_loss_backward', 'nll_loss_backward'),
     ('dovetail_aten.batching.nn', 'nll_loss_forward', 'nll_loss_forward'),
-    ('dovetail_aten.batching.nn', 'smooth_l1_loss', 'smooth_l1_loss'),
+    ('dovetail_aten.batching.nn', 'pointwise_loss',
+        'smooth_l1_loss huber_loss binary_cross_entropy'),
     ('dovetail_aten.batching.nn', 'softmax_backward',
         '_softmax_backward_data _log_softmax_backward_data'),
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
     ('dovetail_aten.batching.pointwise', 'elementwise',
-        'relu leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold '
-        'threshold_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
-        'hardtanh_backward add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar '
-        'mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
+        'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
+        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
+        'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
+        'silu_backward elu_backward leaky_relu_backward softplus_backward hardtanh_backward '
+        'add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor '
+        'mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
-        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor neg abs sign '
-        'sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan '
-        'atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid floor ceil round trunc frac '
-        'isnan isinf nan_to_num clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max '
-        'clamp_max.Tensor maximum minimum where.self lerp.Scalar lerp.Tensor addcmul addcdiv '
-        'masked_fill.Scalar logical_and logical_or logical_xor logical_not bitwise_and.Tensor '
-        'bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor '
-        'bitwise_xor.Scalar bitwise_not eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor '
-        'lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor ge.Scalar _conj_physical '
-        'angle sigmoid_backward tanh_backward native_dropout_backward'),
+        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
+        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
+        'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
+        'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
+        'where.self lerp.Scalar lerp.Tensor addcmul addcdiv masked_fill.Scalar logical_and '
+        'logical_or logical_xor logical_not bitwise_and.Tensor bitwise_and.Scalar '
+        'bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor bitwise_xor.Scalar bitwise_not '
+        'eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar '
+        'gt.Tensor gt.Scalar ge.Tensor ge.Scalar copysign.Tensor copysign.Scalar signbit isposinf '
+        'isneginf nextafter heaviside ldexp.Tensor gcd lcm bitwise_left_shift.Tensor '
+        'bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor '
+        'bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar '
+        'bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin deg2rad rad2deg _conj_physical '
+        'angle sigmoid_backward tanh_backward native_dropout_backward lgamma digamma polygamma '
+        'mvlgamma igamma igammac special_zeta special_zeta.self_scalar special_zeta.other_scalar '
+        'erfinv special_erfcx special_ndtri special_log_ndtr logit logit_backward sinc '
+        'special_entr special_xlog1py special_xlog1py.self_scalar special_xlog1py.other_scalar i0 '
+        'special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 '
+        'special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1 '
+        'special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 '
+        'special_scaled_modified_bessel_k1 special_spherical_bessel_j0 special_airy_ai '
+        'special_chebyshev_polynomial_t special_chebyshev_polynomial_t.x_scalar '
+        'special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_u '
+        'special_chebyshev_polynomial_u.x_scalar special_chebyshev_polynomial_u.n_scalar '
+        'special_chebyshev_polynomial_v special_chebyshev_polynomial_v.x_scalar '
+        'special_chebyshev_polynomial_v.n_scalar special_chebyshev_polynomial_w '
+        'special_chebyshev_polynomial_w.x_scalar special_chebyshev_polynomial_w.n_scalar '
+        'special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_t.x_scalar '
+        'special_shifted_chebyshev_polynomial_t.n_scalar special_shifted_chebyshev_polynomial_u '
+        'special_shifted_chebyshev_polynomial_u.x_scalar '
+        'special_shifted_chebyshev_polynomial_u.n_scalar special_shifted_chebyshev_polynomial_v '
+        'special_shifted_chebyshev_polynomial_v.x_scalar '
+        'special_shifted_chebyshev_polynomial_v.n_scalar special_shifted_chebyshev_polynomial_w '
+        'special_shifted_chebyshev_polynomial_w.x_scalar '
+        'special_shifted_chebyshev_polynomial_w.n_scalar special_hermite_polynomial_h '
+        'special_hermite_polynomial_h.x_scalar special_hermite_polynomial_h.n_scalar '
+        'special_hermite_polynomial_he special_hermite_polynomial_he.x_scalar '
+        'special_hermite_polynomial_he.n_scalar special_laguerre_polynomial_l '
+        'special_laguerre_polynomial_l.x_scalar special_laguerre_polynomial_l.n_scalar '
+        'special_legendre_polynomial_p special_legendre_polynomial_p.x_scalar '
+        'special_legendre_polynomial_p.n_scalar'),
     ('dovetail_aten.batching.pointwise', 'fill', 'fill_.Scalar'),
     ('dovetail_aten.batching.pointwise', 'fill_with_tensor', 'fill_.Tensor'),
     ('dovetail_aten.batching.pointwise', 'lined_up',
-        'log_sigmoid_forward gelu_backward log_sigmoid_backward _prelu_kernel_backward'),
+        'log_sigmoid_forward gelu_backward log_sigmoid_backward _prelu_kernel_backward '
+        'frexp.Tensor'),
     ('dovetail_aten.batching.pointwise', 'masked_fill_with_tensor', 'masked_fill.Tensor'),
     ('dovetail_aten.batching.pointwise', 'zero', 'zero_'),
     ('dovetail_aten.batching.randomness', 'bernoulli', 'bernoulli'),
@@ -217,15 +346,26 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.randomness', 'native_dropout', 'native_dropout'),
     ('dovetail_aten.batching.randomness', 'randperm', 'randperm'),
     ('dovetail_aten.batching.reductions', 'along_dim',
-        '_softmax _log_softmax cumsum cumprod sort topk'),
+        '_safe_softmax _softmax _log_softmax cumsum cumprod cummax cummin logcumsumexp sort '
+        'sort.stable topk'),
     ('dovetail_aten.batching.reductions', 'argmax', 'argmax argmin'),
     ('dovetail_aten.batching.reductions', 'count_nonzero', 'count_nonzero'),
     ('dovetail_aten.batching.reductions', 'largest', 'max'),
     ('dovetail_aten.batching.reductions', 'reduce',
-        'sum.dim_IntList sum mean mean.dim prod prod.dim_int amax amin max.dim min.dim any '
-        'any.dim all all.dim var.correction std.correction linalg_vector_norm logsumexp '
-        'count_nonzero.dim_IntList'),
+        'sum.dim_IntList sum mean mean.dim nansum prod prod.dim_int amax amin max.dim min.dim any '
+        'any.dim all all.dim var.correction var_mean.correction std.correction '
+        'std_mean.correction linalg_vector_norm logsumexp count_nonzero.dim_IntList median.dim '
+        'nanmedian.dim mode kthvalue'),
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
+    ('dovetail_aten.batching.scattering', 'index_copy', 'index_copy'),
+    ('dovetail_aten.batching.scattering', 'index_fill', 'index_fill.int_Scalar'),
+    ('dovetail_aten.batching.scattering', 'index_fill_with_tensor', 'index_fill.int_Tensor'),
+    ('dovetail_aten.batching.scattering', 'index_reduce', 'index_reduce'),
+    ('dovetail_aten.batching.scattering', 'masked_scatter', 'masked_scatter'),
+    ('dovetail_aten.batching.scattering', 'put', 'put'),
+    ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
+    ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
+    ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
     ('dovetail_aten.batching.views', 'alias', 'alias'),
     ('dovetail_aten.batching.views', 'as_strided', 'as_strided'),
     ('dovetail_aten.batching.views', 'constant_pad_nd', 'constant_pad_nd'),
@@ -254,39 +394,56 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.views', 'view_as_complex', 'view_as_complex'),
     ('dovetail_aten.batching.views', 'view_as_real', 'view_as_real'),
     ('dovetail_aten.batching.views', 'view_dtype', 'view.dtype'),
+    ('dovetail_aten.batching.windows', 'as_strided_scatter', 'as_strided_scatter'),
+    ('dovetail_aten.batching.windows', 'diagonal_scatter', 'diagonal_scatter'),
+    ('dovetail_aten.batching.windows', 'select_scatter', 'select_scatter'),
+    ('dovetail_aten.batching.windows', 'slice_scatter', 'slice_scatter'),
+    ('dovetail_aten.batching.windows', 'unfold', 'unfold'),
+    ('dovetail_aten.batching.windows', 'unfold_backward', 'unfold_backward'),
+    ('dovetail_aten.batching.windows', 'unsafe_split', 'unsafe_split.Tensor'),
+    ('dovetail_aten.batching.windows', 'unsafe_split_with_sizes', 'unsafe_split_with_sizes'),
 )
 """Module and function of the batching rule, operators."""
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve cholesky_inverse '
-        '_lu_with_info lu_solve linalg_qr qr geqrf linalg_householder_product orgqr ormqr '
-        'linalg_inv_ex linalg_inv inverse linalg_solve triangular_solve linalg_lstsq '
+        'cdist linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve cholesky_inverse '
+        '_lu_with_info linalg_lu_solve lu_solve linalg_qr qr geqrf linalg_householder_product '
+        'orgqr ormqr linalg_inv_ex linalg_inv inverse linalg_solve triangular_solve linalg_lstsq '
         'linalg_tensorinv linalg_tensorsolve pinverse linalg_matrix_rank.atol_rtol_tensor '
         'linalg_matrix_rank.atol_rtol_float linalg_matrix_rank linalg_matrix_rank.tol_tensor '
         'linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_svd linalg_svdvals svd '
         'linalg_cond linalg_cond.p_str trace nll_loss nll_loss_nd cross_entropy_loss mse_loss '
-        'l1_loss smooth_l1_loss binary_cross_entropy_with_logits prod prod.dim_int '
-        'view_as_complex'),
+        'l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss binary_cross_entropy '
+        'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
+        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss prod '
+        'prod.dim_int view_as_complex'),
     ('cpu', 'lower_precision_fp',
-        'linalg_vecdot mm bmm addmm addbmm baddbmm matmul linear prelu'),
+        'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
+        'conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot mm bmm addmm addbmm '
+        'baddbmm matmul linear prelu'),
     ('cpu', 'promote', 'cat stack'),
     ('cuda', 'fp32',
-        'linalg_matrix_norm linalg_matrix_norm.str_ord nuclear_norm nuclear_norm.dim '
-        'frobenius_norm.dim nll_loss nll_loss_nd mse_loss l1_loss smooth_l1_loss '
-        'binary_cross_entropy_with_logits softplus layer_norm native_layer_norm pow.Tensor_Tensor '
-        'pow.Tensor_Scalar pow.Scalar reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin '
-        'acos sinh cosh logsumexp'),
+        'cosine_similarity pdist cdist dist renorm cholesky_solve cholesky_inverse '
+        'linalg_lu_solve lu_solve linalg_householder_product orgqr ormqr linalg_matrix_norm '
+        'linalg_matrix_norm.str_ord nuclear_norm nuclear_norm.dim frobenius_norm.dim nll_loss '
+        'nll_loss_nd mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss '
+        'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
+        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss softplus '
+        'layer_norm native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal '
+        'rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp erfinv'),
     ('cuda', 'fp32_set_opt_dtype',
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),
     ('cuda', 'lower_precision_fp',
-        'linalg_vecdot linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm baddbmm matmul '
-        'linear einsum prelu'),
+        '_convolution conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding '
+        'conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot '
+        'linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum '
+        'prelu'),
     ('cuda', 'promote',
         'index_put scatter_add cross tensordot addr dot vdot atan2 addcmul addcdiv cat stack'),
 )
 """Device, policy, operators."""
 
-DATA_DEPENDENT = ('aten::masked_select', 'aten::linalg_lstsq', 'aten::equal', 'aten::nonzero')
+DATA_DEPENDENT = ('aten::masked_select', 'aten::linalg_lstsq', 'aten::equal', 'aten::nonzero', 'aten::bincount')
 """Operators whose results cannot be told from shapes: the meta device has no kernel."""

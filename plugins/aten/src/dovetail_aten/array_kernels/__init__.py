@@ -18,10 +18,15 @@ from .arithmetic import Arithmetic
 from .capabilities import Capabilities
 from .choices import Choices
 from .comparison import Comparison
+from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .factorizations import Factorizations
 from .family import Family
+from .gated_units import GatedUnits
+from .hard_activations import HardActivations
+from .histograms import Histograms
+from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
@@ -32,19 +37,28 @@ from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
 from .norms import Norms
+from .number_parts import NumberParts
 from .operands import Numbers, Precision
 from .ordering import Ordering
+from .patches import Patches
 from .pointwise import Pointwise
+from .polynomials import Polynomials
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
+from .running_extrema import RunningExtrema
 from .scans import Scans
+from .scatter_reductions import ScatterReductions
+from .selection import Selection
 from .shapes import Shapes
+from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
+from .special import Special
 from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
 from .views import Views
+from .windows import Windows
 
 __all__ = [
     "FAMILIES",
@@ -68,29 +82,43 @@ Define = Callable[[Any, KernelTable, Capabilities], None]
 FAMILIES: Final[tuple[type[Family], ...]] = (
     Arithmetic,
     Pointwise,
+    NumberParts,
+    Special,
+    Polynomials,
     Choices,
     Comparison,
     Reductions,
     Norms,
     Scans,
+    RunningExtrema,
     Ordering,
+    Selection,
+    Histograms,
     MatrixProducts,
     Factorizations,
     LinearSystems,
     Spectra,
     Views,
     MemoryViews,
+    Windows,
     Shapes,
     Indexing,
     IndexingAlong,
+    IndexedWrites,
+    ScatterReductions,
     Creation,
     Random,
     Rectifiers,
     Sigmoids,
+    HardActivations,
+    GatedUnits,
     Softmax,
     Losses,
     Likelihood,
     Normalization,
+    Convolutions,
+    Patches,
+    Shuffles,
 )
 
 

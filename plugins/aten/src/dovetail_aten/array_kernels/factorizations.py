@@ -152,7 +152,8 @@ class Factorizations(Matrices):
         )
         is_hermitian = hermitian and ld.dtype in self.precision.complex
         solve = self._lapack("hetrs" if is_hermitian else "sytrs", "linalg_ldl_solve", ld)
-        return self._one_by_one(lambda *each: (solve(*each, lower=1)[0],), batch, *operands)[0]
+        made = self._one_by_one(lambda *each: (solve(*each, lower=1)[0],), batch, *operands)[0]
+        return self.capabilities.contiguous(made)
 
     @operator("linalg_qr")
     def qr(self, x: Any, mode: str = "reduced") -> tuple[Any, Any]:
@@ -194,6 +195,7 @@ def check_ldl_solve(ld: Any, pivots: Any, b: Any, own: Any, places: Any, right: 
     name = "torch.linalg.ldl_solve"
     check_square(name, ld.shape)
     check_inexact(name, own)
+    refuse_dtypes("ldl_solve_kernel_cpu", own)
     expected = tuple(ld.shape[:-1])
     if tuple(pivots.shape) != expected:
         raise RuntimeError(

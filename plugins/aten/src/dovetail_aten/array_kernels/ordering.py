@@ -4,33 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import bfloat16, float32
-
 from .dims import wrap_dim
-from .family import Family, operator
+from .family import operator
+from .sorted import Sorted
 
 
-class Ordering(Family):
+class Ordering(Sorted):
     """Sorting, the greatest, and the places of what is not zero."""
-
-    def _sortable(self, x: Any) -> Any:
-        """Return `x`, or its elements in a dtype that the library can order, NaN last: bfloat16 is
-        an addition to most, without such an order.
-        """
-        if self.dtypes[x.dtype] is bfloat16:
-            return x.astype(self.native_dtypes[float32])
-        return x
-
-    def _order(self, x: Any, axis: int, descending: bool) -> Any:
-        """Return the stable order along `axis`."""
-        xp, x = self.xp, self._sortable(x)
-        if not descending:
-            return xp.argsort(x, axis=axis, kind="stable")
-        # Ascending from the far end and then read backwards keeps equal elements in their order,
-        # and NaN first.
-        size = x.shape[axis]
-        backwards = xp.argsort(xp.flip(x, axis=axis), axis=axis, kind="stable")
-        return (size - 1) - xp.flip(backwards, axis=axis)
 
     @operator("sort")
     def sort(self, x: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
@@ -41,6 +21,13 @@ class Ordering(Family):
             return self.capabilities.clone(x), xp.zeros((), dtype=xp.int64)
         indices = self._order(x, axis, descending)
         return xp.take_along_axis(x, indices, axis=axis), indices
+
+    @operator("sort.stable")
+    def sort_stable(
+        self, x: Any, *, stable: bool | None, dim: int = -1, descending: bool = False
+    ) -> tuple[Any, Any]:
+        """Return the same: every sort is stable."""
+        return self.sort(x, dim, descending)
 
     @operator("topk")
     def topk(
@@ -69,3 +56,28 @@ class Ordering(Family):
             return xp.stack(xp.nonzero(x)).T
         # One row or none, of no columns, without looking at the value.
         return xp.nonzero(x.reshape(1))[0][:, None][:, :0]
+
+    @operator("nonzero_static")
+    def nonzero_static(self, x: Any, *, size: int, fill_value: int = -1) -> Any:
+        """Return the first `size` places of elements that are not zero, one in each row; where
+        there are fewer, rows of `fill_value`.
+        """
+        xp = self.xp
+        if size < 0:
+            raise RuntimeError(
+                f"nonzero_static: 'size' must be an non-negative integer, but is {size}."
+            )
+        if not x.ndim or not x.size:
+            return xp.full((size, x.ndim), fill_value, dtype=xp.int64)
+        zero = (x == 0).reshape(-1)
+        order = xp.argsort(zero, axis=0, kind="stable")[:size]
+        numbers = []
+        for length in reversed(x.shape):
+            numbers.append(order % length)
+            order = order // length
+        places = xp.stack(numbers[::-1], axis=1)
+        if len(places) < size:
+            rest = xp.full((size - len(places), x.ndim), fill_value, dtype=xp.int64)
+            places = xp.concatenate([places, rest], axis=0)
+        found = xp.arange(size, dtype=xp.int64) < xp.sum(x != 0, axis=None, dtype=xp.int64)
+        return xp.where(found[:, None], places, fill_value)

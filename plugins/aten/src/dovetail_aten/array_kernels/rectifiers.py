@@ -14,7 +14,7 @@ from .table import KernelTable
 
 
 class Rectifiers(Choosing):
-    """relu, threshold, hardtanh, leaky_relu, prelu and elu."""
+    """relu, threshold, hardtanh, leaky_relu, prelu, elu and celu."""
 
     def __init__(
         self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
@@ -178,6 +178,15 @@ class Rectifiers(Choosing):
         return self._choose(
             x < self._zeros[x.dtype], negative, xp.multiply(x, self.numbers.like(x, scale))
         )
+
+    @operator("celu")
+    def celu(self, x: Any, alpha: Any = 1.0) -> Any:
+        """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`` (Barron 2017,
+        arXiv:1704.07483).
+        """
+        if not alpha:
+            raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU. Give another.")
+        return self.elu(x, alpha, 1, 1 / alpha)
 
     @operator("elu_backward")
     @widened

@@ -65,6 +65,18 @@ class Reductions(Family):
         result = total / size if size else total * math.nan
         return result.astype(own) if wide != own else result
 
+    @operator("nansum")
+    def nansum(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        """Return the sum over `dim` of what is not NaN, as `sum`."""
+        if dtype is not None and self.dtypes[dtype].category == COMPLEX:
+            raise NotImplementedError(
+                f"\"nansum_cpu\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
+                "real dtype."
+            )
+        if x.dtype not in self.precision.integral:
+            x = self.xp.where(self.xp.isnan(x), self.numbers.like(x, 0), x)
+        return self.sum(x, dim, keepdim, dtype=dtype)
+
     @operator("prod", "prod.dim_int")
     def prod(
         self, x: Any, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
@@ -208,6 +220,20 @@ class Reductions(Family):
         values = self.ordered(xp.take_along_axis(x, indices, axis=axis))
         return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
 
+    @operator("aminmax")
+    def aminmax(self, x: Any, *, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
+        """Return the least and the greatest elements along `dim`, by default of all."""
+        if dim is None and not x.size:
+            raise RuntimeError(
+                "aminmax(): cannot compute aminmax over an empty dimension as the operation has "
+                "no identity. Give a tensor with elements."
+            )
+        xp = self.xp
+        return (
+            self._extremum("aminmax", xp.amin, x, dim, keepdim),
+            self._extremum("aminmax", xp.amax, x, dim, keepdim),
+        )
+
     def _tested(self, test: Function, x: Any, dim: Dims, keepdim: bool) -> Any:
         """Return what `test` says of the elements over `dim`; of uint8 as uint8."""
         dims = None if dim is None else wrap_dims(dim, x.ndim)
@@ -223,6 +249,24 @@ class Reductions(Family):
     def all(self, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
         """Return whether all elements over `dim` are true, or not 0."""
         return self._tested(self.xp.all, x, dim, keepdim)
+
+    @operator("any.dims")
+    def any_over(self, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+        """Return whether an element over `dim` is true; over no dimensions, whether each is."""
+        return self._tested_over(self.xp.any, x, dim, keepdim)
+
+    @operator("all.dims")
+    def all_over(self, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
+        """Return whether all elements over `dim` are true; over no dimensions, whether each is."""
+        return self._tested_over(self.xp.all, x, dim, keepdim)
+
+    def _tested_over(self, test: Function, x: Any, dim: Dims, keepdim: bool) -> Any:
+        """Return what `test` says over `dim`, where no dimensions are not all of them."""
+        if dim is not None and not isinstance(dim, int) and not dim:
+            return self.ordered(x != 0).astype(
+                x.dtype if x.dtype == self.xp.uint8 else self.xp.bool_, copy=False
+            )
+        return self._tested(test, x, dim, keepdim)
 
     @operator("count_nonzero", "count_nonzero.dim_IntList")
     def count_nonzero(self, x: Any, dim: Dims = None) -> Any:
@@ -269,6 +313,32 @@ class Reductions(Family):
         """Return the standard deviation over `dim`, the root of `var`."""
         result = self.xp.sqrt(self._variance(x, dim, correction, keepdim))
         return result.astype(self._real_of(x), copy=False)
+
+    def _with_mean(
+        self, name: str, x: Any, dim: Dims, correction: Any, keepdim: bool
+    ) -> tuple[Any, Any]:
+        """Return the variance, in double precision, and the mean."""
+        if self.dtypes[x.dtype].category < FLOAT:
+            raise RuntimeError(
+                f"{name} only support floating point and complex dtypes. Convert the tensor first."
+            )
+        return self._variance(x, dim, correction, keepdim), self.mean(x, dim, keepdim)
+
+    @operator("var_mean.correction")
+    def var_mean(
+        self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+    ) -> tuple[Any, Any]:
+        """Return the variance over `dim` as `var` does, and the mean."""
+        variance, mean = self._with_mean("var_mean", x, dim, correction, keepdim)
+        return variance.astype(self._real_of(x), copy=False), mean
+
+    @operator("std_mean.correction")
+    def std_mean(
+        self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+    ) -> tuple[Any, Any]:
+        """Return the standard deviation over `dim` as `std` does, and the mean."""
+        variance, mean = self._with_mean("std_mean", x, dim, correction, keepdim)
+        return self.xp.sqrt(variance).astype(self._real_of(x), copy=False), mean
 
     def _real_of(self, x: Any) -> Any:
         """Return the dtype of the size of the elements of an array."""

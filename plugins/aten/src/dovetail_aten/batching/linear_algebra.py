@@ -100,4 +100,4 @@ def check_errors_of_batch(
     info: Any, in_dims: Any, infos: Any, api_name: str, *, is_matrix: bool
 ) -> tuple[Any, Any]:
     F._linalg_check_errors(infos, api_name, is_matrix=False)
-    return (), ()
+    return None, None

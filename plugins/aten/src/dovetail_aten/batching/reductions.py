@@ -56,13 +56,15 @@ def reduce(op: Operator) -> Rule:
 def along_dim(op: Operator) -> Rule:
     """Return the rule of an operator that goes along the dimension ``dim`` and keeps it."""
     call = op.handle
-    at = [a.name for a in op.schema.arguments].index("dim")
+    place = next(i for i, a in enumerate(op.schema.arguments) if a.name == "dim")
+    at: Any = "dim" if op.schema.arguments[place].kwarg_only else place
     several = len(op.schema.returns) > 1
 
     def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         values = list(args)
         ndim = logical_ndim(values[0], 0)
-        values[at] = front(values[at], ndim)
+        given: Any = kwargs if at == "dim" else values
+        given[at] = front(given[at], ndim)
         if ndim == 0:
             values[0] = F.unsqueeze(values[0], 1)
         made = call(*values, **kwargs)

@@ -209,9 +209,12 @@ def fits(value: Any, kind: str) -> bool:
         case "Storage":
             return type(value).__name__ in ("UntypedStorage", "TypedStorage")
         case "int[]" | "SymInt[]":
-            return isinstance(value, tuple | list)
+            # A tensor of one number may stand for an int, one of several may not.
+            return isinstance(value, tuple | list) and not (
+                value and isinstance(value[0], TensorBase) and value[0].ndim
+            )
     if kind.endswith("[]"):
-        return isinstance(value, tuple | list)
+        return isinstance(value, tuple | list) and (not value or fits(value[0], kind[:-2]))
     if kind.startswith(("int[", "SymInt[")):
         return isinstance(value, tuple | list | int)
     return True

@@ -330,7 +330,7 @@ class _Reader:
             differentiable = output_differentiability or (True,) * count
             taken = count - differentiable[::-1].index(True)  # up to the last that has a gradient
             names = [f"grad_{name}" for name in self.results[:taken]]
-            return tuple(names), output_differentiability
+            return (*names, *(["*_"] if taken < count else ())), output_differentiability
         if count > 1:
             return ("grad", "*_"), output_differentiability or (True, *(False,) * (count - 1))
         return ("grad",), output_differentiability

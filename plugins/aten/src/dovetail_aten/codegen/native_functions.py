@@ -26,6 +26,7 @@ REFUSED_KINDS = (
     "any_bool",
     "bool_alpha",
     "wide_unsigned",
+    "half",
 )
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
@@ -38,7 +39,7 @@ _KEYS = {
     "func", "variants", "python_module", "promotion", "promote", "refuses", "autogen", "composite",
     "derived_from", "tags", *policies.KEYS,
 }  # fmt: skip
-_PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max")
+_PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max", "x", "n")
 
 
 @dataclass(frozen=True)

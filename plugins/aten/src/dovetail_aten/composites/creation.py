@@ -115,6 +115,22 @@ def new_empty(
     return F.empty(size, dtype=dtype or self.dtype, device=device or self.device)
 
 
+def new_empty_strided(
+    self: Any,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+) -> Any:
+    """Return an uninitialised tensor of shape `size` with the strides `stride`; dtype and device
+    default to those of `self`.
+    """
+    return F.empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
+
+
 def to_dtype(
     self: Any, dtype: Any, non_blocking: bool = False, copy: bool = False, memory_format: Any = None
 ) -> Any:

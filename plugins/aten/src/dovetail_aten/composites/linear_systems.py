@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel import finfo, int64
+from dovetail_kernel import finfo, int32, int64
 
 from ..array_kernels.matrix_checks import (
     check_inexact,
@@ -30,6 +30,8 @@ _REASONS = {
 
 def _linalg_check_errors(info: Any, api_name: str, *, is_matrix: bool) -> None:
     """Raise the error of the first matrix that LAPACK gives an info of."""
+    if info.dtype is not int32:
+        raise RuntimeError(f"{api_name}: the infos of LAPACK are int32, not {info.dtype}.")
     infos = info.reshape(-1).tolist()
     if any(infos):
         shape = () if is_matrix else (len(infos),)
@@ -242,6 +244,7 @@ def cholesky_inverse(self: Any, upper: bool = False) -> Any:
         return F.clone(self)
     zero = F.eq(F.diagonal(self, 0, -2, -1), 0)
     info = F.mul(F.any(zero, -1), F.add(F.argmax(F.to(zero, int64), -1), 1))
+    info = F.to(info, int32)
     F._linalg_check_errors(info, "cholesky_inverse", is_matrix=self.ndim == 2)
     ones = F.eye(n, dtype=self.dtype, device=self.device)
     return F.cholesky_solve(ones, self, upper)

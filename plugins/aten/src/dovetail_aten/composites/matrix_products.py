@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from dovetail_aten._generated import functions as F
@@ -117,7 +118,7 @@ def linalg_multi_dot(tensors: Sequence[Any]) -> Any:
     first, last = tensors[0], tensors[-1]
     chain = [F.unsqueeze(first, 0) if first.ndim == 1 else first, *tensors[1:-1]]
     chain.append(F.unsqueeze(last, -1) if last.ndim == 1 else last)
-    for at, (left, right) in enumerate(zip(chain, chain[1:], strict=False)):
+    for at, (left, right) in enumerate(pairwise(chain)):
         if left.shape[-1] != right.shape[0]:
             shapes = list(tensors[at].shape), list(tensors[at + 1].shape)
             raise RuntimeError(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel.types.dtype import FLOAT
 
 
 def var_unbiased(self: Any, unbiased: bool = True) -> Any:
@@ -32,6 +33,49 @@ def std_dim(
     return F.std_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
+def var_mean_unbiased(self: Any, unbiased: bool = True) -> Any:
+    """Return the variance and the mean of all elements."""
+    return F.var_mean_correction(self, None, correction=int(unbiased))
+
+
+def var_mean_dim(
+    self: Any, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+) -> Any:
+    """Return the variance and the mean over dimensions."""
+    return F.var_mean_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+def std_mean_unbiased(self: Any, unbiased: bool = True) -> Any:
+    """Return the standard deviation and the mean of all elements."""
+    return F.std_mean_correction(self, None, correction=int(unbiased))
+
+
+def std_mean_dim(
+    self: Any, dim: Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+) -> Any:
+    """Return the standard deviation and the mean over dimensions."""
+    return F.std_mean_correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+
+def nanmean(
+    self: Any, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    """Return the mean over dimensions of what is not NaN."""
+    if self.dtype.category < FLOAT:
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{self.dtype.scalar_name}. Convert the tensor."
+        )
+    if dtype is not None and dtype.category < FLOAT:
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating "
+            f"point or complex dtype. Got: {dtype.scalar_name}. Give another one."
+        )
+    total = F.nansum(self, dim, keepdim, dtype=dtype)
+    fixed = F.detach(self)
+    return F.div(total, F.sum(F.eq(fixed, fixed), dim, keepdim))
+
+
 def norm(self: Any, p: Any = 2, dim: Sequence[int] | None = None, keepdim: bool = False) -> Any:
     """Return the `p`-norm, over all elements by default."""
     return F.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim)
@@ -40,6 +84,27 @@ def norm(self: Any, p: Any = 2, dim: Sequence[int] | None = None, keepdim: bool 
 def argsort(self: Any, dim: int = -1, descending: bool = False) -> Any:
     """Return the indices that sort `self` along `dim`."""
     return F.sort(self, dim, descending)[1]
+
+
+def argsort_stable(self: Any, *, stable: bool, dim: int = -1, descending: bool = False) -> Any:
+    """Return the indices that sort `self` along `dim`."""
+    return F.sort_stable(self, stable=stable, dim=dim, descending=descending)[1]
+
+
+def msort(self: Any) -> Any:
+    """Return the elements sorted along the first dimension."""
+    return F.sort(self, 0)[0]
+
+
+def argwhere(self: Any) -> Any:
+    """Return the places of all elements that are not zero, one in each row."""
+    return F.nonzero(self)
+
+
+def nonzero_numpy(self: Any) -> Any:
+    """Return the places of all elements that are not zero, a tensor for each dimension."""
+    places = F.nonzero(F.unsqueeze(self, 0) if not self.dim() else self)
+    return tuple(F.unbind(places, 1))
 
 
 def value_selecting_reduction_backward(

@@ -14,25 +14,6 @@ from dovetail_kernel import int64
 from ..tensor.from_data import tensor
 
 
-def block_diag(tensors: Sequence[Any]) -> Any:
-    """Return a matrix with the given matrices along its diagonal; vectors are rows."""
-    for at, each in enumerate(tensors):
-        if each.ndim > 2:
-            raise RuntimeError(
-                "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input "
-                f"{at} has {each.ndim} dimensions. Reshape it."
-            )
-    blocks = [
-        F.reshape(each, (1, math.prod(each.shape))) if each.ndim < 2 else each for each in tensors
-    ]
-    width, before, rows = sum([block.shape[1] for block in blocks]), 0, []
-    for block in blocks:
-        after = width - before - block.shape[1]
-        rows.append(F.constant_pad_nd(block, (before, after)))
-        before += block.shape[1]
-    return F.cat(rows, 0)
-
-
 def cartesian_prod(tensors: Sequence[Any]) -> Any:
     """Return all combinations of an element of each vector, as rows."""
     for each in tensors:
@@ -64,11 +45,6 @@ def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     places = [place for row in choose(range(self.shape[0]), r) for place in row]
     index = tensor(places, dtype=int64, device=self.device)
     return F.reshape(F.index_select(self, 0, index), (-1, r) if places else (0, r))
-
-
-def diagflat(self: Any, offset: int = 0) -> Any:
-    """Return a matrix with the elements of a tensor on a diagonal."""
-    return F.diag_embed(F.reshape(self, (-1,)), offset)
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
@@ -163,7 +139,7 @@ def _check_weights(name: str, weights: Any, count: int, *, integral: bool) -> No
             f"cov(): expected {name} to have the same numel as there are observations in the input "
             f"but got {size} != {count}. Give one for each."
         )
-    if size and bool(F.any(F.lt(weights, 0))):
+    if size and weights.device.type != "meta" and bool(F.any(F.lt(weights, 0))):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 

@@ -16,16 +16,26 @@ if TYPE_CHECKING:
 
 FAMILIES: Final = (
     "pointwise",
+    "special",
     "reductions",
     "views",
+    "pieces",
+    "stacks",
     "shapes",
     "matmul",
     "linalg",
     "nn",
+    "convolution",
+    "activations",
+    "distances",
+    "dropouts",
     "losses",
+    "margin_losses",
     "indexing",
+    "scattering",
     "creation",
     "random",
+    "statistics",
 )
 
 

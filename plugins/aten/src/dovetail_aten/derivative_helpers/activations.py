@@ -92,3 +92,42 @@ def softmax_double_backward(k: Any, grad: Any, grad_output: Any, dim: int, outpu
     inner = k.sub(grad_output, k.sum(k.mul(grad_output, output), dims, True))
     outer = k.mul(grad_output, k.sum(k.mul(output, grad), dims, True))
     return k.sub(k.mul(inner, grad), outer)
+
+
+def hardswish_double_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Return the gradient of hardswish_backward with respect to `self`, times `grad`."""
+    return k.where(k.lt(k.abs(self), 3), k.div(grad, 3), 0)
+
+
+def mish_double_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Return the gradient of mish_backward with respect to `self`, times `grad`: with t =
+    tanh(softplus(x)) and s = sigmoid(x), ``s (1 - t²) (2 + x (1 - s - 2 s t))``.
+    """
+    sigmoid = k.sigmoid(self)
+    gate = k.tanh(k.softplus(self, 1, 20))
+    outer = k.mul(sigmoid, k.rsub(k.mul(gate, gate), 1))
+    inner = k.mul(self, k.sub(k.rsub(sigmoid, 1), k.mul(k.mul(sigmoid, gate), 2)))
+    return k.mul(grad, k.mul(outer, k.add(inner, 2)))
+
+
+def _halves(k: Any, x: Any, dim: int) -> tuple[Any, Any]:
+    """Return the halves of `x` along `dim`."""
+    size = x.shape[dim] // 2
+    return k.slice(x, dim, 0, size), k.slice(x, dim, size, 2 * size)
+
+
+def glu_double_backward_grad_output(k: Any, grad: Any, self: Any, dim: int) -> Any:
+    """Return the gradient of glu_backward with respect to the gradient it was given."""
+    (value, gate), (to_value, to_gate) = _halves(k, self, dim), _halves(k, grad, dim)
+    sigmoid = k.sigmoid(gate)
+    slope = k.mul(k.mul(value, sigmoid), k.rsub(sigmoid, 1))
+    return k.add(k.mul(to_value, sigmoid), k.mul(to_gate, slope))
+
+
+def glu_double_backward(k: Any, grad: Any, grad_output: Any, self: Any, dim: int) -> Any:
+    """Return the gradient of glu_backward with respect to `self`."""
+    (value, gate), (to_value, to_gate) = _halves(k, self, dim), _halves(k, grad, dim)
+    sigmoid = k.sigmoid(gate)
+    slope = k.mul(k.mul(sigmoid, k.rsub(sigmoid, 1)), grad_output)
+    bend = k.mul(k.mul(to_gate, value), k.rsub(k.mul(sigmoid, 2), 1))
+    return k.cat([k.mul(slope, to_gate), k.mul(slope, k.add(to_value, bend))], dim)

@@ -15,7 +15,7 @@ def _adjoint(k: Any, x: Any) -> Any:
 
 
 def _hermitian(k: Any, triangle: Any) -> Any:
-    """Return a Hermitian matrix with the given triangle, of whose diagonal the real part is kept."""
+    """Return a Hermitian matrix with the given triangle and the real part of its diagonal."""
     both = k.add(triangle, _adjoint(k, triangle))
     diagonal = k.diagonal(both, 0, -2, -1)
     return k.sub(both, k.diag_embed(k.mul(diagonal, 0.5)))

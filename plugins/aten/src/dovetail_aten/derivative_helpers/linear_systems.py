@@ -108,7 +108,9 @@ def det_backward(k: Any, grad: Any, A: Any, det: Any) -> Any:
         if not bool(k.any(singular)):
             return _cofactors_by_inverse(k, grad, A, det)
         return _cofactors_by_svd(k, grad, A)
-    regular = k.where(_of_matrices(k, singular), k.eye(A.shape[-1], dtype=A.dtype), A)
+    regular = k.where(
+        _of_matrices(k, singular), k.eye(A.shape[-1], dtype=A.dtype, device=A.device), A
+    )
     return k.where(
         _of_matrices(k, singular),
         _cofactors_by_svd(k, grad, A),

@@ -47,8 +47,8 @@ def eigh_backward(
     """Return the gradient of ``A = V diag(L) V^H``: V (diag(gL) + skew(V^H gV) / 2 E) V^H, E having
     the differences of eigenvalues: where two are equal, that of eigenvectors does not exist.
     """
-    if vectors.ndim < 2:
-        vectors = k._linalg_eigh(A, UPLO)[1]
+    if vectors.ndim < 2:  # they were not computed
+        vectors, grad_vectors = k._linalg_eigh(A, UPLO)[1], None
     if grad_vectors is None:
         return k.matmul(k.mul(vectors, k.unsqueeze(grad_values, -2)), _adjoint(k, vectors))
     products = k.matmul(_adjoint(k, vectors), grad_vectors)
@@ -107,8 +107,9 @@ def svd_backward(
     equal, or one is zero, the gradient of vectors does not exist, that of values does.
     """
     least = values.shape[-1]
-    if u.ndim < 2:
+    if u.ndim < 2:  # they were not computed
         u, _, vh = k._linalg_svd(A, False)
+        grad_U = grad_Vh = None
     elif full_matrices:
         u, vh = k.narrow(u, -1, 0, least), k.narrow(vh, -2, 0, least)
         grad_U = grad_U if grad_U is None else k.narrow(grad_U, -1, 0, least)

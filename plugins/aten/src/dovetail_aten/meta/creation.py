@@ -27,6 +27,17 @@ def empty_strided(
     return MetaArray(size, dtype, stride)
 
 
+def new_empty_strided(
+    self: MetaArray,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: Any = None,
+    **_options: Any,
+) -> MetaArray:
+    return empty_strided(size, stride, dtype=dtype or self.dtype)
+
+
 def arange(end: Any, *, dtype: Any = None, **_options: Any) -> MetaArray:
     return MetaArray((range_length(0, end, 1, dtype),), dtype)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
-from dovetail_kernel import int64
+from dovetail_kernel import int64, uint8
 
 from ..array_kernels.dims import wrap_dim, wrap_dims
 from .meta_array import MetaArray
@@ -57,6 +58,33 @@ def argmax(self: MetaArray, dim: int | None = None, keepdim: bool = False) -> Me
     return reduced(self, dim, keepdim, int64)
 
 
+def aminmax(
+    self: MetaArray, *, dim: int | None = None, keepdim: bool = False
+) -> tuple[MetaArray, MetaArray]:
+    if dim is None and not self.size:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
+            "identity."
+        )
+    if dim is not None:
+        return _one(self, dim, keepdim, self.dtype), _one(self, dim, keepdim, self.dtype)
+    return reduced(self, dim, keepdim, self.dtype), reduced(self, dim, keepdim, self.dtype)
+
+
+def tested_over(self: MetaArray, dim: Dims = None, keepdim: bool = False) -> MetaArray:
+    dtype = uint8 if self.dtype is uint8 else bool_
+    if dim is not None and not isinstance(dim, int) and not dim:
+        return like(self, dtype=dtype)
+    return reduced(self, dim, keepdim, dtype)
+
+
+def var_mean(
+    self: MetaArray, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
+) -> tuple[MetaArray, MetaArray]:
+    deviation = var(self, dim, correction=correction, keepdim=keepdim)
+    return deviation, reduced(self, dim, keepdim, self.dtype)
+
+
 def var(
     self: MetaArray, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
 ) -> MetaArray:
@@ -71,6 +99,12 @@ def var(
 def sort(self: MetaArray, dim: int = -1, descending: bool = False) -> tuple[MetaArray, MetaArray]:
     wrap_dim(dim, self.ndim)
     return dense_like(self), dense_like(self, int64)
+
+
+def sort_stable(
+    self: MetaArray, *, stable: bool | None, dim: int = -1, descending: bool = False
+) -> tuple[MetaArray, MetaArray]:
+    return sort(self, dim, descending)
 
 
 def topk(

@@ -10,7 +10,7 @@ from dovetail_kernel import TensorBase
 
 from .._generated import functions as aten
 
-__all__ = ["block_diag", "cartesian_prod", "chain_matmul", "tensordot"]
+__all__ = ["cartesian_prod", "chain_matmul", "tensordot"]
 
 
 def _listed(tensors: Sequence[Any]) -> list[Any]:
@@ -18,24 +18,6 @@ def _listed(tensors: Sequence[Any]) -> list[Any]:
     if len(tensors) == 1 and isinstance(tensors[0], list | tuple):
         return list(tensors[0])
     return list(tensors)
-
-
-@overridable
-def block_diag(*tensors: Any) -> Any:
-    """Return a matrix with the given matrices along its diagonal, and zeros elsewhere.
-
-    Parameters
-    ----------
-    *tensors
-        Tensors of at most two dimensions: vectors are rows, numbers are 1 x 1. Their dtypes promote.
-
-    Raises
-    ------
-    RuntimeError
-        For a tensor of more dimensions.
-    """
-    given = _listed(tensors)
-    return aten.block_diag(given) if given else aten.empty((1, 0))
 
 
 @overridable

@@ -34,6 +34,7 @@ from .from_data import tensor
 from .legacy_constructors import TensorMeta
 from .low_rank import lu
 from .norms import norm
+from .places import nonzero
 from .sizes import shape_of
 from .subclasses import TensorSubclasses
 from .typed_storage import TypedStorage, storage_of
@@ -63,6 +64,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
     lu = lu
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
+    nonzero = nonzero  # with as_tuple
 
     # -- making tensors of tensors -----------------------------------------------------------------
 

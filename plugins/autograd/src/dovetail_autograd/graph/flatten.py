@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .node import Node
+if TYPE_CHECKING:
+    from .node import Node
 
 
 def flatten(node: Node, returned: Any) -> Sequence[Any]:

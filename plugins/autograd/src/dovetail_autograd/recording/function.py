@@ -134,12 +134,11 @@ class Function(metaclass=FunctionMeta):
         node._made = node._no_tensors = ()
         before = state()
         edges: list[Any] = []
-        edge: Any
         recording = False
         inputs = (*args, *kwargs.values()) if kwargs else args
         for value in inputs:
-            edge = None
             if isinstance(value, TensorBase):
+                edge: Any = None
                 if value._signature & GRAD_OR_WRAPPED:
                     if value._signature & WRAPPED_BIT:
                         return _apply_to_wrapped(cls, args, kwargs)
@@ -151,9 +150,9 @@ class Function(metaclass=FunctionMeta):
                         edge = leaf_edge(value)
                     if edge is not None:
                         recording = True
+                edges.append(edge)
             else:
-                node._no_tensors = (*node._no_tensors, len(edges))
-            edges.append(edge)
+                node._no_tensors = (*node._no_tensors, len(edges) + len(node._no_tensors))
         node.next_edges = tuple(edges)
         if before:
             if before & NO_GRAD:

@@ -47,6 +47,7 @@ def zero__forward(self_p): return k.zeros_like(self_p)
 
 
 
+
 FORMULAS = (
     Formula('aten::fill_.Scalar', 'FillBackward2', ('self',), tensors=fill__Scalar_tensors, arrays=fill__Scalar_arrays, forward=(Forward(0, 'expression', fill__Scalar_forward, ('self_p',)),), where='creation/derivatives.yaml:3'),
     Formula('aten::fill_.Tensor', 'FillBackward3', ('self', 'value'), tensors=fill__Tensor_tensors, arrays=fill__Tensor_arrays, forward=(Forward(0, 'expression', fill__Tensor_forward, ('value_t',)),), where='creation/derivatives.yaml:8'),
@@ -59,5 +60,6 @@ FORMULAS = (
     Formula('aten::new_ones', 'NewOnesBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:32'),
     Formula('aten::new_full', 'NewFullBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:35'),
     Formula('aten::new_empty', 'NewEmptyBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:38'),
+    Formula('aten::new_empty_strided', 'NewEmptyStridedBackward', (), output_differentiability=(False,), where='creation/derivatives.yaml:41'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

@@ -99,7 +99,7 @@ def linalg_inv_ex_tensors(node, grad, *_):
 
 
 
-def linalg_lstsq_tensors(node, grad_solution, grad_residuals):
+def linalg_lstsq_tensors(node, grad_solution, grad_residuals, *_):
     grad_input_mask = tuple([edge is not None for edge in node.next_edges])
     self = node.unpack_self()
     b = node.unpack_b()

@@ -14,6 +14,10 @@ from dovetail_aten.derivative_helpers.reductions import (
     std_backward, sum_backward, value_selecting_reduction_backward, var_backward,
 )
 from dovetail_aten.derivative_helpers.shapes import (restore_reduced_dims)
+from dovetail_aten.derivative_helpers.statistics import (
+    aminmax_backward, cummaxmin_backward, logcumsumexp_backward, nansum_backward, std_mean_backward,
+    var_mean_backward,
+)
 
 
 
@@ -263,6 +267,96 @@ def var_correction_forward(dim, keepdim, self_t, self_p, correction):
     return k.sum(k.real(var_backward(k, k.conj(self_t), self_p, dim, correction, True)), dim, keepdim)
 
 
+def aminmax_tensors(node, *grads):
+    self = node.unpack_self()
+    min = node.unpack_min()
+    max = node.unpack_max()
+    return (aminmax_backward(k, grads[0], grads[1], self, min, max, node._dim, node._keepdim),)
+
+def aminmax_arrays(node, k, edges, *grads):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    min, version, expected = node._min
+    if version.value != expected: node.unpack_min()
+    max, version, expected = node._max
+    if version.value != expected: node.unpack_max()
+    return (aminmax_backward(k, grads[0], grads[1], self, min, max, node._dim, node._keepdim),)
+
+
+
+
+def cummax_tensors(node, grad, *_):
+    indices = node.unpack_indices()
+    return (cummaxmin_backward(k, grad, indices, node._dim),)
+
+def cummax_arrays(node, k, edges, grad, *_):
+    indices, version, expected = node._indices
+    if version.value != expected: node.unpack_indices()
+    return (cummaxmin_backward(k, grad, indices, node._dim),)
+
+
+def cummin_tensors(node, grad, *_):
+    indices = node.unpack_indices()
+    return (cummaxmin_backward(k, grad, indices, node._dim),)
+
+def cummin_arrays(node, k, edges, grad, *_):
+    indices, version, expected = node._indices
+    if version.value != expected: node.unpack_indices()
+    return (cummaxmin_backward(k, grad, indices, node._dim),)
+
+
+def logcumsumexp_tensors(node, grad):
+    self = node.unpack_self()
+    result = node.unpack_result()
+    return (logcumsumexp_backward(k, grad, self, result, node._dim),)
+
+def logcumsumexp_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    result, version, expected = node._result
+    if version.value != expected: node.unpack_result()
+    return (logcumsumexp_backward(k, grad, self, result, node._dim),)
+
+
+def nansum_tensors(node, grad):
+    self = node.unpack_self()
+    return (nansum_backward(k, grad, self, node._dim, node._keepdim),)
+
+def nansum_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (nansum_backward(k, grad, self, node._dim, node._keepdim),)
+
+
+
+def sort_stable_tensors(node, grad, *_):
+    indices = node.unpack_indices()
+    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True),)
+
+def sort_stable_arrays(node, k, edges, grad, *_):
+    indices, version, expected = node._indices
+    if version.value != expected: node.unpack_indices()
+    return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, True),)
+
+
+def std_mean_correction_tensors(node, *grads):
+    self = node.unpack_self()
+    result0 = node.unpack_result0()
+    return (std_mean_backward(k, grads[0], grads[1], self, result0, node._dim, node._correction, node._keepdim),)
+
+def std_mean_correction_arrays(node, k, edges, *grads):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    result0, version, expected = node._result0
+    if version.value != expected: node.unpack_result0()
+    return (std_mean_backward(k, grads[0], grads[1], self, result0, node._dim, node._correction, node._keepdim),)
+
+
+def var_mean_correction_tensors(node, *grads):
+    self = node.unpack_self()
+    return (var_mean_backward(k, grads[0], grads[1], self, node._dim, node._correction, node._keepdim),)
+
+def var_mean_correction_arrays(node, k, edges, *grads):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (var_mean_backward(k, grads[0], grads[1], self, node._dim, node._correction, node._keepdim),)
+
+
 FORMULAS = (
     Formula('aten::all', 'AllBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:3'),
     Formula('aten::all.dim', 'AllBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:6'),
@@ -295,5 +389,16 @@ FORMULAS = (
     Formula('aten::sum.dim_IntList', 'SumBackward1', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value')), tensors=sum_dim_IntList_tensors, arrays=sum_dim_IntList_arrays, forward=(Forward(0, 'linear'),), where='reductions/derivatives.yaml:92'),
     Formula('aten::topk', 'TopkBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('indices', 'result', output=1)), tensors=topk_tensors, arrays=topk_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:96'),
     Formula('aten::var.correction', 'VarBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value')), tensors=var_correction_tensors, arrays=var_correction_arrays, forward=(Forward(0, 'expression', var_correction_forward, ('dim', 'keepdim', 'self_t', 'self_p', 'correction')),), where='reductions/derivatives.yaml:99'),
+    Formula('aten::aminmax', 'AminmaxBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('min', 'result'), Saved('max', 'result', output=1)), tensors=aminmax_tensors, arrays=aminmax_arrays, where='reductions/derivatives.yaml:103'),
+    Formula('aten::all.dims', 'AllBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:106'),
+    Formula('aten::any.dims', 'AnyBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:109'),
+    Formula('aten::cummax', 'CummaxBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('indices', 'result', output=1)), tensors=cummax_tensors, arrays=cummax_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:112'),
+    Formula('aten::cummin', 'CumminBackward0', ('self',), saved=(Saved('dim', 'value'), Saved('indices', 'result', output=1)), tensors=cummin_tensors, arrays=cummin_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:115'),
+    Formula('aten::logcumsumexp', 'LogcumsumexpBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('result', 'result')), tensors=logcumsumexp_tensors, arrays=logcumsumexp_arrays, where='reductions/derivatives.yaml:118'),
+    Formula('aten::nansum', 'NansumBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('keepdim', 'value')), tensors=nansum_tensors, arrays=nansum_arrays, where='reductions/derivatives.yaml:121'),
+    Formula('aten::nonzero_static', 'NonzeroStaticBackward', (), output_differentiability=(False,), where='reductions/derivatives.yaml:124'),
+    Formula('aten::sort.stable', 'SortBackward1', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('indices', 'result', output=1)), tensors=sort_stable_tensors, arrays=sort_stable_arrays, output_differentiability=(True, False), where='reductions/derivatives.yaml:127'),
+    Formula('aten::std_mean.correction', 'StdMeanBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value'), Saved('result0', 'result')), tensors=std_mean_correction_tensors, arrays=std_mean_correction_arrays, where='reductions/derivatives.yaml:130'),
+    Formula('aten::var_mean.correction', 'VarMeanBackward0', ('self',), saved=(Saved('self', 'input'), Saved('dim', 'value'), Saved('correction', 'value'), Saved('keepdim', 'value')), tensors=var_mean_correction_tensors, arrays=var_mean_correction_arrays, where='reductions/derivatives.yaml:133'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

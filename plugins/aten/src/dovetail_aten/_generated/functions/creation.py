@@ -18,8 +18,8 @@ from dovetail_aten.calling.several_outs import several_outs
 __all__ = [
     "empty", "empty_strided", "zeros", "ones", "full", "arange_default", "arange_start",
     "arange_start_step", "arange", "linspace", "eye", "scalar_tensor", "zeros_like", "ones_like",
-    "empty_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "fill__Scalar",
-    "fill__Tensor", "fill_", "zero_",
+    "empty_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty",
+    "new_empty_strided", "fill__Scalar", "fill__Tensor", "fill_", "zero_",
 ]
 
 
@@ -313,6 +313,23 @@ def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     else:
         return route(input, size, dtype, layout, device, pin_memory)
     return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
+
+
+new_empty_strided_op, new_empty_strided_routes = operator("aten::new_empty_strided", "")
+def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
+    if size.__class__ is list:
+        size = tuple(size)
+    if stride.__class__ is list:
+        stride = tuple(stride)
+    if not are_ints(size) or not are_ints(stride) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(new_empty_strided_op, (input, size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty_strided)
+    try:
+        route = new_empty_strided_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, size, stride, dtype, layout, device, pin_memory)
+    return miss(new_empty_strided_op, (input, size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty_strided)
 
 
 def fill__Scalar(input, value): return complete(fill__Scalar, "aten::fill_", "Scalar")(input, value)

@@ -14,8 +14,8 @@ Generator: TypeAlias = Any
 __all__ = [
     "empty", "empty_strided", "zeros", "ones", "full", "arange", "arange_default", "arange_start",
     "arange_start_step", "linspace", "eye", "scalar_tensor", "zeros_like", "ones_like",
-    "empty_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "fill_",
-    "fill__Scalar", "fill__Tensor", "zero_",
+    "empty_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty",
+    "new_empty_strided", "fill_", "fill__Scalar", "fill__Tensor", "zero_",
 ]
 
 @overload
@@ -61,6 +61,7 @@ def new_full(input: Tensor, size: Sequence[int], fill_value: Number, *, dtype: d
 def new_empty(input: Tensor, size: Sequence[int], *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
 @overload
 def new_empty(input: Tensor, *size: int, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
+def new_empty_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
 @overload
 def fill_(input: Tensor, value: Number) -> Tensor: ...
 @overload

@@ -52,8 +52,8 @@ __all__ = [
     "linalg_vecdot_out", "linalg_vecdot", "linalg_cross_out", "linalg_cross", "cross_out", "cross",
     "kron_out", "kron", "tensordot_out", "tensordot", "linalg_multi_dot_out", "linalg_multi_dot",
     "chain_matmul_out", "chain_matmul", "linalg_matrix_power_out", "linalg_matrix_power",
-    "matrix_power_out", "matrix_power", "addr_out", "addr", "addr_", "block_diag_out", "block_diag",
-    "cartesian_prod", "combinations", "diagflat", "vander", "linalg_vander", "cov", "corrcoef",
+    "matrix_power_out", "matrix_power", "addr_out", "addr", "addr_", "cartesian_prod",
+    "combinations", "vander", "linalg_vander", "cov", "corrcoef",
 ]
 
 
@@ -1462,26 +1462,6 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
 def addr_(input, vec1, vec2, *, beta=1, alpha=1): return complete(addr_, "aten::addr_", "")(input, vec1, vec2, beta=beta, alpha=alpha)
 
 
-def block_diag_out(tensors, *, out): return complete(block_diag_out, "aten::block_diag", "out")(tensors, out=out)
-
-block_diag_op, block_diag_routes = operator("aten::block_diag", "")
-def block_diag(tensors, *, out=None):
-    if out is not None:
-        return block_diag_out(tensors, out=out)
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(block_diag_op, (tensors,), {}, block_diag)
-    try:
-        key = state()
-        for each in tensors:
-            key |= each._signature
-        route = block_diag_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(block_diag_op, (tensors,), {}, block_diag)
-
-
 cartesian_prod_op, cartesian_prod_routes = operator("aten::cartesian_prod", "")
 def cartesian_prod(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -1509,19 +1489,6 @@ def combinations(input, r=2, with_replacement=False):
     else:
         return route(input, r, with_replacement)
     return miss(combinations_op, (input, r, with_replacement,), {}, combinations)
-
-
-diagflat_op, diagflat_routes = operator("aten::diagflat", "")
-def diagflat(input, offset=0):
-    if offset.__class__ is not int:
-        return miss(diagflat_op, (input, offset,), {}, diagflat)
-    try:
-        route = diagflat_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, offset)
-    return miss(diagflat_op, (input, offset,), {}, diagflat)
 
 
 vander_op, vander_routes = operator("aten::vander", "")

@@ -17,17 +17,24 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "sum_IntList_out", "sum_out", "sum_dim_IntList", "sum_default", "sum", "mean_dtype_out",
-    "mean_out", "mean_default", "mean_dim", "mean", "prod_out", "prod_int_out", "prod_default",
-    "prod_dim_int", "prod", "amax_out", "amax", "amin_out", "amin", "max_unary_out", "max_dim_max",
-    "max_other", "max_default", "max_dim", "max", "min_unary_out", "min_dim_min", "min_other",
-    "min_default", "min_dim", "min", "argmax_out", "argmax", "argmin_out", "argmin", "any_all_out",
-    "any_out", "any_default", "any_dim", "any", "all_all_out", "all_out", "all_default", "all_dim",
-    "all", "var_correction_out", "var_default", "var_dim", "var_correction", "var",
-    "std_correction_out", "std_default", "std_dim", "std_correction", "std",
-    "linalg_vector_norm_out", "linalg_vector_norm", "norm_Scalar_out", "norm_out", "norm_Scalar",
-    "norm_ScalarOpt_dim", "norm", "logsumexp_out", "logsumexp", "cumsum_out", "cumsum", "cumsum_",
-    "cumprod_out", "cumprod", "cumprod_", "sort_values", "sort", "argsort", "topk_values", "topk",
-    "nonzero_out", "nonzero", "count_nonzero_out", "count_nonzero_dim_IntList_out",
+    "mean_out", "mean_default", "mean_dim", "mean", "nansum_out", "nansum", "nanmean_out",
+    "nanmean", "prod_out", "prod_int_out", "prod_default", "prod_dim_int", "prod", "amax_out",
+    "amax", "amin_out", "amin", "max_unary_out", "max_dim_max", "max_other", "max_default",
+    "max_dim", "max", "min_unary_out", "min_dim_min", "min_other", "min_default", "min_dim", "min",
+    "aminmax_out", "aminmax", "argmax_out", "argmax", "argmin_out", "argmin", "any_all_out",
+    "any_out", "any_dims_out", "any_default", "any_dim", "any_dims", "any", "all_all_out",
+    "all_out", "all_dims_out", "all_default", "all_dim", "all_dims", "all", "var_correction_out",
+    "var_default", "var_dim", "var_correction", "var", "var_mean_correction_out",
+    "var_mean_default", "var_mean_dim", "var_mean_correction", "var_mean", "std_correction_out",
+    "std_default", "std_dim", "std_correction", "std", "std_mean_correction_out",
+    "std_mean_default", "std_mean_dim", "std_mean_correction", "std_mean", "linalg_vector_norm_out",
+    "linalg_vector_norm", "norm_Scalar_out", "norm_out", "norm_Scalar", "norm_ScalarOpt_dim",
+    "norm", "logsumexp_out", "logsumexp", "cumsum_out", "cumsum", "cumsum_", "cumprod_out",
+    "cumprod", "cumprod_", "cummax_out", "cummax", "cummin_out", "cummin", "logcumsumexp_out",
+    "logcumsumexp", "sort_values", "sort_values_stable", "sort_default", "sort_stable", "sort",
+    "msort_out", "msort", "argsort_stable_out", "argsort_default", "argsort_stable", "argsort",
+    "topk_values", "topk", "nonzero_out", "nonzero", "nonzero_numpy", "argwhere",
+    "nonzero_static_out", "nonzero_static", "count_nonzero_out", "count_nonzero_dim_IntList_out",
     "count_nonzero_default", "count_nonzero_dim_IntList", "count_nonzero", "sum_to_size",
     "value_selecting_reduction_backward",
 ]
@@ -123,6 +130,48 @@ def mean(*args, **kwargs):
         if count == 3:
             return mean_dim(*args)
     return _mean_overloads.choose(args, kwargs)
+
+
+def nansum_out(input, dim=None, keepdim=False, *, dtype=None, out): return complete(nansum_out, "aten::nansum", "out")(input, dim, keepdim, dtype=dtype, out=out)
+
+nansum_op, nansum_routes = operator("aten::nansum", "")
+def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    if out is not None:
+        return nansum_out(input, dim, keepdim, dtype=dtype, out=out)
+    if dim.__class__ is int:
+        dim = (dim,)
+    elif dim.__class__ is list:
+        dim = tuple(dim)
+    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+        return miss(nansum_op, (input, dim, keepdim,), {"dtype": dtype}, nansum)
+    try:
+        route = nansum_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, keepdim, dtype)
+    return miss(nansum_op, (input, dim, keepdim,), {"dtype": dtype}, nansum)
+
+
+def nanmean_out(input, dim=None, keepdim=False, *, dtype=None, out): return complete(nanmean_out, "aten::nanmean", "out")(input, dim, keepdim, dtype=dtype, out=out)
+
+nanmean_op, nanmean_routes = operator("aten::nanmean", "")
+def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    if out is not None:
+        return nanmean_out(input, dim, keepdim, dtype=dtype, out=out)
+    if dim.__class__ is int:
+        dim = (dim,)
+    elif dim.__class__ is list:
+        dim = tuple(dim)
+    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+        return miss(nanmean_op, (input, dim, keepdim,), {"dtype": dtype}, nanmean)
+    try:
+        route = nanmean_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, keepdim, dtype)
+    return miss(nanmean_op, (input, dim, keepdim,), {"dtype": dtype}, nanmean)
 
 
 def prod_out(input, *, dtype=None, out): return complete(prod_out, "aten::prod", "out")(input, dtype=dtype, out=out)
@@ -317,6 +366,24 @@ def min(*args, **kwargs):
     return _min_overloads.choose(args, kwargs)
 
 
+def aminmax_out(input, *, dim=None, keepdim=False, min, max): return complete(aminmax_out, "aten::aminmax", "out")(input, dim=dim, keepdim=keepdim, min=min, max=max)
+
+aminmax_op, aminmax_routes = operator("aten::aminmax", "")
+aminmax_named = named("aminmax", ("min", "max"))
+def aminmax(input, *, dim=None, keepdim=False, out=None):
+    if out is not None:
+        return aminmax_out(input, dim=dim, keepdim=keepdim, **several_outs("aminmax", ("min", "max"), out))
+    if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
+        return aminmax_named(miss(aminmax_op, (input,), {"dim": dim, "keepdim": keepdim}, aminmax))
+    try:
+        route = aminmax_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return aminmax_named(route(input, dim, keepdim))
+    return aminmax_named(miss(aminmax_op, (input,), {"dim": dim, "keepdim": keepdim}, aminmax))
+
+
 def argmax_out(input, dim=None, keepdim=False, *, out): return complete(argmax_out, "aten::argmax", "out")(input, dim, keepdim, out=out)
 
 argmax_op, argmax_routes = operator("aten::argmax", "")
@@ -353,6 +420,7 @@ def argmin(input, dim=None, keepdim=False, *, out=None):
 
 def any_all_out(input, *, out): return complete(any_all_out, "aten::any", "all_out")(input, out=out)
 def any_out(input, dim, keepdim=False, *, out): return complete(any_out, "aten::any", "out")(input, dim, keepdim, out=out)
+def any_dims_out(input, dim=None, keepdim=False, *, out): return complete(any_dims_out, "aten::any", "dims_out")(input, dim, keepdim, out=out)
 
 any_op, any_routes = operator("aten::any", "")
 def any_default(input):
@@ -376,21 +444,44 @@ def any_dim(input, dim, keepdim=False):
         return route(input, dim, keepdim)
     return miss(any_dim_op, (input, dim, keepdim,), {}, any)
 
-_any_overloads = Overloads("aten::any", {"": (any_default, any_all_out), "dim": (any_dim, any_out)})
+any_dims_op, any_dims_routes = operator("aten::any", "dims")
+def any_dims(input, dim=None, keepdim=False):
+    if dim.__class__ is list:
+        dim = tuple(dim)
+    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool:
+        return miss(any_dims_op, (input, dim, keepdim,), {}, any)
+    try:
+        route = any_dims_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(any_dims_op, (input, dim, keepdim,), {}, any)
+
+_any_overloads = Overloads("aten::any", {
+    "": (any_default, any_all_out), "dim": (any_dim, any_out), "dims": (any_dims, any_dims_out),
+})
 def any(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 1:
             return any_default(*args)
         if count == 2:
-            return any_dim(*args)
+            if args[1].__class__ is int:
+                return any_dim(*args)
+            if (args[1] is None or isinstance(args[1], (tuple, list))):
+                return any_dims(*args)
         if count == 3:
-            return any_dim(*args)
+            if args[1].__class__ is int:
+                return any_dim(*args)
+            if (args[1] is None or isinstance(args[1], (tuple, list))):
+                return any_dims(*args)
     return _any_overloads.choose(args, kwargs)
 
 
 def all_all_out(input, *, out): return complete(all_all_out, "aten::all", "all_out")(input, out=out)
 def all_out(input, dim, keepdim=False, *, out): return complete(all_out, "aten::all", "out")(input, dim, keepdim, out=out)
+def all_dims_out(input, dim=None, keepdim=False, *, out): return complete(all_dims_out, "aten::all", "dims_out")(input, dim, keepdim, out=out)
 
 all_op, all_routes = operator("aten::all", "")
 def all_default(input):
@@ -414,16 +505,38 @@ def all_dim(input, dim, keepdim=False):
         return route(input, dim, keepdim)
     return miss(all_dim_op, (input, dim, keepdim,), {}, all)
 
-_all_overloads = Overloads("aten::all", {"": (all_default, all_all_out), "dim": (all_dim, all_out)})
+all_dims_op, all_dims_routes = operator("aten::all", "dims")
+def all_dims(input, dim=None, keepdim=False):
+    if dim.__class__ is list:
+        dim = tuple(dim)
+    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool:
+        return miss(all_dims_op, (input, dim, keepdim,), {}, all)
+    try:
+        route = all_dims_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, keepdim)
+    return miss(all_dims_op, (input, dim, keepdim,), {}, all)
+
+_all_overloads = Overloads("aten::all", {
+    "": (all_default, all_all_out), "dim": (all_dim, all_out), "dims": (all_dims, all_dims_out),
+})
 def all(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 1:
             return all_default(*args)
         if count == 2:
-            return all_dim(*args)
+            if args[1].__class__ is int:
+                return all_dim(*args)
+            if (args[1] is None or isinstance(args[1], (tuple, list))):
+                return all_dims(*args)
         if count == 3:
-            return all_dim(*args)
+            if args[1].__class__ is int:
+                return all_dim(*args)
+            if (args[1] is None or isinstance(args[1], (tuple, list))):
+                return all_dims(*args)
     return _all_overloads.choose(args, kwargs)
 
 
@@ -492,6 +605,71 @@ def var(*args, **kwargs):
     return _var_overloads.choose(args, kwargs)
 
 
+def var_mean_correction_out(input, dim=None, *, correction=None, keepdim=False, out0, out1): return complete(var_mean_correction_out, "aten::var_mean", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out0=out0, out1=out1)
+
+var_mean_op, var_mean_routes = operator("aten::var_mean", "")
+def var_mean_default(input, unbiased=True):
+    if unbiased.__class__ is not bool:
+        return miss(var_mean_op, (input, unbiased,), {}, var_mean)
+    try:
+        route = var_mean_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, unbiased)
+    return miss(var_mean_op, (input, unbiased,), {}, var_mean)
+
+var_mean_dim_op, var_mean_dim_routes = operator("aten::var_mean", "dim")
+def var_mean_dim(input, dim, unbiased=True, keepdim=False):
+    if dim.__class__ is int:
+        dim = (dim,)
+    elif dim.__class__ is list:
+        dim = tuple(dim)
+    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+        return miss(var_mean_dim_op, (input, dim, unbiased, keepdim,), {}, var_mean)
+    try:
+        route = var_mean_dim_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, unbiased, keepdim)
+    return miss(var_mean_dim_op, (input, dim, unbiased, keepdim,), {}, var_mean)
+
+var_mean_correction_op, var_mean_correction_routes = operator("aten::var_mean", "correction")
+def var_mean_correction(input, dim=None, *, correction=None, keepdim=False):
+    if dim.__class__ is int:
+        dim = (dim,)
+    elif dim.__class__ is list:
+        dim = tuple(dim)
+    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+        return miss(var_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var_mean)
+    try:
+        route = var_mean_correction_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, correction, keepdim)
+    return miss(var_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var_mean)
+
+_var_mean_overloads = Overloads("aten::var_mean", {
+    "": (var_mean_default, None), "dim": (var_mean_dim, None),
+    "correction": (var_mean_correction, var_mean_correction_out),
+})
+def var_mean(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return var_mean_default(*args)
+        if count == 2:
+            if args[1].__class__ is bool:
+                return var_mean_default(*args)
+        if count == 3:
+            return var_mean_dim(*args)
+        if count == 4:
+            return var_mean_dim(*args)
+    return _var_mean_overloads.choose(args, kwargs)
+
+
 def std_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(std_correction_out, "aten::std", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
 
 std_op, std_routes = operator("aten::std", "")
@@ -555,6 +733,71 @@ def std(*args, **kwargs):
         if count == 4:
             return std_dim(*args)
     return _std_overloads.choose(args, kwargs)
+
+
+def std_mean_correction_out(input, dim=None, *, correction=None, keepdim=False, out0, out1): return complete(std_mean_correction_out, "aten::std_mean", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out0=out0, out1=out1)
+
+std_mean_op, std_mean_routes = operator("aten::std_mean", "")
+def std_mean_default(input, unbiased=True):
+    if unbiased.__class__ is not bool:
+        return miss(std_mean_op, (input, unbiased,), {}, std_mean)
+    try:
+        route = std_mean_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, unbiased)
+    return miss(std_mean_op, (input, unbiased,), {}, std_mean)
+
+std_mean_dim_op, std_mean_dim_routes = operator("aten::std_mean", "dim")
+def std_mean_dim(input, dim, unbiased=True, keepdim=False):
+    if dim.__class__ is int:
+        dim = (dim,)
+    elif dim.__class__ is list:
+        dim = tuple(dim)
+    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+        return miss(std_mean_dim_op, (input, dim, unbiased, keepdim,), {}, std_mean)
+    try:
+        route = std_mean_dim_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, unbiased, keepdim)
+    return miss(std_mean_dim_op, (input, dim, unbiased, keepdim,), {}, std_mean)
+
+std_mean_correction_op, std_mean_correction_routes = operator("aten::std_mean", "correction")
+def std_mean_correction(input, dim=None, *, correction=None, keepdim=False):
+    if dim.__class__ is int:
+        dim = (dim,)
+    elif dim.__class__ is list:
+        dim = tuple(dim)
+    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+        return miss(std_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std_mean)
+    try:
+        route = std_mean_correction_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, correction, keepdim)
+    return miss(std_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std_mean)
+
+_std_mean_overloads = Overloads("aten::std_mean", {
+    "": (std_mean_default, None), "dim": (std_mean_dim, None),
+    "correction": (std_mean_correction, std_mean_correction_out),
+})
+def std_mean(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return std_mean_default(*args)
+        if count == 2:
+            if args[1].__class__ is bool:
+                return std_mean_default(*args)
+        if count == 3:
+            return std_mean_dim(*args)
+        if count == 4:
+            return std_mean_dim(*args)
+    return _std_mean_overloads.choose(args, kwargs)
 
 
 def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_vector_norm_out, "aten::linalg_vector_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
@@ -685,13 +928,65 @@ def cumprod(input, dim, *, dtype=None, out=None):
 def cumprod_(input, dim, *, dtype=None): return complete(cumprod_, "aten::cumprod_", "")(input, dim, dtype=dtype)
 
 
+def cummax_out(input, dim, *, values, indices): return complete(cummax_out, "aten::cummax", "out")(input, dim, values=values, indices=indices)
+
+cummax_op, cummax_routes = operator("aten::cummax", "")
+cummax_named = named("cummax", ("values", "indices"))
+def cummax(input, dim, *, out=None):
+    if out is not None:
+        return cummax_out(input, dim, **several_outs("cummax", ("values", "indices"), out))
+    if dim.__class__ is not int:
+        return cummax_named(miss(cummax_op, (input, dim,), {}, cummax))
+    try:
+        route = cummax_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return cummax_named(route(input, dim))
+    return cummax_named(miss(cummax_op, (input, dim,), {}, cummax))
+
+
+def cummin_out(input, dim, *, values, indices): return complete(cummin_out, "aten::cummin", "out")(input, dim, values=values, indices=indices)
+
+cummin_op, cummin_routes = operator("aten::cummin", "")
+cummin_named = named("cummin", ("values", "indices"))
+def cummin(input, dim, *, out=None):
+    if out is not None:
+        return cummin_out(input, dim, **several_outs("cummin", ("values", "indices"), out))
+    if dim.__class__ is not int:
+        return cummin_named(miss(cummin_op, (input, dim,), {}, cummin))
+    try:
+        route = cummin_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return cummin_named(route(input, dim))
+    return cummin_named(miss(cummin_op, (input, dim,), {}, cummin))
+
+
+def logcumsumexp_out(input, dim, *, out): return complete(logcumsumexp_out, "aten::logcumsumexp", "out")(input, dim, out=out)
+
+logcumsumexp_op, logcumsumexp_routes = operator("aten::logcumsumexp", "")
+def logcumsumexp(input, dim, *, out=None):
+    if out is not None:
+        return logcumsumexp_out(input, dim, out=out)
+    if dim.__class__ is not int:
+        return miss(logcumsumexp_op, (input, dim,), {}, logcumsumexp)
+    try:
+        route = logcumsumexp_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim)
+    return miss(logcumsumexp_op, (input, dim,), {}, logcumsumexp)
+
+
 def sort_values(input, dim=-1, descending=False, *, values, indices): return complete(sort_values, "aten::sort", "values")(input, dim, descending, values=values, indices=indices)
+def sort_values_stable(input, *, stable, dim=-1, descending=False, values, indices): return complete(sort_values_stable, "aten::sort", "values_stable")(input, stable=stable, dim=dim, descending=descending, values=values, indices=indices)
 
 sort_op, sort_routes = operator("aten::sort", "")
 sort_named = named("sort", ("values", "indices"))
-def sort(input, dim=-1, descending=False, *, out=None):
-    if out is not None:
-        return sort_values(input, dim, descending, **several_outs("sort", ("values", "indices"), out))
+def sort_default(input, dim=-1, descending=False):
     if dim.__class__ is not int or descending.__class__ is not bool:
         return sort_named(miss(sort_op, (input, dim, descending,), {}, sort))
     try:
@@ -702,9 +997,53 @@ def sort(input, dim=-1, descending=False, *, out=None):
         return sort_named(route(input, dim, descending))
     return sort_named(miss(sort_op, (input, dim, descending,), {}, sort))
 
+sort_stable_op, sort_stable_routes = operator("aten::sort", "stable")
+sort_stable_named = named("sort", ("values", "indices"))
+def sort_stable(input, *, stable, dim=-1, descending=False):
+    if stable is not None and stable.__class__ is not bool or dim.__class__ is not int or descending.__class__ is not bool:
+        return sort_stable_named(miss(sort_stable_op, (input,), {"stable": stable, "dim": dim, "descending": descending}, sort))
+    try:
+        route = sort_stable_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return sort_stable_named(route(input, stable, dim, descending))
+    return sort_stable_named(miss(sort_stable_op, (input,), {"stable": stable, "dim": dim, "descending": descending}, sort))
+
+_sort_overloads = Overloads("aten::sort", {
+    "": (sort_default, sort_values), "stable": (sort_stable, sort_values_stable),
+})
+def sort(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return sort_default(*args)
+        if count == 2:
+            return sort_default(*args)
+        if count == 3:
+            return sort_default(*args)
+    return _sort_overloads.choose(args, kwargs)
+
+
+def msort_out(input, *, out): return complete(msort_out, "aten::msort", "out")(input, out=out)
+
+msort_op, msort_routes = operator("aten::msort", "")
+def msort(input, *, out=None):
+    if out is not None:
+        return msort_out(input, out=out)
+    try:
+        route = msort_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(msort_op, (input,), {}, msort)
+
+
+def argsort_stable_out(input, *, stable, dim=-1, descending=False, out): return complete(argsort_stable_out, "aten::argsort", "stable_out")(input, stable=stable, dim=dim, descending=descending, out=out)
 
 argsort_op, argsort_routes = operator("aten::argsort", "")
-def argsort(input, dim=-1, descending=False):
+def argsort_default(input, dim=-1, descending=False):
     if dim.__class__ is not int or descending.__class__ is not bool:
         return miss(argsort_op, (input, dim, descending,), {}, argsort)
     try:
@@ -714,6 +1053,32 @@ def argsort(input, dim=-1, descending=False):
     else:
         return route(input, dim, descending)
     return miss(argsort_op, (input, dim, descending,), {}, argsort)
+
+argsort_stable_op, argsort_stable_routes = operator("aten::argsort", "stable")
+def argsort_stable(input, *, stable, dim=-1, descending=False):
+    if stable.__class__ is not bool or dim.__class__ is not int or descending.__class__ is not bool:
+        return miss(argsort_stable_op, (input,), {"stable": stable, "dim": dim, "descending": descending}, argsort)
+    try:
+        route = argsort_stable_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, stable, dim, descending)
+    return miss(argsort_stable_op, (input,), {"stable": stable, "dim": dim, "descending": descending}, argsort)
+
+_argsort_overloads = Overloads("aten::argsort", {
+    "": (argsort_default, None), "stable": (argsort_stable, argsort_stable_out),
+})
+def argsort(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return argsort_default(*args)
+        if count == 2:
+            return argsort_default(*args)
+        if count == 3:
+            return argsort_default(*args)
+    return _argsort_overloads.choose(args, kwargs)
 
 
 def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices): return complete(topk_values, "aten::topk", "values")(input, k, dim, largest, sorted, values=values, indices=indices)
@@ -747,6 +1112,45 @@ def nonzero(input, *, out=None):
     else:
         return route(input)
     return miss(nonzero_op, (input,), {}, nonzero)
+
+
+nonzero_numpy_op, nonzero_numpy_routes = operator("aten::nonzero_numpy", "")
+def nonzero_numpy(input):
+    try:
+        route = nonzero_numpy_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return tuple(route(input))
+    return miss(nonzero_numpy_op, (input,), {}, nonzero_numpy)
+
+
+argwhere_op, argwhere_routes = operator("aten::argwhere", "")
+def argwhere(input):
+    try:
+        route = argwhere_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(argwhere_op, (input,), {}, argwhere)
+
+
+def nonzero_static_out(input, *, size, fill_value=-1, out): return complete(nonzero_static_out, "aten::nonzero_static", "out")(input, size=size, fill_value=fill_value, out=out)
+
+nonzero_static_op, nonzero_static_routes = operator("aten::nonzero_static", "")
+def nonzero_static(input, *, size, fill_value=-1, out=None):
+    if out is not None:
+        return nonzero_static_out(input, size=size, fill_value=fill_value, out=out)
+    if size.__class__ is not int or fill_value.__class__ is not int:
+        return miss(nonzero_static_op, (input,), {"size": size, "fill_value": fill_value}, nonzero_static)
+    try:
+        route = nonzero_static_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, size, fill_value)
+    return miss(nonzero_static_op, (input,), {"size": size, "fill_value": fill_value}, nonzero_static)
 
 
 def count_nonzero_out(input, dim=None, *, out): return complete(count_nonzero_out, "aten::count_nonzero", "out")(input, dim, out=out)

@@ -9,7 +9,7 @@ from dovetail_dispatcher.calls.templates.python_function import PythonFunction, 
 
 from ..families import by_family
 from ..native_functions import NativeFunction
-from ..overload_sets import OverloadSet, function_name, overload_sets
+from ..overload_sets import OverloadSet, check_names, function_name, overload_sets
 from .choices import choice, operator_choice
 from .left_out import LeftOut, write_left_out
 from .python_operators import operator_functions
@@ -46,6 +46,7 @@ def write_functions(
         What a selective build leaves out: its functions are there, and raise when they are called.
     """
     sets = overload_sets(functions)
+    check_names(sets)
     left_out = overload_sets(without.functions) if without is not None else []
     public = [f'"{s.name}"' for s in (*sets, *left_out) if s.is_public]
     names = bracketed("__all__ = [", public, "]")

@@ -17,7 +17,7 @@ from dovetail_dispatcher.schema import Argument
 from ..families import by_family
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name, overload_sets
-from .python_operators import BINARY, REFLECTED, SYMMETRIC, UNARY
+from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY
 from .tensor_methods import PROPERTIES
 from .text import HEADER, INDENT, Lines, bracketed
 
@@ -92,7 +92,7 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     lines.add(HEADER, _PREAMBLE, *_result_classes(methods), "class TensorMethods(TensorBase):")
     for overloads in methods:
         lines.add(*[INDENT + line for line in _declarations(overloads, method=True)])
-    for dunder in [*BINARY, *SYMMETRIC, *UNARY, *REFLECTED]:
+    for dunder in [*BINARY, *SYMMETRIC, *UNARY, *REFLECTED, *OLD_NAMES]:
         operand = "" if dunder in UNARY else ", other: Any"
         ignored = "  # type: ignore[override]" if dunder in ("__eq__", "__ne__") else ""
         lines.add(f"{INDENT}def {dunder}(self{operand}) -> Tensor: ...{ignored}")

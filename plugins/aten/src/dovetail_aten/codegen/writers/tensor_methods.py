@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ..native_functions import NativeFunction
 from ..overload_sets import overload_sets
-from .python_operators import BINARY, REFLECTED, SYMMETRIC, UNARY, operator_function
+from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY, operator_function
 from .text import HEADER, INDENT, Lines
 
 PROPERTIES = {
@@ -57,6 +57,7 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
     for dunder, expression in REFLECTED.items():
         lines.add("", f"{INDENT}def {dunder}(self, other):", f"{INDENT * 2}return {expression}")
     lines.add("")
+    lines.add(*[f"{INDENT}{dunder} = {name}" for dunder, name in OLD_NAMES.items()], "")
     for name, function in PROPERTIES.items():
         if function in names:
             lines.add(f"{INDENT}{name} = property(getter(functions.{function}))")

@@ -36,6 +36,11 @@ def sized(*args: Any) -> Samples:
     return lambda make: [SampleInput(make(3), size, *args) for size in ((2, 3), (), (0, 2))]
 
 
+def sized_and_strided(make: TensorMaker) -> Iterator[SampleInput]:
+    for size, stride in (((2, 3), (1, 2)), ((), ()), ((0, 3), (3, 1))):
+        yield SampleInput(make(3), size, stride)
+
+
 def constant(value: Any) -> Callable[..., Any]:
     return lambda size, *args, **kwargs: np.full(size, args[0] if args else value)
 
@@ -95,6 +100,7 @@ OP_INFOS = [
     info("full_like", like(1), lambda x, value, **kwargs: np.full(x.shape, value)),
     info("empty_like", like(), **UNWRITTEN),
     info("new_empty", sized(), **UNWRITTEN),
+    info("new_empty_strided", sized_and_strided, **UNWRITTEN),
     info("new_zeros", sized(), lambda x, size: np.zeros(size)),
     info("new_ones", sized(), lambda x, size: np.ones(size)),
     info("new_full", sized(1), lambda x, size, value: np.full(size, value)),

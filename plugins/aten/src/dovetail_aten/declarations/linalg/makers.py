@@ -23,13 +23,32 @@ LAPACK: Final = floating_and_complex_types_and()
 BATCHES: Final = ((), (2,), (0,), (2, 1))
 SIZES: Final = ((3, 3), (4, 2), (2, 4), (0, 0), (0, 2), (2, 0))
 
+GRADIENTS: Final = (
+    "gradients",
+    "gradgrad",
+    "forward_ad",
+    "array_gradients",
+    "layout_gradients",
+    "meta_gradients",
+    "batched_gradients",
+    "vmap_gradients",
+    "vmap_of_gradients",
+)
+SMALL: Final = ((2, 2), (3, 2), (2, 3))
+"""Shapes that are differentiated twice in a short time."""
+
 PHASES: Final = tuple(
+    [Skip(check, "the phases of vectors are arbitrary", complex_types()) for check in GRADIENTS]
+)
+"""Where vectors are differentiated that a phase is free in: tests of their own do it."""
+ONE_TRIANGLE: Final = tuple(
     [
-        Skip(check, "the phases of vectors are arbitrary", complex_types())
+        Skip(check, "gradients go to both triangles, of which one is read")
         for check in ("gradients", "gradgrad", "forward_ad")
     ]
 )
-"""Where vectors are differentiated that a phase is free in: tests of their own do it."""
+"""Functions of Hermitian matrices: tests of their own differentiate them."""
+SINGULAR: Final = (Skip("layouts", "an expanded matrix is singular"),)
 
 
 def leaf(make: TensorMaker, x: Any) -> Any:
@@ -38,26 +57,34 @@ def leaf(make: TensorMaker, x: Any) -> Any:
     return made.requires_grad_() if make.requires_grad and is_inexact(make) else made
 
 
-def _eye(make: TensorMaker, n: int, factor: float) -> Any:
-    return make.values((np.eye(n) * factor).tolist() if n else np.zeros((0, 0)).tolist())
+def generic(make: TensorMaker, *shape: int) -> Any:
+    """Return matrices of full rank, whose values follow no pattern."""
+    x = make(shape, requires_grad=False)
+    return leaf(make, x + 0.7 * x * x if is_inexact(make) else x)
 
 
-def regular(make: TensorMaker, *batch: int, n: int = 3) -> Any:
+def sized(make: TensorMaker, n: int | None) -> int:
+    """Return the size of a square matrix: small where it is differentiated twice."""
+    return (2 if make.requires_grad else 3) if n is None else n
+
+
+def regular(make: TensorMaker, *batch: int, n: int | None = None) -> Any:
     """Return square matrices that are far from singular, with different singular values."""
+    n = sized(make, n)
     x = make((*batch, n, n), requires_grad=False)
     if not is_inexact(make) or not n:
         return leaf(make, x)
-    steps = make.values((np.diag(np.arange(n) + 3.0)).tolist())
+    steps = make.values((np.diag(2.0 * np.arange(n) + 6.0)).tolist())
     return leaf(make, x + steps)
 
 
-def definite(make: TensorMaker, *batch: int, n: int = 3) -> Any:
+def definite(make: TensorMaker, *batch: int, n: int | None = None) -> Any:
     """Return symmetric or Hermitian positive-definite matrices."""
     x = regular(make, *batch, n=n).detach()
     return leaf(make, x @ x.mH if is_inexact(make) else x)
 
 
-def triangular(make: TensorMaker, *batch: int, n: int = 3, upper: bool = False) -> Any:
+def triangular(make: TensorMaker, *batch: int, n: int | None = None, upper: bool = False) -> Any:
     """Return triangular matrices that are far from singular."""
     x = regular(make, *batch, n=n).detach()
     return leaf(make, x.triu() if upper else x.tril())
@@ -70,7 +97,7 @@ def squares(
 
     def samples(make: TensorMaker) -> Iterator[SampleInput]:
         for keywords in options or ({},):
-            for batch in batches:
+            for batch in batches[:2] if make.requires_grad else batches:
                 yield SampleInput(maker(make, *batch), **keywords)
         if not options or options[0] == {}:
             yield SampleInput(maker(make, n=0))
@@ -84,10 +111,9 @@ def rectangles(*options: dict[str, Any]) -> Samples:
 
     def samples(make: TensorMaker) -> Iterator[SampleInput]:
         for keywords in options or ({},):
-            for shape in SIZES:
-                yield SampleInput(make(shape), **keywords)
-            yield SampleInput(make(2, 3, 2), **keywords)
-            yield SampleInput(make(2, 2, 3), **keywords)
+            for shape in SMALL if make.requires_grad else SIZES:
+                yield SampleInput(generic(make, *shape), **keywords)
+            yield SampleInput(generic(make, 2, 3, 2), **keywords)
 
     return samples
 

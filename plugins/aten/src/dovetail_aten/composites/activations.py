@@ -1,0 +1,85 @@
+"""Activation functions in terms of other operators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+
+_SELU_ALPHA = 1.6732632423543772
+_SELU_SCALE = 1.0507009873554805
+"""Mean 0 and variance 1 are a fixed point of selu with these (Klambauer et al. 2017,
+arXiv:1706.02515).
+"""
+
+
+def selu(self: Any) -> Any:
+    """Return ``elu`` with the factors that normalize by themselves."""
+    return F.elu(self, _SELU_ALPHA, _SELU_SCALE)
+
+
+def selu_(self: Any) -> Any:
+    """Write `selu` of a tensor into it."""
+    return F.elu_(self, _SELU_ALPHA, _SELU_SCALE)
+
+
+def relu6(self: Any) -> Any:
+    """Return ``min(max(x, 0), 6)``."""
+    return F.hardtanh(self, 0, 6)
+
+
+def relu6_(self: Any) -> Any:
+    """Write `relu6` of a tensor into it."""
+    return F.hardtanh_(self, 0, 6)
+
+
+def _check_slopes(lower: Any, upper: Any) -> None:
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(
+                f"rrelu: {name} bound must be finite, got {bound}. Give another bound."
+            )
+    if lower > upper:
+        raise RuntimeError(
+            "Lower bound should be less than or equal to the upper bound, but got "
+            f"{lower} and {upper}. Swap them."
+        )
+
+
+def rrelu(
+    self: Any,
+    lower: Any = 0.125,
+    upper: Any = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
+    """Return `self` where it is positive, else times a slope: in training one drawn for each
+    element between `lower` and `upper`, else their mean (Xu et al. 2015, arXiv:1505.00853).
+    """
+    _check_slopes(lower, upper)
+    if not training:
+        return F.leaky_relu(self, (lower + upper) / 2)
+    slopes = F.uniform_(F.empty_like(self), lower, upper, generator=generator)
+    return F.where(F.le(self, 0), F.mul(self, slopes), self)
+
+
+def rrelu_(
+    self: Any,
+    lower: Any = 0.125,
+    upper: Any = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
+    """Write `rrelu` of a tensor into it."""
+    _check_slopes(lower, upper)
+    if not training:
+        return F.leaky_relu_(self, (lower + upper) / 2)
+    slopes = F.uniform_(F.empty_like(self), lower, upper, generator=generator)
+    return F.mul_(self, F.masked_fill(slopes, F.gt(self, 0), 1))
+
+
+def safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+    """Return softmax along `dim`, and 0 where all elements along it are minus infinity."""
+    masked = F.all(F.eq(self, -math.inf), dim, True)
+    return F.masked_fill(F.softmax(self, dim, dtype), masked, 0)

@@ -1,0 +1,38 @@
+"""Functions of neural networks with PyTorch's signatures, each a thin layer over operators."""
+
+from . import activations as _activations
+from . import convolutions as _convolutions
+from . import distances as _distances
+from . import dropouts as _dropouts
+from . import embeddings as _embeddings
+from . import losses as _losses
+from . import margin_losses as _margin_losses
+from . import normalizations as _normalizations
+from . import operators as _operators
+from . import regression_losses as _regression_losses
+from .activations import *  # noqa: F403
+from .convolutions import *  # noqa: F403
+from .distances import *  # noqa: F403
+from .dropouts import *  # noqa: F403
+from .embeddings import *  # noqa: F403
+from .losses import *  # noqa: F403
+from .margin_losses import *  # noqa: F403
+from .normalizations import *  # noqa: F403
+from .operators import *  # noqa: F403
+from .regression_losses import *  # noqa: F403
+
+__all__: list[str] = []
+__all__ += _activations.__all__
+__all__ += _distances.__all__
+__all__ += _convolutions.__all__
+__all__ += _dropouts.__all__
+__all__ += _embeddings.__all__
+__all__ += _losses.__all__
+__all__ += _margin_losses.__all__
+__all__ += _normalizations.__all__
+__all__ += _operators.__all__
+__all__ += _regression_losses.__all__
+
+for _name in __all__:
+    if _name not in _operators.__all__:
+        globals()[_name].__module__ = __name__  # what users call them by

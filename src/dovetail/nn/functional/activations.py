@@ -1,0 +1,272 @@
+"""Activation functions and softmax, with PyTorch's signatures."""
+
+from __future__ import annotations
+
+import warnings
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_dispatcher import overridable
+from dovetail_kernel import dtype, finfo
+
+from ... import _nn
+from ..functional_arguments import softmax_dim
+
+__all__ = [
+    "celu",
+    "elu",
+    "glu",
+    "gumbel_softmax",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "log_softmax",
+    "mish",
+    "relu",
+    "relu6",
+    "rrelu",
+    "selu",
+    "silu",
+    "softmax",
+    "softmin",
+    "softsign",
+    "tanhshrink",
+    "threshold",
+]
+
+
+@overridable
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``maximum(input, 0)``; ``inplace``: written into ``input``."""
+    return aten.relu_(input) if inplace else aten.relu(input)
+
+
+@overridable
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``input * sigmoid(input)``; ``inplace``: written into ``input``."""
+    result: Tensor = _nn.silu_(input) if inplace else _nn.silu(input)
+    return result
+
+
+@overridable
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """Return ``input`` where it is positive, else ``negative_slope * input``; ``inplace``: written
+    into ``input``.
+    """
+    result: Tensor = (
+        _nn.leaky_relu_(input, negative_slope) if inplace else _nn.leaky_relu(input, negative_slope)
+    )
+    return result
+
+
+@overridable
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return ``input`` where it is positive, else ``alpha * (exp(input) - 1)``; ``inplace``:
+    written into ``input``.
+    """
+    result: Tensor = _nn.elu_(input, alpha) if inplace else _nn.elu(input, alpha)
+    return result
+
+
+@overridable
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """Return ``input`` limited to [min_val, max_val]; ``inplace``: written into ``input``.
+
+    Raises
+    ------
+    ValueError
+        If ``min_val`` is greater than ``max_val``.
+    """
+    if min_val > max_val:
+        raise ValueError(
+            f"min_val cannot be greater than max_val, but got {min_val} and {max_val}. Swap them."
+        )
+    result: Tensor = (
+        _nn.hardtanh_(input, min_val, max_val) if inplace else _nn.hardtanh(input, min_val, max_val)
+    )
+    return result
+
+
+@overridable
+def softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
+    """Return ``exp(input)`` normalised to sum 1 over ``dim``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floating point, any shape.
+    dim : int
+        Leaving it out is deprecated: it warns and chooses 0 for 0, 1 or 3 dimensions, else 1.
+    dtype : dtype, optional
+        Cast the input to it first.
+    """
+    return aten.softmax(input, softmax_dim("softmax", input, dim, _stacklevel), dtype=dtype)
+
+
+@overridable
+def log_softmax(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
+    """Return the logarithm of `softmax`, computed stably; arguments as there."""
+    return aten.log_softmax(input, softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype)
+
+
+@overridable
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return ``max(0, input) + min(0, alpha * (exp(input / alpha) - 1))``; ``inplace``: written
+    into ``input``.
+
+    Raises
+    ------
+    RuntimeError
+        If ``alpha`` is 0.
+    """
+    return aten.celu_(input, alpha) if inplace else aten.celu(input, alpha)
+
+
+@overridable
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``scale * (max(0, input) + min(0, alpha * (exp(input) - 1)))`` with the ``scale`` and
+    ``alpha`` of which mean 0 and variance 1 are a fixed point; ``inplace``: written into ``input``.
+    """
+    return aten.selu_(input) if inplace else aten.selu(input)
+
+
+@overridable
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``min(max(input, 0), 6)``; ``inplace``: written into ``input``."""
+    result: Tensor = _nn.relu6_(input) if inplace else _nn.relu6(input)
+    return result
+
+
+@overridable
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """Return ``input`` where it is positive, else times a slope.
+
+    Parameters
+    ----------
+    input : Tensor
+        Floating point, any shape.
+    lower, upper : float
+        Bounds of the slopes.
+    training : bool, default False
+        Whether slopes are drawn, one for each element; else all are the mean of the bounds.
+    inplace : bool, default False
+        Whether the result is written into ``input``.
+
+    Raises
+    ------
+    RuntimeError
+        If a bound is not finite, or ``lower`` is greater than ``upper``.
+    """
+    result: Tensor = (aten.rrelu_ if inplace else aten.rrelu)(input, lower, upper, training)
+    return result
+
+
+@overridable
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Return ``input`` where it is greater than ``threshold``, else ``value``; ``inplace``: written
+    into ``input``.
+    """
+    if inplace:
+        return aten.threshold_(input, threshold, value)
+    return aten.threshold(input, threshold, value)
+
+
+@overridable
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``input * min(max(input + 3, 0), 6) / 6``; ``inplace``: written into ``input``."""
+    result: Tensor = _nn.hardswish_(input) if inplace else _nn.hardswish(input)
+    return result
+
+
+@overridable
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``min(max(input + 3, 0), 6) / 6``; ``inplace``: written into ``input``."""
+    result: Tensor = _nn.hardsigmoid_(input) if inplace else _nn.hardsigmoid(input)
+    return result
+
+
+@overridable
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``input * tanh(softplus(input))``; ``inplace``: written into ``input``."""
+    result: Tensor = _nn.mish_(input) if inplace else _nn.mish(input)
+    return result
+
+
+@overridable
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """Return the first half of ``input`` along ``dim`` times the sigmoid of the second.
+
+    Raises
+    ------
+    RuntimeError
+        If ``input`` has no dimension, or an odd size along ``dim``.
+    """
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    result: Tensor = _nn.glu(input, dim)
+    return result
+
+
+@overridable
+def softsign(input: Tensor) -> Tensor:
+    """Return ``input / (1 + |input|)``."""
+    return input / (input.abs() + 1)
+
+
+@overridable
+def tanhshrink(input: Tensor) -> Tensor:
+    """Return ``input - tanh(input)``."""
+    return input - input.tanh()
+
+
+@overridable
+def softmin(
+    input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
+) -> Tensor:
+    """Return `softmax` of ``-input``; arguments as there."""
+    return aten.softmax(-input, softmax_dim("softmin", input, dim, _stacklevel), dtype=dtype)
+
+
+@overridable
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """Draw from the Gumbel-softmax distribution, a softmax of logits with noise (Jang et al. 2016,
+    arXiv:1611.01144).
+
+    Parameters
+    ----------
+    logits : Tensor
+        Unnormalised logarithms of probabilities, floating point, any shape.
+    tau : float, default 1
+        Temperature, greater than 0.
+    hard : bool, default False
+        Whether the result is one-hot; its gradient is that of the soft one.
+    eps : float
+        Deprecated: any other value than the default warns, and has no effect.
+    dim : int, default -1
+        Along which the probabilities sum to 1.
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    arrivals = aten.rand_like(logits).neg().log1p().neg()
+    # Minus the logarithm of an exponential variate is a Gumbel variate; that of 0 is infinite.
+    noise = arrivals.clamp(min=finfo(logits.dtype).tiny).log().neg()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    return aten.zeros_like(logits).scatter(dim, index, 1.0) - soft.detach() + soft
