@@ -43,6 +43,7 @@ if _typing.TYPE_CHECKING:
     from .backends import devices as devices
     from .inspection.explanation import explain as explain
     from .inspection.tracing import trace as trace
+    from .inspection.tracing import tracing as tracing
     from .serialization.files import load as load
     from .serialization.files import save as save
 
@@ -82,12 +83,14 @@ _ELSEWHERE = {
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
     "trace": "dovetail.inspection.tracing",
+    "tracing": "dovetail.inspection.tracing",
     "vmap": "dovetail_autograd.transforms",
 }
 """Modules, and names and their modules, that are imported when first asked for."""
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    del trace  # noqa: F821 - by a star; that of `_ELSEWHERE` also knows its former meaning
     __all__ = _aten.__all__ + _lower_names.__all__ + _tensor_functions.__all__
     __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
     __all__ += ["default_generator", "use_overlay"]

@@ -1,19 +1,21 @@
-"""``dovetail.trace``: every operator call of a block of code, with the kernels it ran, as a
+"""``dovetail.tracing``: every operator call of a block of code, with the kernels it ran, as a
 tree.
 """
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dovetail_aten import trace as _sum_of_diagonal
 from dovetail_dispatcher import Span, Trace
 
 if TYPE_CHECKING:
     from rich.tree import Tree
 
 
-class trace(Trace):
+class tracing(Trace):
     """Context manager that records every operator call of this thread and task, and which kernels
     it ran.
 
@@ -25,7 +27,7 @@ class trace(Trace):
     --------
     ::
 
-        with dovetail.trace() as t:
+        with dovetail.tracing() as t:
             loss = model(x).sum()
             loss.backward()
         t.print()
@@ -39,21 +41,7 @@ class trace(Trace):
     time of a span leaves out what the trace itself costs, composing included; compare times with
     each other rather than with an untraced run. On a device that works by itself, such as CUDA, it
     is the time of the launch.
-
-    Raises
-    ------
-    TypeError
-        If it is given a tensor: in PyTorch ``trace`` is the sum of the diagonal.
     """
-
-    def __init__(self, *arguments: Any) -> None:
-        if arguments:
-            raise TypeError(
-                "dovetail.trace() records operator calls and takes no arguments. For the sum of "
-                "the diagonal of a "
-                "matrix write x.diagonal().sum()."
-            )
-        super().__init__()
 
     def print(self, *, keys: bool = False) -> None:
         """Print the tree in colours, if the terminal has them.
@@ -111,6 +99,35 @@ class trace(Trace):
         import json
 
         Path(path).write_text(json.dumps(self.as_chrome_trace()), encoding="utf-8")
+
+
+def trace(*arguments: Any, **named: Any) -> Any:
+    """Return the sum of the diagonal of a matrix, a 0-d tensor; integers are summed in int64.
+
+    Without arguments, return `tracing`, which was called so, and warn.
+
+    Parameters
+    ----------
+    input
+        A matrix ``(m, n)``.
+
+    Raises
+    ------
+    RuntimeError
+        If it is no matrix. Take ``x.diagonal(dim1=-2, dim2=-1).sum(-1)`` of a batch.
+    """
+    if arguments or named:
+        return _sum_of_diagonal(*arguments, **named)
+    warnings.warn(
+        "dovetail.trace() without a matrix records operator calls: it is called "
+        "dovetail.tracing() now. dovetail.trace(x) is the sum of the diagonal of x, as in PyTorch.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return tracing()
+
+
+trace.__module__ = tracing.__module__ = "dovetail"
 
 
 def _label(span: Span, *, keys: bool) -> Any:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import complex64, complex128, float32, float64
+from dovetail_kernel import complex64, complex128, dtype, float32, float64
+from dovetail_kernel.types.dtype import FLOAT
 
 from .family import operator, widened
 from .matrices import Matrices
@@ -46,8 +47,7 @@ class Spectra(Matrices):
 
     def _check_eig(self, name: str, x: Any) -> None:
         """Refuse what has no eigenvalues."""
-        check_square(name, x.shape)
-        refuse_dtypes("linalg_eig_out_cpu", self._dtype(x))
+        check_eig(name, x.shape, self._dtype(x))
         if not self.lazy and not bool(self.xp.all(self.xp.isfinite(x))):
             raise RuntimeError(
                 "torch.linalg.eig: input tensor should not contain infs or NaNs. Replace them "
@@ -101,6 +101,16 @@ def check_triangle(UPLO: str) -> str:
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     return UPLO.upper()
+
+
+def check_eig(name: str, shape: Any, own: dtype) -> None:
+    """Refuse what has no eigenvalues; integers in the words of the function that asks for their
+    complex dtype.
+    """
+    check_square(name, shape)
+    if own.category < FLOAT:
+        raise RuntimeError(f"Unknown Complex ScalarType for {own.scalar_name}. Convert to a float.")
+    refuse_dtypes("linalg_eig_out_cpu", own)
 
 
 def check_svd(shape: Any, own: Any, driver: str | None) -> None:

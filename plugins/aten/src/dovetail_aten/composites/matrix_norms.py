@@ -152,7 +152,7 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
     """Return the norms of matrices times those of their inverses; for 2, the ratio of the greatest
     and the least singular value.
     """
-    check_matrix("linalg.cond", self.shape)
+    _check_condition(self)
     if p is not None and abs(p) not in (1, 2, math.inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if not math.prod(self.shape):
@@ -164,9 +164,17 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
     return _cond_by_inverse(self, p)
 
 
+def _check_condition(self: Any) -> None:
+    """Refuse what is no matrix."""
+    if self.ndim < 2:
+        raise RuntimeError(
+            "linalg.cond: The input tensor must have at least 2 dimensions. Use unsqueeze."
+        )
+
+
 def linalg_cond_by_name(self: Any, p: str) -> Any:
     """Return the norms of matrices times those of their inverses."""
-    check_matrix("linalg.cond", self.shape)
+    _check_condition(self)
     if p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     return _cond_by_inverse(self, p)

@@ -49,6 +49,8 @@ def eigh_backward(
     """
     if vectors.ndim < 2:  # they were not computed
         vectors, grad_vectors = k._linalg_eigh(A, UPLO)[1], None
+    if grad_vectors is None and grad_values is None:
+        return None
     if grad_vectors is None:
         return k.matmul(k.mul(vectors, k.unsqueeze(grad_values, -2)), _adjoint(k, vectors))
     products = k.matmul(_adjoint(k, vectors), grad_vectors)
@@ -114,6 +116,8 @@ def svd_backward(
         u, vh = k.narrow(u, -1, 0, least), k.narrow(vh, -2, 0, least)
         grad_U = grad_U if grad_U is None else k.narrow(grad_U, -1, 0, least)
         grad_Vh = grad_Vh if grad_Vh is None else k.narrow(grad_Vh, -2, 0, least)
+    if grad_U is None and grad_Vh is None and grad_S is None:
+        return None
     if grad_U is None and grad_Vh is None:
         return k.matmul(k.mul(u, k.unsqueeze(grad_S, -2)), vh)
     rows, columns = A.shape[-2:]

@@ -18,7 +18,7 @@ from ..array_kernels.matrix_checks import (
     is_vector_case,
     refuse_dtypes,
 )
-from ..array_kernels.spectra import check_svd, check_triangle
+from ..array_kernels.spectra import check_eig, check_svd, check_triangle
 from .meta_array import MetaArray
 from .table import like
 
@@ -160,8 +160,7 @@ def eigh(A: MetaArray, UPLO: str = "L", compute_v: bool = True) -> tuple[MetaArr
 
 def _complex(self: MetaArray, name: str) -> Any:
     """Return the complex dtype of the precision of a square matrix."""
-    check_square(name, self.shape)
-    refuse_dtypes("linalg_eig_out_cpu", self.dtype)
+    check_eig(name, self.shape, self.dtype)
     return complex64 if self.dtype.to_real() is float32 else complex128
 
 

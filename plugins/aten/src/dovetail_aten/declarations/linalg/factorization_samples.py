@@ -40,6 +40,17 @@ def cholesky(x: Any, upper: bool = False) -> Any:
     return lower.swapaxes(-2, -1).conj() if upper else lower
 
 
+def lu(x: Any) -> Any:
+    if x.size:
+        return scipy.linalg.lu(x)
+    rows, columns = x.shape[-2:]
+    return (
+        np.eye(rows, dtype=x.dtype),
+        np.zeros((rows, 0), x.dtype),
+        np.zeros((0, columns), x.dtype),
+    )
+
+
 def with_infos(function: Any) -> Any:
     """Return the reference of an operator that also returns zeros, one for each matrix."""
 
@@ -99,8 +110,9 @@ def ldl_systems(make: TensorMaker) -> Iterator[SampleInput]:
         return
     for batch in ((), (2,)):
         ld, pivots, _ = F.linalg_ldl_factor_ex(definite(make, *batch).detach())
-        yield SampleInput(ld, pivots, make((*batch, 3, 2)))
-        yield SampleInput(ld, pivots, make(3, 2))
+        n = sized(make, None)
+        yield SampleInput(ld, pivots, make((*batch, n, 2)))
+        yield SampleInput(ld, pivots, make(n, 2))
 
 
 def old_systems(make: TensorMaker) -> Iterator[SampleInput]:
@@ -229,7 +241,7 @@ OP_INFOS = [
     ),
     info("_lu_with_info", squares(), skips=SINGULAR),
     info("lu_unpack", lu_data),
-    info("linalg_lu", rectangles(), scipy.linalg.lu),
+    info("linalg_lu", rectangles(), lu),
     info("linalg_lu_solve", lu_systems),
     info("lu_solve", old_lu_systems),
     info(
