@@ -239,7 +239,7 @@ def nodes_called(lib: Any) -> Any:
         listed(total.grad_fn(lib.tensor(1.0))),
         listed(rows[0].grad_fn(lib.ones(3), None)),
         [each.requires_grad for each in times.grad_fn(ones)],
-        kind(lambda: times.grad_fn()),
+        kind(times.grad_fn),
         kind(lambda: times.grad_fn(3)),
         kind(lambda: times.grad_fn(ones, ones)),
         kind(lambda: times.grad_fn(ones, a=1)),
@@ -266,7 +266,7 @@ def accumulate_called(lib: Any) -> Any:
     x.grad = None
     node(lib.ones(2, requires_grad=True) * 2)
     seen += [x.grad.requires_grad, node(None), node.requires_grad, node.variable is x]
-    return seen, repr(node).partition(" object at")[0], kind(lambda: node()), kind(lambda: node(1))
+    return seen, repr(node).partition(" object at")[0], kind(node), kind(lambda: node(1))
 
 
 @PROGRAMS("the sequence number of a node is set")
@@ -380,7 +380,7 @@ def accumulation_seen(lib: Any) -> Any:
     z = (x * x * x).sum()
     x.grad = None
     seen += [seen_by_mode(lib, lambda: z.backward(create_graph=True)) for _ in range(2)]
-    for make in (lambda: x.sum(), lambda: x, lambda: x + x):
+    for make in (x.sum, lambda: x, lambda: x + x):
         x.grad = None
         made = make()
         seed = given if made.shape else lib.tensor(1.0)

@@ -145,7 +145,7 @@ def test_an_overload_whose_function_has_the_name_of_an_operator_is_refused(
         "- func: crop_box(Tensor self) -> Tensor\n",
         encoding="utf-8",
     )
-    with pytest.raises(codegen.DeclarationError, match="crop.box has the name of the operator"):
+    with pytest.raises(codegen.DeclarationError, match=r"crop\.box has the name of the operator"):
         codegen.generate(library)
 
 

@@ -173,6 +173,17 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
     ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
+    ('dovetail_aten.meta.sampling', 'upsample', (),
+        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
+        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
+        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
+        '_upsample_bicubic2d_aa'),
+    ('dovetail_aten.meta.sampling', 'upsample_backward', (),
+        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
+        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
+        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
+        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
+        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
     ('dovetail_aten.meta.scattering', 'index_copy', (), 'index_copy'),
     ('dovetail_aten.meta.scattering', 'index_fill', (),
         'index_fill.int_Scalar index_fill.int_Tensor'),
@@ -357,6 +368,17 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'std_mean.correction linalg_vector_norm logsumexp count_nonzero.dim_IntList median.dim '
         'nanmedian.dim mode kthvalue'),
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
+    ('dovetail_aten.batching.sampling', 'upsample',
+        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
+        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
+        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
+        '_upsample_bicubic2d_aa'),
+    ('dovetail_aten.batching.sampling', 'upsample_backward',
+        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
+        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
+        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
+        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
+        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
     ('dovetail_aten.batching.scattering', 'index_copy', 'index_copy'),
     ('dovetail_aten.batching.scattering', 'index_fill', 'index_fill.int_Scalar'),
     ('dovetail_aten.batching.scattering', 'index_fill_with_tensor', 'index_fill.int_Tensor'),

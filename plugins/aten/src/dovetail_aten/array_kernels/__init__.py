@@ -57,6 +57,7 @@ from .softmax import Softmax
 from .special import Special
 from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
+from .upsampling import Upsampling
 from .views import Views
 from .windows import Windows
 
@@ -119,6 +120,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Convolutions,
     Patches,
     Shuffles,
+    Upsampling,
 )
 
 

@@ -36,6 +36,7 @@ FAMILIES: Final = (
     "creation",
     "random",
     "statistics",
+    "sampling",
 )
 
 

@@ -17,6 +17,7 @@ from .pieces import *
 from .pointwise import *
 from .random import *
 from .reductions import *
+from .sampling import *
 from .scattering import *
 from .shapes import *
 from .special import *
