@@ -90,7 +90,7 @@ _ELSEWHERE = {
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    del trace  # noqa: F821 - by a star; that of `_ELSEWHERE` also knows its former meaning
+    del trace
     __all__ = _aten.__all__ + _lower_names.__all__ + _tensor_functions.__all__
     __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
     __all__ += ["default_generator", "use_overlay"]

@@ -65,7 +65,7 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
     randn,
     randperm,
 )
-from .tensor.several_operands import (  # type: ignore[no-redef]
+from .tensor.several_operands import (  # type: ignore[assignment]
     cartesian_prod,
     chain_matmul,
     tensordot,

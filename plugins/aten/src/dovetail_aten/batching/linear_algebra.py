@@ -41,7 +41,7 @@ def batched_matrices(op: Operator) -> Rule:
 
 
 def _dims_of(results: Any, size: int) -> tuple[int | None, ...]:
-    """Return the batch dimension of every result; what is empty because nobody asked for it has
+    """Return the batch dimension of every result; one that was not computed is empty and has
     none.
     """
     return tuple([None if tuple(each.array.shape) == (0,) else 0 for each in results])
@@ -53,7 +53,7 @@ def linalg_solve_ex(
     """Return the rule of a system whose right-hand side may be a vector."""
     matrix, right = A, B
     ndims = logical_ndim(A, in_dims[0]), logical_ndim(B, in_dims[1])
-    options = {"left": left, "check_errors": check_errors}
+    options: Any = {"left": left, "check_errors": check_errors}
     shape = tuple(A.array.shape)[0 if in_dims[0] is None else 1 :]
     side = tuple(B.array.shape)[0 if in_dims[1] is None else 1 :]
     is_vector = len(side) == 1 or (ndims[0] - 1 == ndims[1] and side == shape[:-1])

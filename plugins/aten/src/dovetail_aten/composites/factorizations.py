@@ -82,8 +82,8 @@ def linalg_lu_solve(
     permutation, lower, upper = F.lu_unpack(LU, pivots)
     if adjoint:
         lower, upper = _adjoint(lower), _adjoint(upper)
-    first = {"upper": adjoint, "left": left, "unitriangular": True}
-    second = {"upper": not adjoint, "left": left}
+    first: Any = {"upper": adjoint, "left": left, "unitriangular": True}
+    second: Any = {"upper": not adjoint, "left": left}
     if left and not adjoint:
         made = F.linalg_solve_triangular(lower, F.matmul(_turned(permutation), B), **first)
         return F.linalg_solve_triangular(upper, made, **second)

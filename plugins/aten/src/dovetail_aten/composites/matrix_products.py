@@ -102,9 +102,9 @@ def tensordot(self: Any, other: Any, dims_self: Sequence[int], dims_other: Seque
     size = math.prod([self.shape[dim] for dim in first])
     rows = math.prod([self.shape[dim] for dim in kept])
     columns = math.prod([other.shape[dim] for dim in others])
-    left = F.reshape(F.permute(self, [*kept, *first]), (rows, size))
-    right = F.reshape(F.permute(other, [*second, *others]), (size, columns))
-    return F.reshape(F.mm(left, right), shape)
+    matrix = F.reshape(F.permute(self, [*kept, *first]), (rows, size))
+    turned = F.reshape(F.permute(other, [*second, *others]), (size, columns))
+    return F.reshape(F.mm(matrix, turned), shape)
 
 
 # -- several matrices ------------------------------------------------------------------------------

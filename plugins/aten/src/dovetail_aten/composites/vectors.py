@@ -99,7 +99,7 @@ def cov(self: Any, *, correction: int = 1, fweights: Any = None, aweights: Any =
         raise RuntimeError("cov(): bool dtype is not supported for input. Convert it.")
     x = F.reshape(self, (1, -1)) if self.ndim < 2 else self
     count = x.shape[1]
-    weights = None
+    weights: Any = None
     if fweights is not None:
         _check_weights("fweights", fweights, count, integral=True)
         weights = fweights

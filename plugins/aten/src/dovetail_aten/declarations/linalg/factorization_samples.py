@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import int32, int64
@@ -32,8 +32,6 @@ from .makers import (
 
 info = partial(op_info, family="linalg", dtypes=LAPACK)
 
-NO_GRADIENT = {"supports_autograd": False}
-
 
 def cholesky(x: Any, upper: bool = False) -> Any:
     lower = np.linalg.cholesky(x.swapaxes(-2, -1).conj() if upper else x)
@@ -42,7 +40,8 @@ def cholesky(x: Any, upper: bool = False) -> Any:
 
 def lu(x: Any) -> Any:
     if x.size:
-        return scipy.linalg.lu(x)
+        factors: tuple[Any, ...] = import_module("scipy.linalg").lu(x)
+        return factors
     rows, columns = x.shape[-2:]
     return (
         np.eye(rows, dtype=x.dtype),
@@ -248,10 +247,10 @@ OP_INFOS = [
         "linalg_ldl_factor_ex",
         squares(definite, {}, {"hermitian": True}),
         errors=no_square("torch.linalg.ldl_factor_ex"),
-        **NO_GRADIENT,
+        supports_autograd=False,
     ),
-    info("linalg_ldl_factor", squares(definite, {}, {"hermitian": True}), **NO_GRADIENT),
-    info("linalg_ldl_solve", ldl_systems, **NO_GRADIENT),
+    info("linalg_ldl_factor", squares(definite, {}, {"hermitian": True}), supports_autograd=False),
+    info("linalg_ldl_solve", ldl_systems, supports_autograd=False),
     info(
         "linalg_qr",
         rectangles({}),
@@ -265,7 +264,7 @@ OP_INFOS = [
         ),
     ),
     info("qr", rectangles({}), np.linalg.qr),
-    info("geqrf", rectangles(), **NO_GRADIENT),
+    info("geqrf", rectangles(), supports_autograd=False),
     info(
         "linalg_householder_product",
         reflections,
