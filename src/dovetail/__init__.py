@@ -33,6 +33,7 @@ if _typing.TYPE_CHECKING:
     from . import fft as fft
     from . import func as func
     from . import library as library
+    from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
@@ -63,6 +64,7 @@ _MODULES = (
     "fft",
     "func",
     "library",
+    "linalg",
     "nn",
     "optim",
     "overrides",
