@@ -33,6 +33,11 @@ INFOS = [
 ]
 
 DIFFERENT = {
+    "affine_grid_generator": "PyTorch has no half precision",
+    **dict.fromkeys(
+        ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"],
+        "PyTorch takes any number for a mode",
+    ),
     "addcdiv": "the gradient of an integer operand is not asked for",
     **dict.fromkeys(
         ["addmm", "addmv", "addbmm", "baddbmm"],

@@ -483,7 +483,7 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss binary_cross_entropy '
         'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
         'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss prod '
-        'prod.dim_int view_as_complex'),
+        'prod.dim_int grid_sampler grid_sampler_2d grid_sampler_3d view_as_complex'),
     ('cpu', 'lower_precision_fp',
         'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
         'conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot mm bmm addmm addbmm '
@@ -508,7 +508,8 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum '
         'prelu'),
     ('cuda', 'promote',
-        'index_put scatter_add cross tensordot addr dot vdot atan2 addcmul addcdiv cat stack'),
+        'index_put scatter_add cross tensordot addr dot vdot atan2 addcmul addcdiv grid_sampler '
+        'cat stack'),
 )
 """Device, policy, operators."""
 
