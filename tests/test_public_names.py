@@ -68,6 +68,7 @@ trapezoid trapz tril triplet_margin_loss triu true_divide trunc trunc_ uint16 ui
 unbind unbind_copy unflatten unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
 unsqueeze_copy use_overlay utils var var_mean vdot view_as_complex view_as_complex_copy view_as_real
 view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
+typename
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -109,7 +110,7 @@ register_kernel register_op_infos register_torch_dispatch register_vmap
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
 LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss Module ModuleDict ModuleList NLLLoss PReLU
 Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid SmoothL1Loss
-Softmax Softplus Tanh Unflatten functional init register_module_buffer_registration_hook
+Softmax Softplus Tanh Unflatten functional init modules register_module_buffer_registration_hook
 register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
@@ -237,6 +238,7 @@ inference_mode install is_anomaly_check_nan_enabled is_anomaly_enabled is_grad_e
 is_inference_mode_enabled is_multithreading_enabled no_grad once_differentiable plan
 register_multi_grad_hook requires_grad save_on_cpu saved_tensors_hooks saved_values
 set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
+node_kind node_names
 """.split(),
     "dovetail_cpu": """
 CpuArrays dovetail_backend

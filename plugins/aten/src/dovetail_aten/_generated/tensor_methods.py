@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_kernel import TensorBase
 
-from dovetail_aten.calling.getters import getter
+from dovetail_aten.calling.getters import getter, write_part
 from dovetail_aten.calling.operands import divide_by, reflect
 from dovetail_aten._generated import functions as functions
 
@@ -517,5 +517,13 @@ class TensorMethods(TensorBase):
     H = property(getter(functions.matrix_H))
     mT = property(getter(functions.mT))
     mH = property(getter(functions.mH))
-    real = property(getter(functions.real))
-    imag = property(getter(functions.imag))
+
+    def _set_real(self, value):
+        write_part(functions.real(self), value)
+
+    real = property(getter(functions.real), _set_real)
+
+    def _set_imag(self, value):
+        write_part(functions.imag(self), value)
+
+    imag = property(getter(functions.imag), _set_imag)

@@ -32,7 +32,7 @@ from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
 from .distinct import unique, unique_consecutive
 from .from_data import tensor
-from .legacy_constructors import TensorMeta
+from .legacy_constructors import TensorMeta, new
 from .norms import norm
 from .places import nonzero
 from .sizes import shape_of
@@ -68,6 +68,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     unique_consecutive = unique_consecutive  # with as many results as were asked for
 
     # -- making tensors of tensors -----------------------------------------------------------------
+
+    new = new
 
     @property
     def data(self) -> Any:

@@ -18,7 +18,7 @@ from ..families import by_family
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name, overload_sets
 from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY
-from .tensor_methods import PROPERTIES
+from .tensor_methods import PARTS, PROPERTIES
 from .text import HEADER, INDENT, Lines, bracketed
 
 _TYPES = {
@@ -99,6 +99,9 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     lines.add(f"{INDENT}def __hash__(self) -> int: ...")
     for name in PROPERTIES:
         lines.add(f"{INDENT}@property", f"{INDENT}def {name}(self) -> Tensor: ...")
+        if name in PARTS:
+            lines.add(f"{INDENT}@{name}.setter")
+            lines.add(f"{INDENT}def {name}(self, value: Tensor | Number) -> None: ...")
     return lines.text()
 
 
