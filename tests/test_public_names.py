@@ -50,6 +50,7 @@ minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan 
 binomial normal poisson
 bucketize isin repeat_interleave searchsorted segment_reduce unique unique_consecutive
 unravel_index
+tril_indices triu_indices
 nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_dropout native_layer_norm
 ne neg neg_ negative negative_ newaxis nextafter nn no_grad nonzero nonzero_static norm not_equal
 numel ones ones_like ops optim outer overrides pairwise_distance pdist permute permute_copy pi
@@ -226,6 +227,7 @@ xlogy xlogy_ zero_ zeros zeros_like
 binomial normal poisson
 bucketize isin repeat_interleave searchsorted segment_reduce unique unique_consecutive
 unravel_index
+tril_indices triu_indices
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge

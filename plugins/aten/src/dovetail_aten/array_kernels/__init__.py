@@ -57,6 +57,7 @@ from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .special import Special
 from .table import ArrayKernel, Function, KernelTable
+from .triangles import Triangles
 from .upsampling import Upsampling
 from .views import Views
 from .windows import Windows
@@ -96,6 +97,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Selection,
     Distinct,
     Searching,
+    Triangles,
     Histograms,
     MatrixProducts,
     Views,
