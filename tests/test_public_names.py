@@ -51,6 +51,7 @@ logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_ 
 long lt lu lu_solve lu_unpack manual_seed margin_ranking_loss masked_fill masked_scatter
 masked_select matmul matrix_exp matrix_power max maximum mean median memory_format meshgrid min
 minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan nan_to_num
+affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d tril_indices triu_indices
 nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm native_dropout
 native_group_norm native_layer_norm ne neg neg_ negative negative_ newaxis nextafter nn no_grad
 nonzero nonzero_static norm normal not_equal nuclear_norm numel ones ones_like ops optim orgqr ormqr
@@ -244,6 +245,7 @@ true_divide trunc trunc_ unbind unbind_copy unflatten unfold_copy unique unique_
 unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy vander var
 var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vsplit
 vstack where xlogy xlogy_ zero_ zeros zeros_like
+affine_grid_generator grid_sampler grid_sampler_2d grid_sampler_3d tril_indices triu_indices
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge

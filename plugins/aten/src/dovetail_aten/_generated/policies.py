@@ -217,6 +217,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.searching', 'repeat_interleave', (), 'repeat_interleave.Tensor'),
     ('dovetail_aten.meta.searching', 'searchsorted', (), 'searchsorted.Tensor'),
     ('dovetail_aten.meta.searching', 'searchsorted_number', (), 'searchsorted.Scalar'),
+    ('dovetail_aten.meta.searching', 'tril_indices', (), 'tril_indices'),
+    ('dovetail_aten.meta.searching', 'triu_indices', (), 'triu_indices'),
     ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
     ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
     ('dovetail_aten.meta.statistics', 'histogramdd', (),
@@ -266,7 +268,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
         'new_full new_empty empty_permuted logspace rand_like randn_like rand randn randint '
-        'randint.low normal.float_float'),
+        'randint.low normal.float_float tril_indices triu_indices'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent',

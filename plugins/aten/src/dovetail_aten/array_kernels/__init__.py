@@ -63,6 +63,7 @@ from .softmax import Softmax
 from .special import Special
 from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
+from .triangles import Triangles
 from .upsampling import Upsampling
 from .views import Views
 from .windows import Windows
@@ -103,6 +104,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Selection,
     Distinct,
     Searching,
+    Triangles,
     Histograms,
     MatrixProducts,
     Factorizations,
