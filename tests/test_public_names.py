@@ -66,6 +66,7 @@ unbind unbind_copy unflatten unfold_copy unsafe_chunk unsafe_split unsafe_split_
 unsqueeze_copy use_overlay utils var var_mean vdot view_as_complex view_as_complex_copy view_as_real
 view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
 complex empty_permuted fill frombuffer logspace polar tracing
+embedding_renorm_
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -124,6 +125,7 @@ pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rel
 rrelu_ selu selu_ sigmoid silu smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink
 softsign tanh tanhshrink threshold threshold_ triplet_margin_loss triplet_margin_with_distance_loss
 unfold
+embedding_bag
 """.split(),
     "dovetail.nn.init": """
 calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
@@ -221,6 +223,7 @@ unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy var v
 view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vsplit vstack where
 xlogy xlogy_ zero_ zeros zeros_like
 complex empty_permuted fill frombuffer logspace polar
+embedding_renorm_
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge

@@ -32,6 +32,7 @@ FAMILIES: Final = (
     "margin_losses",
     "indexing",
     "scattering",
+    "embeddings",
     "creation",
     "random",
     "statistics",
