@@ -30,8 +30,10 @@ if _typing.TYPE_CHECKING:
     from . import autograd as autograd
     from . import backends as backends
     from . import cuda as cuda
+    from . import fft as fft
     from . import func as func
     from . import library as library
+    from . import linalg as linalg
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
@@ -59,8 +61,10 @@ _MODULES = (
     "autograd",
     "backends",
     "cuda",
+    "fft",
     "func",
     "library",
+    "linalg",
     "nn",
     "optim",
     "overrides",

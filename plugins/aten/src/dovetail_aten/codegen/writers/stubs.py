@@ -18,7 +18,7 @@ from ..families import by_family
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name, overload_sets
 from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY
-from .tensor_methods import PROPERTIES
+from .tensor_methods import PARTS, PROPERTIES
 from .text import HEADER, INDENT, Lines, bracketed
 
 _TYPES = {
@@ -100,6 +100,9 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     lines.add(f"{INDENT}def __hash__(self) -> int: ...")
     for name in PROPERTIES:
         lines.add(f"{INDENT}@property", f"{INDENT}def {name}(self) -> Tensor: ...")
+        if name in PARTS:
+            lines.add(f"{INDENT}@{name}.setter")
+            lines.add(f"{INDENT}def {name}(self, value: Tensor | Number) -> None: ...")
     return lines.text()
 
 
@@ -109,7 +112,7 @@ def _result_classes(sets: Sequence[OverloadSet]) -> list[str]:
     for function in [function for overloads in sets for function in overloads.overloads]:
         if kind := result_type(function.schema):
             fields = [f"{INDENT}{item.name}: Tensor" for item in function.schema.returns]
-            lines[kind] = [f"class _{kind}(NamedTuple):", *fields, ""]
+            lines[kind] = [f"class _{kind}_result(NamedTuple):", *fields, ""]
     return [line for own in lines.values() for line in own]
 
 
@@ -176,7 +179,7 @@ def _type(spelling: str) -> str:
 
 def _returned(function: NativeFunction) -> str:
     if kind := result_type(function.schema):
-        return f"_{kind}"
+        return f"_{kind}_result"
     returns = [_returned_type(a.real_type.schema_str) for a in function.schema.returns]
     if not returns:
         return "None"
