@@ -35,6 +35,7 @@ FAMILIES: Final = (
     "normalization",
     "indexing",
     "scattering",
+    "embeddings",
     "creation",
     "random",
     "searching",

@@ -7,6 +7,7 @@ from .convolution import *
 from .creation import *
 from .distances import *
 from .dropouts import *
+from .embeddings import *
 from .fft import *
 from .indexing import *
 from .linalg import *
@@ -36,13 +37,13 @@ __all__ = [
     "empty_like", "full_like", "empty_permuted", "logspace", "fill", "complex", "polar", "fill_",
     "zero_", "pairwise_distance", "cosine_similarity", "pdist", "cdist", "dist", "renorm",
     "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
-    "feature_alpha_dropout", "feature_alpha_dropout_", "stft", "istft", "index_put", "index_put_",
-    "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select", "take",
-    "cholesky", "cholesky_solve", "cholesky_inverse", "lu_unpack", "lu_solve", "qr", "geqrf",
-    "orgqr", "ormqr", "inverse", "triangular_solve", "det", "slogdet", "logdet", "pinverse", "svd",
-    "matrix_exp", "nuclear_norm", "frobenius_norm", "trace", "cross", "kron", "tensordot",
-    "chain_matmul", "matrix_power", "addr", "cartesian_prod", "combinations", "vander", "cov",
-    "corrcoef", "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss",
+    "feature_alpha_dropout", "feature_alpha_dropout_", "embedding_renorm_", "stft", "istft",
+    "index_put", "index_put_", "index_select", "index_add", "gather", "scatter", "scatter_add",
+    "masked_select", "take", "cholesky", "cholesky_solve", "cholesky_inverse", "lu_unpack",
+    "lu_solve", "qr", "geqrf", "orgqr", "ormqr", "inverse", "triangular_solve", "det", "slogdet",
+    "logdet", "pinverse", "svd", "matrix_exp", "nuclear_norm", "frobenius_norm", "trace", "cross",
+    "kron", "tensordot", "chain_matmul", "matrix_power", "addr", "cartesian_prod", "combinations",
+    "vander", "cov", "corrcoef", "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss",
     "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "triplet_margin_loss",
     "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmv", "addmv_", "addbmm", "baddbmm",
     "matmul", "outer", "einsum", "relu", "relu_", "prelu", "threshold", "threshold_", "softmax",
