@@ -97,6 +97,12 @@ def linalg_inv_ex_tensors(node, grad, *_):
     return (inv_ex_backward(k, grad, inverse),)
 
 
+def linalg_ldl_factor_ex_tensors(node, grad, *_):
+    raise NotImplementedError("the derivative for 'linalg_ldl_factor_ex' is not implemented.")
+
+def linalg_ldl_factor_ex_arrays(node, k, edges, grad, *_):
+    raise NotImplementedError("the derivative for 'linalg_ldl_factor_ex' is not implemented.")
+
 
 def linalg_lstsq_tensors(node, grad_solution, grad_residuals, *_):
     grad_input_mask = tuple([edge is not None for edge in node.next_edges])
@@ -165,15 +171,15 @@ FORMULAS = (
     Formula('aten::linalg_eig', 'LinalgEigBackward0', ('self',), saved=(Saved('self', 'input'), Saved('eigenvalues', 'result'), Saved('eigenvectors', 'result', output=1)), tensors=linalg_eig_tensors, where='linalg/derivatives.yaml:23'),
     Formula('aten::linalg_eigvals', 'LinalgEigvalsBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=linalg_eigvals_tensors, where='linalg/derivatives.yaml:26'),
     Formula('aten::linalg_inv_ex', 'LinalgInvExBackward0', ('A',), saved=(Saved('inverse', 'result'),), tensors=linalg_inv_ex_tensors, output_differentiability=(True, False), where='linalg/derivatives.yaml:29'),
-    Formula('aten::linalg_ldl_factor_ex', 'LinalgLdlFactorExBackward', (), output_differentiability=(False, False, False), where='linalg/derivatives.yaml:32'),
+    Formula('aten::linalg_ldl_factor_ex', 'LinalgLdlFactorExBackward0', ('self',), tensors=linalg_ldl_factor_ex_tensors, arrays=linalg_ldl_factor_ex_arrays, output_differentiability=(True, False, False), where='linalg/derivatives.yaml:32'),
     Formula('aten::linalg_lstsq', 'LinalgLstsqBackward0', ('self', 'b'), saved=(Saved('self', 'input', needed_by=('self', 'b')), Saved('b', 'input', needed_by=('self', 'b')), Saved('solution', 'result', needed_by=('self', 'b'))), tensors=linalg_lstsq_tensors, output_differentiability=(True, True, False, False), where='linalg/derivatives.yaml:35'),
     Formula('aten::linalg_lu_factor_ex', 'LinalgLuFactorExBackward0', ('A',), saved=(Saved('LU', 'result'), Saved('pivots', 'result', output=1)), tensors=linalg_lu_factor_ex_tensors, output_differentiability=(True, False, False), where='linalg/derivatives.yaml:39'),
     Formula('aten::linalg_matrix_exp', 'LinalgMatrixExpBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=linalg_matrix_exp_tensors, where='linalg/derivatives.yaml:42'),
-    Formula('aten::linalg_pinv.atol_rtol_tensor', 'LinalgPinvBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=linalg_pinv_atol_rtol_tensor_tensors, where='linalg/derivatives.yaml:45'),
-    Formula('aten::linalg_qr', 'LinalgQrBackward0', ('A',), saved=(Saved('mode', 'value'), Saved('Q', 'result'), Saved('R', 'result', output=1)), tensors=linalg_qr_tensors, where='linalg/derivatives.yaml:50'),
-    Formula('aten::linalg_slogdet', 'LinalgSlogdetBackward0', ('A',), saved=(Saved('A', 'input'), Saved('sign', 'result')), tensors=linalg_slogdet_tensors, where='linalg/derivatives.yaml:53'),
-    Formula('aten::linalg_solve_ex', 'LinalgSolveExBackward0', ('A', 'B'), saved=(Saved('A', 'input', needed_by=('A', 'B')), Saved('B', 'input', needed_by=('A', 'B')), Saved('left', 'value', needed_by=('A', 'B')), Saved('result', 'result', needed_by=('A', 'B'))), tensors=linalg_solve_ex_tensors, output_differentiability=(True, False), where='linalg/derivatives.yaml:56'),
-    Formula('aten::linalg_solve_triangular', 'LinalgSolveTriangularBackward0', ('self', 'B'), saved=(Saved('self', 'input', needed_by=('self', 'B')), Saved('upper', 'value', needed_by=('self', 'B')), Saved('left', 'value', needed_by=('self', 'B')), Saved('unitriangular', 'value', needed_by=('self', 'B')), Saved('result', 'result', needed_by=('self', 'B'))), tensors=linalg_solve_triangular_tensors, where='linalg/derivatives.yaml:59'),
-    Formula('aten::lu_unpack', 'LuUnpackBackward0', ('LU_data',), saved=(Saved('LU_data', 'input'),), tensors=lu_unpack_tensors, output_differentiability=(False, True, True), where='linalg/derivatives.yaml:62'),
+    Formula('aten::linalg_pinv.atol_rtol_tensor', 'LinalgPinvBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=linalg_pinv_atol_rtol_tensor_tensors, refused=('atol', 'rtol'), where='linalg/derivatives.yaml:45'),
+    Formula('aten::linalg_qr', 'LinalgQrBackward0', ('A',), saved=(Saved('mode', 'value'), Saved('Q', 'result'), Saved('R', 'result', output=1)), tensors=linalg_qr_tensors, where='linalg/derivatives.yaml:48'),
+    Formula('aten::linalg_slogdet', 'LinalgSlogdetBackward0', ('A',), saved=(Saved('A', 'input'), Saved('sign', 'result')), tensors=linalg_slogdet_tensors, where='linalg/derivatives.yaml:51'),
+    Formula('aten::linalg_solve_ex', 'LinalgSolveExBackward0', ('A', 'B'), saved=(Saved('A', 'input', needed_by=('A', 'B')), Saved('B', 'input', needed_by=('A', 'B')), Saved('left', 'value', needed_by=('A', 'B')), Saved('result', 'result', needed_by=('A', 'B'))), tensors=linalg_solve_ex_tensors, output_differentiability=(True, False), where='linalg/derivatives.yaml:54'),
+    Formula('aten::linalg_solve_triangular', 'LinalgSolveTriangularBackward0', ('self', 'B'), saved=(Saved('self', 'input', needed_by=('self', 'B')), Saved('upper', 'value', needed_by=('self', 'B')), Saved('left', 'value', needed_by=('self', 'B')), Saved('unitriangular', 'value', needed_by=('self', 'B')), Saved('result', 'result', needed_by=('self', 'B'))), tensors=linalg_solve_triangular_tensors, where='linalg/derivatives.yaml:57'),
+    Formula('aten::lu_unpack', 'LuUnpackBackward0', ('LU_data',), saved=(Saved('LU_data', 'input'),), tensors=lu_unpack_tensors, output_differentiability=(False, True, True), where='linalg/derivatives.yaml:60'),
 )
 """One record per operator; in-place variants use that of their functional operator."""
