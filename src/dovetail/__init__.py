@@ -30,6 +30,7 @@ if _typing.TYPE_CHECKING:
     from . import autograd as autograd
     from . import backends as backends
     from . import cuda as cuda
+    from . import fft as fft
     from . import func as func
     from . import library as library
     from . import linalg as linalg
@@ -42,7 +43,7 @@ if _typing.TYPE_CHECKING:
     from . import utils as utils
     from .backends import devices as devices
     from .inspection.explanation import explain as explain
-    from .inspection.tracing import trace as trace
+    from .inspection.traces import trace as trace
     from .inspection.tracing import tracing as tracing
     from .serialization.files import load as load
     from .serialization.files import save as save
@@ -60,6 +61,7 @@ _MODULES = (
     "autograd",
     "backends",
     "cuda",
+    "fft",
     "func",
     "library",
     "linalg",
@@ -82,15 +84,16 @@ _ELSEWHERE = {
     "save": "dovetail.serialization",
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
-    "trace": "dovetail.inspection.tracing",
+    "trace": "dovetail.inspection.traces",
     "tracing": "dovetail.inspection.tracing",
     "vmap": "dovetail_autograd.transforms",
 }
 """Modules, and names and their modules, that are imported when first asked for."""
 
 
+globals().pop("trace", None)  # the operator's function: that of `inspection` records calls, too
+
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    del trace
     __all__ = _aten.__all__ + _lower_names.__all__ + _tensor_functions.__all__
     __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
     __all__ += ["default_generator", "use_overlay"]

@@ -4,11 +4,9 @@ tree.
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dovetail_aten import trace as _sum_of_diagonal
 from dovetail_dispatcher import Span, Trace
 
 if TYPE_CHECKING:
@@ -99,35 +97,6 @@ class tracing(Trace):
         import json
 
         Path(path).write_text(json.dumps(self.as_chrome_trace()), encoding="utf-8")
-
-
-def trace(*arguments: Any, **named: Any) -> Any:
-    """Return the sum of the diagonal of a matrix, a 0-d tensor; integers are summed in int64.
-
-    Without arguments, return `tracing`, which was called so, and warn.
-
-    Parameters
-    ----------
-    input
-        A matrix ``(m, n)``.
-
-    Raises
-    ------
-    RuntimeError
-        If it is no matrix. Take ``x.diagonal(dim1=-2, dim2=-1).sum(-1)`` of a batch.
-    """
-    if arguments or named:
-        return _sum_of_diagonal(*arguments, **named)
-    warnings.warn(
-        "dovetail.trace() without a matrix records operator calls: it is called "
-        "dovetail.tracing() now. dovetail.trace(x) is the sum of the diagonal of x, as in PyTorch.",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return tracing()
-
-
-trace.__module__ = tracing.__module__ = "dovetail"
 
 
 def _label(span: Span, *, keys: bool) -> Any:

@@ -21,6 +21,7 @@ from .calling import return_types as return_types
 from .tensor.aliasing import asarray
 from .tensor.copying import storable as storable  # for the front end: no name of its users
 from .tensor.distances import cdist  # type: ignore[assignment]
+from .tensor.distinct import unique, unique_consecutive  # type: ignore[assignment]
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
@@ -56,8 +57,10 @@ from .tensor.like_factories import (
     zeros_like,
 )
 from .tensor.low_rank import lu, pca_lowrank, svd_lowrank
+from .tensor.more_factories import empty_permuted, frombuffer, logspace
+from .tensor.normal_numbers import normal  # type: ignore[no-redef]
 from .tensor.norms import norm  # type: ignore[no-redef]
-from .tensor.places import nonzero
+from .tensor.places import nonzero, unravel_index
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
 from .tensor.random_factories import (  # type: ignore[no-redef]
     rand,
@@ -96,6 +99,13 @@ from .tensor.storages import (
     is_storage,
 )
 from .tensor.tensor_class import Tensor
+from .tensor.windows import (
+    bartlett_window,
+    blackman_window,
+    hamming_window,
+    hann_window,
+    kaiser_window,
+)
 
 __all__ = [
     "BFloat16Storage",
@@ -130,6 +140,8 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "bartlett_window",
+    "blackman_window",
     "block_diag",
     "broadcast_tensors",
     "cartesian_prod",
@@ -138,22 +150,29 @@ __all__ = [
     "einsum",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eye",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "get_printoptions",
     "get_rng_state",
+    "hamming_window",
+    "hann_window",
     "initial_seed",
     "is_storage",
+    "kaiser_window",
     "linspace",
+    "logspace",
     "lu",
     "manual_seed",
     "meshgrid",
     "nonzero",
     "norm",
+    "normal",
     "ones",
     "ones_like",
     "pca_lowrank",
@@ -172,6 +191,9 @@ __all__ = [
     "svd_lowrank",
     "tensor",
     "tensordot",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
     "zeros",
     "zeros_like",
 ]

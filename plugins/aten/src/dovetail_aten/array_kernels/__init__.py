@@ -16,13 +16,18 @@ from dovetail_dispatcher.table import registry
 
 from .arithmetic import Arithmetic
 from .capabilities import Capabilities
+from .channel_normalization import ChannelNormalization
 from .choices import Choices
 from .comparison import Comparison
+from .complex_parts import ComplexParts
 from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
+from .distinct import Distinct
+from .distributions import Distributions
 from .factorizations import Factorizations
 from .family import Family
+from .fft import Fourier
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
 from .histograms import Histograms
@@ -49,6 +54,7 @@ from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
 from .scatter_reductions import ScatterReductions
+from .searching import Searching
 from .selection import Selection
 from .shapes import Shapes
 from .shuffles import Shuffles
@@ -86,6 +92,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     NumberParts,
     Special,
     Polynomials,
+    Fourier,
     Choices,
     Comparison,
     Reductions,
@@ -94,6 +101,8 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Distinct,
+    Searching,
     Histograms,
     MatrixProducts,
     Factorizations,
@@ -108,7 +117,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     IndexedWrites,
     ScatterReductions,
     Creation,
+    ComplexParts,
     Random,
+    Distributions,
     Rectifiers,
     Sigmoids,
     HardActivations,
@@ -117,6 +128,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    ChannelNormalization,
     Convolutions,
     Patches,
     Shuffles,

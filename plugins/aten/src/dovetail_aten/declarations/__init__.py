@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FAMILIES: Final = (
     "pointwise",
     "special",
+    "fft",
     "reductions",
     "views",
     "pieces",
@@ -31,10 +32,12 @@ FAMILIES: Final = (
     "dropouts",
     "losses",
     "margin_losses",
+    "normalization",
     "indexing",
     "scattering",
     "creation",
     "random",
+    "searching",
     "statistics",
     "sampling",
 )
