@@ -163,8 +163,14 @@ def test_a_differentiable_result_has_a_formula_or_raises_in_backward(info: OpInf
         for position, each in enumerate(results):
             if each is None or not (each.is_floating_point() or each.is_complex()):
                 continue
+            if (info.operator.base_name, position) in PERMUTATIONS:
+                continue
             if flags is None or flags[min(position, len(flags) - 1)]:
                 assert each.requires_grad, f"result {position} of {sample} is a constant"
+
+
+PERMUTATIONS = {("linalg_lu", 0)}
+"""Results of composites that are floating point, and constant between two pivotings."""
 
 
 def is_argument(info: OpInfo, sample: SampleInput, leaf: Any, names: Collection[str]) -> bool:
