@@ -39,6 +39,7 @@ gcd_ ge get_autocast_dtype get_default_device get_default_dtype get_printoptions
 gradient greater greater_equal group_norm gt half hardshrink heaviside hinge_embedding_loss histc
 histogram histogramdd hsplit hstack hypot i0 i0_ igamma igammac iinfo imag index_add index_copy
 index_fill index_put index_put_ index_reduce index_select inf inference_mode initial_seed inner
+bilinear ctc_loss
 instance_norm int int16 int32 int64 int8 is_anomaly_check_nan_enabled is_anomaly_enabled
 is_autocast_enabled is_complex is_conj is_floating_point is_grad_enabled is_inference
 is_inference_mode_enabled is_neg is_nonzero is_storage is_tensor isclose isfinite isinf isnan
@@ -109,6 +110,9 @@ BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Ide
 LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss Module ModuleDict ModuleList NLLLoss PReLU
 Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid SmoothL1Loss
 Softmax Softplus Tanh Unflatten functional init register_module_buffer_registration_hook
+AlphaDropout BatchNorm1d BatchNorm2d BatchNorm3d CosineSimilarity Dropout1d Dropout2d Dropout3d
+FeatureAlphaDropout GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LocalResponseNorm
+PairwiseDistance RMSNorm
 register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
@@ -120,6 +124,7 @@ cosine_embedding_loss cosine_similarity cross_entropy dropout dropout1d dropout2
 elu_ embedding feature_alpha_dropout fold gaussian_nll_loss gelu glu group_norm gumbel_softmax
 hardshrink hardsigmoid hardswish hardtanh hardtanh_ hinge_embedding_loss huber_loss instance_norm
 kl_div l1_loss layer_norm leaky_relu leaky_relu_ linear local_response_norm log_softmax logsigmoid
+bilinear ctc_loss linear_cross_entropy
 margin_ranking_loss mish mse_loss multi_margin_loss multilabel_margin_loss
 multilabel_soft_margin_loss nll_loss normalize one_hot pad pairwise_distance pdist pixel_shuffle
 pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_ rms_norm rrelu rrelu_ selu selu_ sigmoid
@@ -200,6 +205,7 @@ fmax fmin fmod frac frac_ frexp from_dlpack from_numpy full full_like gather gcd
 get_printoptions get_rng_state gradient greater greater_equal group_norm gt hardshrink heaviside
 hinge_embedding_loss histc histogram histogramdd hsplit hstack hypot i0 i0_ igamma igammac imag
 index_add index_copy index_fill index_put index_put_ index_reduce index_select initial_seed inner
+bilinear ctc_loss
 instance_norm is_complex is_conj is_floating_point is_neg is_nonzero is_storage isclose isfinite
 isinf isnan isneginf isposinf isreal kl_div kthvalue layer_norm lcm lcm_ ldexp ldexp_ le lerp less
 less_equal lgamma linspace log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp

@@ -105,6 +105,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
+    ('dovetail_aten.meta.ctc', 'ctc_loss', (), '_ctc_loss'),
+    ('dovetail_aten.meta.ctc', 'ctc_loss_backward', (), '_ctc_loss_backward'),
     ('dovetail_aten.meta.distances', 'euclidean_dist', (), '_euclidean_dist'),
     ('dovetail_aten.meta.distances', 'renorm', (), 'renorm'),
     ('dovetail_aten.meta.indexing', 'embedding_dense_backward', (), 'embedding_dense_backward'),
@@ -228,6 +230,8 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
         'new_full new_empty rand_like randn_like rand randn randint randint.low'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
+    ('dovetail_aten.batching.ctc', 'ctc_loss', '_ctc_loss'),
+    ('dovetail_aten.batching.ctc', 'ctc_loss_backward', '_ctc_loss_backward'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
@@ -413,16 +417,16 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'cdist nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
-        'binary_cross_entropy_with_logits huber_loss binary_cross_entropy kl_div poisson_nll_loss '
-        'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
-        'soft_margin_loss multi_margin_loss multilabel_margin_loss prod prod.dim_int '
-        'view_as_complex'),
+        'ctc_loss.IntList ctc_loss.Tensor cdist nll_loss nll_loss_nd cross_entropy_loss mse_loss '
+        'l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss binary_cross_entropy '
+        'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
+        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss prod '
+        'prod.dim_int view_as_complex'),
     ('cpu', 'lower_precision_fp',
         'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
         'conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm addmm addbmm baddbmm '
         'matmul linear prelu'),
-    ('cpu', 'promote', 'cat stack'),
+    ('cpu', 'promote', 'bilinear cat stack'),
     ('cuda', 'fp32',
         'cosine_similarity pdist cdist dist renorm nll_loss nll_loss_nd mse_loss l1_loss '
         'smooth_l1_loss binary_cross_entropy_with_logits huber_loss kl_div poisson_nll_loss '
@@ -437,7 +441,8 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         '_convolution conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding '
         'conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm mv addmm '
         'addmv addbmm baddbmm matmul linear einsum prelu'),
-    ('cuda', 'promote', 'index_put scatter_add dot vdot atan2 addcmul addcdiv cat stack'),
+    ('cuda', 'promote',
+        'index_put scatter_add dot vdot bilinear atan2 addcmul addcdiv cat stack'),
 )
 """Device, policy, operators."""
 

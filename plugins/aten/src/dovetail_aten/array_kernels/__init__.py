@@ -21,6 +21,7 @@ from .choices import Choices
 from .comparison import Comparison
 from .convolution import Convolutions
 from .creation import Creation
+from .ctc import Alignments
 from .dims import wrap_dim, wrap_dims
 from .family import Family
 from .gated_units import GatedUnits
@@ -111,6 +112,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Softmax,
     Losses,
     Likelihood,
+    Alignments,
     Normalization,
     ChannelNormalization,
     Convolutions,

@@ -29,6 +29,7 @@ FAMILIES: Final = (
     "distances",
     "dropouts",
     "losses",
+    "ctc",
     "margin_losses",
     "normalization",
     "indexing",

@@ -19,6 +19,7 @@ OPERATORS = {
         "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
         "aten::new_full", "aten::new_empty", "aten::new_empty_strided",
     ),
+    "ctc": ("aten::_ctc_loss",),
     "distances": ("aten::_euclidean_dist", "aten::renorm"),
     "indexing": (
         "aten::gather", "aten::index.Tensor", "aten::index_add", "aten::index_put",
