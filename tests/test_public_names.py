@@ -111,6 +111,8 @@ LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss Module ModuleDict Modul
 Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid SmoothL1Loss
 Softmax Softplus Tanh Unflatten functional init register_module_buffer_registration_hook
 AlphaDropout BatchNorm1d BatchNorm2d BatchNorm3d CosineSimilarity Dropout1d Dropout2d Dropout3d
+CELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh Mish RReLU ReLU6 SELU Softmax2d Softmin
+Softshrink Softsign Tanhshrink Threshold
 FeatureAlphaDropout GroupNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d LocalResponseNorm
 PairwiseDistance RMSNorm
 register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
