@@ -64,6 +64,18 @@ DIFFERENT = {
     "dropout": "PyTorch has no complex ones",
     "embedding": "PyTorch has no gradient of complex numbers",
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
+    **dict.fromkeys(
+        [
+            *("_fft_c2c", "_fft_c2r", "_fft_r2c"),
+            *(
+                f"fft_{kind}fft{end}"
+                for kind in ("", "i", "r", "ir", "h", "ih")
+                for end in ("", "2", "n")
+            ),
+            *("stft", "istft"),
+        ],
+        "PyTorch transforms nothing empty, and reads behind signals",
+    ),
     "fill_": "PyTorch fills expanded tensors",
     **dict.fromkeys(
         ["floor_divide", "heaviside"],
@@ -95,6 +107,12 @@ DIFFERENT = {
         ["mvlgamma", "special_multigammaln"], "PyTorch refuses bools, if there is no dtype above"
     ),
     "median": "PyTorch has a median of no integers",
+    **dict.fromkeys(
+        ["log_normal_", "geometric_", "poisson", "binomial"],
+        "PyTorch takes any dtype where there is nothing",
+    ),
+    "normal": "PyTorch refuses derivatives of complex numbers",
+    "isin": "PyTorch cannot view tensors in some orders of memory",
     "nanmedian": "PyTorch has a median of no integers",
     "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "mse_loss_backward": "PyTorch has gradients of integers, rounded",
@@ -142,6 +160,7 @@ DIFFERENT = {
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
     "var": "over no dimensions PyTorch's gradient is infinite",
+    "complex": "PyTorch has complex numbers of half precision",
     "view_as_complex": "PyTorch has complex numbers of half precision",
     "zero_": "PyTorch fills expanded tensors",
 }

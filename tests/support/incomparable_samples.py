@@ -50,6 +50,15 @@ def counts_from_the_end(sample: SampleInput) -> bool:
     return is_differentiated(sample) and index.numel() > 0 and int(index.min()) < 0
 
 
+def is_out_of_order(sample: SampleInput) -> bool:
+    """Say whether what is searched in is not sorted."""
+    sequence = next((each for each in sample.tensors() if each.ndim), sample.tensors()[0])
+    if sequence.is_complex():
+        return False
+    ordered = sequence.sort(-1)[0] if sequence.ndim else sequence
+    return "sorter" not in sample.kwargs and not bool((ordered == sequence).all())
+
+
 def has_two_precisions(sample: SampleInput) -> bool:
     inexact = [each for each in dtypes_of(sample) if each.is_floating_point or each.is_complex]
     return len(inexact) > 1
@@ -113,6 +122,10 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
     "_ctc_loss": (lambda sample: True, "states beyond the lengths are not initialized"),
     "_ctc_loss_backward": (lambda sample: True, "it takes for granted what the forward gave"),
     "as_strided_scatter": (is_differentiated, "the gradient goes where it is written"),
+    "bernoulli_": (
+        lambda sample: not sample.input.dtype.is_floating_point,
+        "integers that are drawn by probabilities seem to require grad",
+    ),
     "binary_cross_entropy": (
         lambda sample: any(each.shape != sample.input.shape for each in sample.tensors()[:2]),
         "operands that broadcast have another number of elements",
@@ -155,7 +168,16 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         lambda sample: not sample.input.shape[:1].numel(),
         "differentiating distances between no rows ends the process",
     ),
+    "polar": (
+        lambda sample: is_differentiated(sample) and bool((sample.input < 0).any()),
+        "the gradient of negative lengths has the wrong sign",
+    ),
     "pow": (is_complex, "the power of 0 to some complex numbers is NaN"),
+    "searchsorted": (is_out_of_order, "a search of what is not sorted finds anything"),
+    "bucketize": (
+        lambda sample: is_out_of_order(SampleInput(sample.tensors()[-1])),
+        "a search of what is not sorted finds anything",
+    ),
     "silu_backward": (is_complex, "it is not that of complex numbers"),
     **dict.fromkeys(
         POLYNOMIALS, (either(is_differentiated, has_nan), f"{NO_DERIVATIVE}; NaN gives numbers")

@@ -45,7 +45,7 @@ def public_names() -> dict[int, str]:
     found: dict[int, str] = {}
     for place in places:
         owner = functools.reduce(getattr, place.split(".")[:-1], torch)
-        for name in dir(owner):
+        for name in sorted(dir(owner), key=lambda name: name.startswith("_")):
             value = getattr(owner, name, None)
             if callable(value):
                 found.setdefault(id(value), f"{place.replace('masked._ops', 'masked')}{name}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_kernel import TensorBase
 
-from dovetail_aten.calling.getters import getter
+from dovetail_aten.calling.getters import getter, write_part
 from dovetail_aten.calling.operands import divide_by, reflect
 from dovetail_aten._generated import functions as functions
 
@@ -30,6 +30,8 @@ class TensorMethods(TensorBase):
     dist = functions.dist
     renorm = functions.renorm
     renorm_ = functions.renorm_
+    stft = functions.stft
+    istft = functions.istft
     index = functions.index
     index_put = functions.index_put
     index_put_ = functions.index_put_
@@ -43,6 +45,30 @@ class TensorMethods(TensorBase):
     scatter_add_ = functions.scatter_add_
     masked_select = functions.masked_select
     take = functions.take
+    cholesky = functions.cholesky
+    cholesky_solve = functions.cholesky_solve
+    cholesky_inverse = functions.cholesky_inverse
+    lu_solve = functions.lu_solve
+    qr = functions.qr
+    geqrf = functions.geqrf
+    orgqr = functions.orgqr
+    ormqr = functions.ormqr
+    inverse = functions.inverse
+    triangular_solve = functions.triangular_solve
+    det = functions.det
+    slogdet = functions.slogdet
+    logdet = functions.logdet
+    pinverse = functions.pinverse
+    svd = functions.svd
+    matrix_exp = functions.matrix_exp
+    trace = functions.trace
+    cross = functions.cross
+    kron = functions.kron
+    matrix_power = functions.matrix_power
+    addr = functions.addr
+    addr_ = functions.addr_
+    cov = functions.cov
+    corrcoef = functions.corrcoef
     mm = functions.mm
     bmm = functions.bmm
     mv = functions.mv
@@ -305,6 +331,11 @@ class TensorMethods(TensorBase):
     is_nonzero = functions.is_nonzero
     uniform_ = functions.uniform_
     normal_ = functions.normal_
+    cauchy_ = functions.cauchy_
+    exponential_ = functions.exponential_
+    geometric_ = functions.geometric_
+    log_normal_ = functions.log_normal_
+    random_ = functions.random_
     bernoulli = functions.bernoulli
     bernoulli_ = functions.bernoulli_
     multinomial = functions.multinomial
@@ -355,6 +386,8 @@ class TensorMethods(TensorBase):
     put = functions.put
     put_ = functions.put_
     take_along_dim = functions.take_along_dim
+    unique_consecutive = functions.unique_consecutive
+    repeat_interleave = functions.repeat_interleave
     contiguous = functions.contiguous
     clone = functions.clone
     copy_ = functions.copy_
@@ -510,5 +543,13 @@ class TensorMethods(TensorBase):
     H = property(getter(functions.matrix_H))
     mT = property(getter(functions.mT))
     mH = property(getter(functions.mH))
-    real = property(getter(functions.real))
-    imag = property(getter(functions.imag))
+
+    def _set_real(self, value):
+        write_part(functions.real(self), value)
+
+    real = property(getter(functions.real), _set_real)
+
+    def _set_imag(self, value):
+        write_part(functions.imag(self), value)
+
+    imag = property(getter(functions.imag), _set_imag)

@@ -19,11 +19,16 @@ from .capabilities import Capabilities
 from .channel_normalization import ChannelNormalization
 from .choices import Choices
 from .comparison import Comparison
+from .complex_parts import ComplexParts
 from .convolution import Convolutions
 from .creation import Creation
 from .ctc import Alignments
 from .dims import wrap_dim, wrap_dims
+from .distinct import Distinct
+from .distributions import Distributions
+from .factorizations import Factorizations
 from .family import Family
+from .fft import Fourier
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
 from .histograms import Histograms
@@ -31,6 +36,7 @@ from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
+from .linear_systems import LinearSystems
 from .losses import Losses
 from .matmul import MatrixProducts
 from .memory_views import MemoryViews
@@ -49,12 +55,14 @@ from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
 from .scatter_reductions import ScatterReductions
+from .searching import Searching
 from .selection import Selection
 from .shapes import Shapes
 from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .special import Special
+from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
 from .upsampling import Upsampling
 from .views import Views
@@ -85,6 +93,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     NumberParts,
     Special,
     Polynomials,
+    Fourier,
     Choices,
     Comparison,
     Reductions,
@@ -93,8 +102,13 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Distinct,
+    Searching,
     Histograms,
     MatrixProducts,
+    Factorizations,
+    LinearSystems,
+    Spectra,
     Views,
     MemoryViews,
     Windows,
@@ -104,7 +118,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     IndexedWrites,
     ScatterReductions,
     Creation,
+    ComplexParts,
     Random,
+    Distributions,
     Rectifiers,
     Sigmoids,
     HardActivations,

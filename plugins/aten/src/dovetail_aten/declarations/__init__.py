@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 FAMILIES: Final = (
     "pointwise",
     "special",
+    "fft",
     "reductions",
     "views",
     "pieces",
     "stacks",
     "shapes",
     "matmul",
+    "linalg",
     "nn",
     "convolution",
     "activations",
@@ -36,6 +38,7 @@ FAMILIES: Final = (
     "scattering",
     "creation",
     "random",
+    "searching",
     "statistics",
     "sampling",
 )

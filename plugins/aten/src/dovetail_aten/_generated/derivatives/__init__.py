@@ -15,16 +15,26 @@ OPERATORS = {
         "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",
     ),
     "creation": (
-        "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
-        "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
-        "aten::new_full", "aten::new_empty", "aten::new_empty_strided",
+        "aten::fill.Scalar", "aten::fill.Tensor", "aten::complex", "aten::polar", "aten::fill_.Scalar",
+        "aten::fill_.Tensor", "aten::zero_", "aten::empty_like", "aten::ones_like", "aten::zeros_like",
+        "aten::full_like", "aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::new_empty",
+        "aten::new_empty_strided",
     ),
     "ctc": ("aten::_ctc_loss",),
     "distances": ("aten::_euclidean_dist", "aten::renorm"),
+    "fft": ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r"),
     "indexing": (
         "aten::gather", "aten::index.Tensor", "aten::index_add", "aten::index_put",
         "aten::index_select", "aten::masked_select", "aten::scatter.src", "aten::scatter.value",
         "aten::scatter_add", "aten::take",
+    ),
+    "linalg": (
+        "aten::_linalg_eigh", "aten::_linalg_svd", "aten::geqrf", "aten::linalg_cholesky_ex",
+        "aten::linalg_cross", "aten::linalg_det", "aten::linalg_eig", "aten::linalg_eigvals",
+        "aten::linalg_inv_ex", "aten::linalg_ldl_factor_ex", "aten::linalg_lstsq",
+        "aten::linalg_lu_factor_ex", "aten::linalg_matrix_exp", "aten::linalg_pinv.atol_rtol_tensor",
+        "aten::linalg_qr", "aten::linalg_slogdet", "aten::linalg_solve_ex",
+        "aten::linalg_solve_triangular", "aten::lu_unpack",
     ),
     "losses": (
         "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::huber_loss",
@@ -92,7 +102,10 @@ OPERATORS = {
     "random": (
         "aten::bernoulli", "aten::bernoulli_.float", "aten::multinomial", "aten::native_dropout",
         "aten::native_dropout_backward", "aten::normal_", "aten::uniform_", "aten::rand_like",
-        "aten::randn_like",
+        "aten::randn_like", "aten::cauchy_", "aten::exponential_", "aten::geometric_",
+        "aten::log_normal_", "aten::random_.from", "aten::random_.to", "aten::random_",
+        "aten::bernoulli_.Tensor", "aten::bernoulli.p", "aten::normal.Tensor_float",
+        "aten::normal.float_Tensor", "aten::normal.Tensor_Tensor", "aten::poisson", "aten::binomial",
     ),
     "reductions": (
         "aten::all", "aten::all.dim", "aten::any", "aten::any.dim", "aten::amax", "aten::amin",
@@ -122,6 +135,11 @@ OPERATORS = {
     "scattering": (
         "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor", "aten::index_copy",
         "aten::index_reduce", "aten::scatter_reduce.two", "aten::masked_scatter", "aten::put",
+    ),
+    "searching": (
+        "aten::isin.Tensor_Tensor", "aten::isin.Tensor_Scalar", "aten::isin.Scalar_Tensor",
+        "aten::searchsorted.Tensor", "aten::searchsorted.Scalar", "aten::_unique2", "aten::unique_dim",
+        "aten::unique_consecutive", "aten::unique_dim_consecutive",
     ),
     "shapes": (
         "aten::cat", "aten::clone", "aten::constant_pad_nd", "aten::copy_", "aten::diag_embed",
