@@ -21,29 +21,29 @@ angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_
 arctan_ arctanh arctanh_ argmax argmin argsort argwhere as_strided as_strided_copy
 as_strided_scatter as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_
 atleast_1d atleast_2d atleast_3d autocast autograd backends baddbmm bartlett_window batch_norm
-bernoulli bfloat16 binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift
-bitwise_not bitwise_or bitwise_right_shift bitwise_xor blackman_window block_diag bmm bool
-broadcast_shapes broadcast_tensors broadcast_to bucketize can_cast cartesian_prod cat cdist cdouble
-ceil ceil_ celu celu_ cfloat chain_matmul channel_shuffle channels_last channels_last_3d cholesky
-cholesky_inverse cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip
-clip_ clone column_stack combinations complex complex128 complex64 concat concatenate conj
-conj_physical conj_physical_ constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc
-conv_transpose1d conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_
-cosine_embedding_loss cosine_similarity count_nonzero cov cross cuda cummax cummin cumprod cumsum
-cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_copy device devices diag
-diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist div divide dot double
-dropout dropout_ dsplit dstack dtype e einsum embedding embedding_renorm_ empty empty_like
-empty_permuted empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_
-expand_copy explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_ feature_dropout
-feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip fliplr flipud float float16 float32
-float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm
-from_dlpack from_numpy frombuffer full full_like func gather gcd gcd_ ge geqrf get_autocast_dtype
-get_default_device get_default_dtype get_printoptions get_rng_state gradient greater greater_equal
-grid_sampler grid_sampler_2d grid_sampler_3d group_norm gt half hamming_window hann_window
-hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack hypot i0 i0_
-igamma igammac iinfo imag index_add index_copy index_fill index_put index_put_ index_reduce
-index_select inf inference_mode initial_seed inner instance_norm int int16 int32 int64 int8 inverse
-is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled is_complex is_conj
+bernoulli bfloat16 bilinear binary_cross_entropy_with_logits bincount binomial bitwise_and
+bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor blackman_window block_diag
+bmm bool broadcast_shapes broadcast_tensors broadcast_to bucketize can_cast cartesian_prod cat cdist
+cdouble ceil ceil_ celu celu_ cfloat chain_matmul channel_shuffle channels_last channels_last_3d
+cholesky cholesky_inverse cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min
+clamp_min_ clip clip_ clone column_stack combinations complex complex128 complex64 concat
+concatenate conj conj_physical conj_physical_ constant_pad_nd contiguous_format conv1d conv2d conv3d
+conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cos_
+cosh cosh_ cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cuda cummax
+cummin cumprod cumsum cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_copy
+device devices diag diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist
+div divide dot double dropout dropout_ dsplit dstack dtype e einsum embedding embedding_renorm_
+empty empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp
+exp2 exp2_ exp_ expand_copy explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
+feature_dropout feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip fliplr flipud float
+float16 float32 float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp
+frobenius_norm from_dlpack from_numpy frombuffer full full_like func gather gcd gcd_ ge geqrf
+get_autocast_dtype get_default_device get_default_dtype get_printoptions get_rng_state gradient
+greater greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gt half hamming_window
+hann_window hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack
+hypot i0 i0_ igamma igammac iinfo imag index_add index_copy index_fill index_put index_put_
+index_reduce index_select inf inference_mode initial_seed inner instance_norm int int16 int32 int64
+int8 inverse is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled is_complex is_conj
 is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero
 is_storage is_tensor isclose isfinite isin isinf isnan isneginf isposinf isreal istft kaiser_window
 kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma library
@@ -122,27 +122,32 @@ lu_solve matmul matrix_exp matrix_norm matrix_power matrix_rank multi_dot norm p
 solve_ex solve_triangular svd svdvals tensorinv tensorsolve vander vecdot vector_norm
 """.split(),
     "dovetail.nn": """
-BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
-LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss Module ModuleDict ModuleList NLLLoss PReLU
-Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid SmoothL1Loss
-Softmax Softplus Tanh Unflatten functional init modules register_module_buffer_registration_hook
-register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
+AlphaDropout BCEWithLogitsLoss BatchNorm1d BatchNorm2d BatchNorm3d Buffer CELU CosineSimilarity
+CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU Embedding FeatureAlphaDropout Flatten
+GELU GLU GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh Identity InstanceNorm1d InstanceNorm2d
+InstanceNorm3d L1Loss LayerNorm LeakyReLU Linear LocalResponseNorm LogSigmoid LogSoftmax MSELoss
+Mish Module ModuleDict ModuleList NLLLoss PReLU PairwiseDistance Parameter ParameterDict
+ParameterList RMSNorm RReLU ReLU ReLU6 RemovableHandle SELU Sequential SiLU Sigmoid SmoothL1Loss
+Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold Unflatten
+functional init modules register_module_buffer_registration_hook register_module_forward_hook
+register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
 """.split(),
     "dovetail.nn.functional": """
-affine_grid alpha_dropout batch_norm binary_cross_entropy binary_cross_entropy_with_logits celu
-celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy dropout dropout1d dropout2d
-dropout3d elu elu_ embedding embedding_bag feature_alpha_dropout fold gaussian_nll_loss gelu glu
-grid_sample group_norm gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_
+affine_grid alpha_dropout batch_norm bilinear binary_cross_entropy binary_cross_entropy_with_logits
+celu celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy ctc_loss dropout dropout1d
+dropout2d dropout3d elu elu_ embedding embedding_bag feature_alpha_dropout fold gaussian_nll_loss
+gelu glu grid_sample group_norm gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_
 hinge_embedding_loss huber_loss instance_norm interpolate kl_div l1_loss layer_norm leaky_relu
-leaky_relu_ linear local_response_norm log_softmax logsigmoid margin_ranking_loss mish mse_loss
-multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss nll_loss normalize one_hot pad
-pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_
-rms_norm rrelu rrelu_ selu selu_ sigmoid silu smooth_l1_loss soft_margin_loss softmax softmin
-softplus softshrink softsign tanh tanhshrink threshold threshold_ triplet_margin_loss
-triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
+leaky_relu_ linear linear_cross_entropy local_response_norm log_softmax logsigmoid
+margin_ranking_loss mish mse_loss multi_margin_loss multilabel_margin_loss
+multilabel_soft_margin_loss nll_loss normalize one_hot pad pairwise_distance pdist pixel_shuffle
+pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_ rms_norm rrelu rrelu_ selu selu_ sigmoid
+silu smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink softsign tanh tanhshrink
+threshold threshold_ triplet_margin_loss triplet_margin_with_distance_loss unfold upsample
+upsample_bilinear upsample_nearest
 """.split(),
     "dovetail.nn.init": """
 calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
@@ -203,18 +208,18 @@ alpha_dropout alpha_dropout_ amax amin aminmax angle any arange arccos arccos_ a
 arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort
 argwhere as_strided as_strided_copy as_strided_scatter as_tensor asarray asin asin_ asinh asinh_
 atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d baddbmm bartlett_window batch_norm
-bernoulli binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift
+bernoulli bilinear binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift
 bitwise_not bitwise_or bitwise_right_shift bitwise_xor blackman_window block_diag bmm
 broadcast_tensors broadcast_to bucketize cartesian_prod cat cdist ceil ceil_ celu celu_ chain_matmul
 channel_shuffle cholesky cholesky_inverse cholesky_solve chunk clamp clamp_ clamp_max clamp_max_
 clamp_min clamp_min_ clip clip_ clone column_stack combinations complex concat concatenate conj
 conj_physical conj_physical_ constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d
 conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_
-cosine_embedding_loss cosine_similarity count_nonzero cov cross cummax cummin cumprod cumsum
-cumulative_trapezoid deg2rad deg2rad_ det detach detach_copy diag diag_embed diagflat diagonal
-diagonal_copy diagonal_scatter diff digamma dist div divide dot dropout dropout_ dsplit dstack
-einsum embedding embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_
-erfc erfc_ erfinv exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout
+cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cummax cummin cumprod
+cumsum cumulative_trapezoid deg2rad deg2rad_ det detach detach_copy diag diag_embed diagflat
+diagonal diagonal_copy diagonal_scatter diff digamma dist div divide dot dropout dropout_ dsplit
+dstack einsum embedding embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf
+erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout
 feature_alpha_dropout_ feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr
 flipud float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm
 from_dlpack from_numpy frombuffer full full_like gather gcd gcd_ ge geqrf get_printoptions

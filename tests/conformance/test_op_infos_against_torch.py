@@ -40,6 +40,7 @@ DIFFERENT = {
         ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"],
         "PyTorch takes any number for a mode",
     ),
+    "_ctc_loss_backward": "PyTorch looks neither at shapes nor at dtypes",
     "addcdiv": "the gradient of an integer operand is not asked for",
     **dict.fromkeys(
         ["addmm", "addmv", "addbmm", "baddbmm"],
@@ -50,6 +51,7 @@ DIFFERENT = {
     "_prelu_kernel_backward": "PyTorch refuses operands of several dtypes",
     "allclose": "PyTorch looks at the tolerances first",
     "as_strided": "PyTorch looks at the memory of a view without its offset",
+    "bilinear": "PyTorch has no gradient of complex numbers",
     "bernoulli": "PyTorch takes any dtype where there is nothing",
     "bernoulli_": "PyTorch takes any dtype where there is nothing",
     "binary_cross_entropy_with_logits": "PyTorch broadcasts neither weights nor dtypes",

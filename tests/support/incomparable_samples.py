@@ -127,6 +127,8 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
     ),
     "_upsample_bicubic2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
     "_upsample_bilinear2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
+    "_ctc_loss": (lambda sample: True, "states beyond the lengths are not initialized"),
+    "_ctc_loss_backward": (lambda sample: True, "it takes for granted what the forward gave"),
     "as_strided_scatter": (is_differentiated, "the gradient goes where it is written"),
     "bernoulli_": (
         lambda sample: not sample.input.dtype.is_floating_point,
@@ -135,6 +137,12 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
     "binary_cross_entropy": (
         lambda sample: any(each.shape != sample.input.shape for each in sample.tensors()[:2]),
         "operands that broadcast have another number of elements",
+    ),
+    "ctc_loss": (
+        lambda sample: any(
+            label >= sample.input.size(-1) for label in sample.arguments[1].reshape(-1).tolist()
+        ),
+        "labels beyond the classes are read from other memory",
     ),
     "detach_copy": (is_differentiated, "it seems to be differentiable, and raises in backward"),
     "gelu": (is_special, "that of infinity is NaN in single precision"),

@@ -5,6 +5,7 @@ import dovetail_aten as aten
 from ... import _nn
 
 __all__ = [
+    "bilinear",
     "celu_",
     "channel_shuffle",
     "conv1d",
@@ -39,6 +40,7 @@ __all__ = [
     "threshold_",
 ]
 
+bilinear = aten.bilinear
 celu_ = aten.celu_
 cosine_similarity = aten.cosine_similarity
 channel_shuffle = aten.channel_shuffle

@@ -22,6 +22,7 @@ from .comparison import Comparison
 from .complex_parts import ComplexParts
 from .convolution import Convolutions
 from .creation import Creation
+from .ctc import Alignments
 from .dims import wrap_dim, wrap_dims
 from .distinct import Distinct
 from .distributions import Distributions
@@ -129,6 +130,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Softmax,
     Losses,
     Likelihood,
+    Alignments,
     Normalization,
     ChannelNormalization,
     Convolutions,

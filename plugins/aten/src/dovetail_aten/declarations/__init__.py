@@ -31,6 +31,7 @@ FAMILIES: Final = (
     "distances",
     "dropouts",
     "losses",
+    "ctc",
     "margin_losses",
     "normalization",
     "indexing",

@@ -20,6 +20,7 @@ OPERATORS = {
         "aten::full_like", "aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::new_empty",
         "aten::new_empty_strided",
     ),
+    "ctc": ("aten::_ctc_loss",),
     "distances": ("aten::_euclidean_dist", "aten::renorm"),
     "fft": ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r"),
     "indexing": (

@@ -5,6 +5,7 @@
 from .activations import *
 from .convolution import *
 from .creation import *
+from .ctc import *
 from .distances import *
 from .dropouts import *
 from .embeddings import *
@@ -35,8 +36,8 @@ __all__ = [
     "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "empty", "empty_strided", "zeros",
     "ones", "full", "arange", "linspace", "eye", "scalar_tensor", "zeros_like", "ones_like",
     "empty_like", "full_like", "empty_permuted", "logspace", "fill", "complex", "polar", "fill_",
-    "zero_", "pairwise_distance", "cosine_similarity", "pdist", "cdist", "dist", "renorm",
-    "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
+    "zero_", "ctc_loss", "pairwise_distance", "cosine_similarity", "pdist", "cdist", "dist",
+    "renorm", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
     "feature_alpha_dropout", "feature_alpha_dropout_", "embedding_renorm_", "stft", "istft",
     "index_put", "index_put_", "index_select", "index_add", "gather", "scatter", "scatter_add",
     "masked_select", "take", "cholesky", "cholesky_solve", "cholesky_inverse", "lu_unpack",
@@ -47,7 +48,7 @@ __all__ = [
     "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "triplet_margin_loss",
     "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmv", "addmv_", "addbmm", "baddbmm",
     "matmul", "outer", "einsum", "relu", "relu_", "prelu", "threshold", "threshold_", "softmax",
-    "log_softmax", "embedding", "layer_norm", "native_layer_norm", "batch_norm",
+    "log_softmax", "bilinear", "embedding", "layer_norm", "native_layer_norm", "batch_norm",
     "native_batch_norm", "instance_norm", "group_norm", "native_group_norm", "rms_norm",
     "tensor_split", "hsplit", "vsplit", "dsplit", "unsafe_split", "unsafe_split_with_sizes",
     "unsafe_chunk", "narrow_copy", "unfold_copy", "select_scatter", "slice_scatter",
