@@ -46,27 +46,27 @@ is_storage is_tensor isclose isfinite isinf isnan isneginf isposinf isreal istft
 kl_div kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma library
 linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2
 logcumsumexp logical_and logical_not logical_or logical_xor logit logit_ logsumexp long lt
-manual_seed margin_ranking_loss masked_fill masked_scatter masked_select matmul max maximum mean
-median memory_format meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv
-mvlgamma nan nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy
-native_dropout native_layer_norm ne neg neg_ negative negative_ newaxis nextafter nn no_grad nonzero
-nonzero_static norm not_equal numel ones ones_like ops optim outer overrides pairwise_distance pdist
-permute permute_copy pi pixel_shuffle pixel_unshuffle poisson_nll_loss polygamma positive pow prelu
-preserve_format printoptions prod promote_types put quantile rad2deg rad2deg_ rand rand_like randint
-randint_like randn randn_like random randperm ravel real reciprocal reciprocal_ relu relu_ remainder
-renorm reshape resize_as_ resolve_conj resolve_neg result_type roll rot90 round round_ row_stack
-rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add scatter_reduce seed select
-select_copy select_scatter selu selu_ set_autocast_dtype set_autocast_enabled set_default_device
-set_default_dtype set_grad_enabled set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign
-signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter softmax sort special split
-split_copy split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy
-stack std std_mean stft strided sub subtract sum swapaxes swapdims t t_copy take take_along_dim tan
-tan_ tanh tanh_ tensor tensor_split testing threshold threshold_ tile topk trace transpose
-transpose_copy trapezoid trapz tril triplet_margin_loss triu true_divide trunc trunc_ uint16 uint32
-uint64 uint8 unbind unbind_copy unflatten unfold_copy unsafe_chunk unsafe_split
-unsafe_split_with_sizes unsqueeze unsqueeze_copy use_overlay utils var var_mean vdot view_as_complex
-view_as_complex_copy view_as_real view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_
-zero_ zeros zeros_like
+manual_seed margin_ranking_loss masked masked_fill masked_scatter masked_select matmul max maximum
+mean median memory_format meshgrid min minimum mm mode moveaxis movedim msort mul multinomial
+multiply mv mvlgamma nan nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow
+narrow_copy native_dropout native_layer_norm ne neg neg_ negative negative_ newaxis nextafter nn
+no_grad nonzero nonzero_static norm not_equal numel ones ones_like ops optim outer overrides
+pairwise_distance pdist permute permute_copy pi pixel_shuffle pixel_unshuffle poisson_nll_loss
+polygamma positive pow prelu preserve_format printoptions prod promote_types put quantile rad2deg
+rad2deg_ rand rand_like randint randint_like randn randn_like random randperm ravel real reciprocal
+reciprocal_ relu relu_ remainder renorm reshape resize_as_ resolve_conj resolve_neg result_type roll
+rot90 round round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add
+scatter_reduce seed select select_copy select_scatter selu selu_ set_autocast_dtype
+set_autocast_enabled set_default_device set_default_dtype set_grad_enabled set_printoptions
+set_rng_state sgn short sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_
+slice_copy slice_scatter softmax sort special split split_copy split_with_sizes
+split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std std_mean stft strided
+sub subtract sum swapaxes swapdims t t_copy take take_along_dim tan tan_ tanh tanh_ tensor
+tensor_split testing threshold threshold_ tile topk trace transpose transpose_copy trapezoid trapz
+tril triplet_margin_loss triu true_divide trunc trunc_ uint16 uint32 uint64 uint8 unbind unbind_copy
+unflatten unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy
+use_overlay utils var var_mean vdot view_as_complex view_as_complex_copy view_as_real
+view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -107,6 +107,10 @@ BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scop
 check_pending custom_op define dispatch_table fallthrough_kernel get_ctx get_kernel hookimpl impl
 impl_abstract infer_schema load opcheck register_autocast register_autograd register_fake
 register_kernel register_op_infos register_torch_dispatch register_vmap
+""".split(),
+    "dovetail.masked": """
+amax amin argmax argmin cumprod cumsum log_softmax logaddexp logsumexp mean median norm normalize
+prod softmax softmin std sum var
 """.split(),
     "dovetail.nn": """
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
@@ -151,6 +155,13 @@ is_tensor_method_or_property redispatch_function resolve_name wrap_torch_functio
 """.split(),
     "dovetail.random": """
 fork_rng generator_of get_rng_state initial_seed manual_seed seed set_rng_state
+""".split(),
+    "dovetail.signal": """
+windows
+""".split(),
+    "dovetail.signal.windows": """
+bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser
+nuttall
 """.split(),
     "dovetail.special": """
 airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u

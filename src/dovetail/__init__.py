@@ -33,10 +33,12 @@ if _typing.TYPE_CHECKING:
     from . import fft as fft
     from . import func as func
     from . import library as library
+    from . import masked as masked
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
     from . import random as random
+    from . import signal as signal
     from . import special as special
     from . import testing as testing
     from . import utils as utils
@@ -62,10 +64,12 @@ _MODULES = (
     "fft",
     "func",
     "library",
+    "masked",
     "nn",
     "optim",
     "overrides",
     "random",
+    "signal",
     "special",
     "testing",
     "utils",

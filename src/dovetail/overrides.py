@@ -56,6 +56,7 @@ _MODULES = (
     "dovetail.nn.init",
     "dovetail._nn",
     "dovetail.fft",
+    "dovetail.masked",
     "dovetail.special",
 )
 
