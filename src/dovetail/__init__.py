@@ -44,7 +44,8 @@ if _typing.TYPE_CHECKING:
     from . import utils as utils
     from .backends import devices as devices
     from .inspection.explanation import explain as explain
-    from .inspection.tracing import trace as trace
+    from .inspection.traces import trace as trace
+    from .inspection.tracing import tracing as tracing
     from .serialization.files import load as load
     from .serialization.files import save as save
 
@@ -85,11 +86,14 @@ _ELSEWHERE = {
     "save": "dovetail.serialization",
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
-    "trace": "dovetail.inspection.tracing",
+    "trace": "dovetail.inspection.traces",
+    "tracing": "dovetail.inspection.tracing",
     "vmap": "dovetail_autograd.transforms",
 }
 """Modules, and names and their modules, that are imported when first asked for."""
 
+
+globals().pop("trace", None)  # the operator's function: that of `inspection` records calls, too
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __all__ = _aten.__all__ + _lower_names.__all__ + _tensor_functions.__all__

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from same_programs import Programs, assert_same, tried
 
+import dovetail
+
 PROGRAMS = Programs()
 
 
@@ -463,3 +465,39 @@ def in_place_with_graph(lib: Any) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
     assert_same(PROGRAMS[name], words=35)
+
+
+def test_a_gradient_that_is_a_view_is_copied_here_and_kept_there() -> None:
+    import torch
+
+    for lib, is_same in ((dovetail, False), (torch, True)):
+        x, seed = lib.ones(4, requires_grad=True), lib.ones(2, 2)
+        seen = seen_by_mode(lib, lambda x=x, seed=seed: x.view(2, 2).backward(seed))
+        assert (seen[-1] == "aten.detach.default") is is_same
+        seed.add_(1)
+        assert (x.grad.tolist() == [2.0] * 4) is is_same
+
+
+def test_the_engine_answers_here_where_pytorch_refuses() -> None:
+    import torch
+
+    for lib, answers in ((dovetail, True), (torch, False)):
+        x = leaf(lib)
+        y = x * 2
+        node, accumulator = y.grad_fn, y.grad_fn.next_functions[0][0]
+        seen: list[Any] = []
+        y.register_hook(
+            lambda grad, lib=lib, node=accumulator, seen=seen: seen.extend(
+                [
+                    kind(lambda: lib._C._will_engine_execute_node(node)),
+                    kind(lambda: len(lib._C._current_graph_task_execution_order())),
+                ]
+            )
+        )
+        lib.autograd.grad(y.exp().sum(), x)
+        assert seen == ([True, 4] if answers else ["RuntimeError"] * 2)
+        function = mixed(lib, lambda *grads: grads)
+        made = function.apply(x)[0].grad_fn
+        called = kind(lambda node=made, lib=lib: node(lib.ones(2)))
+        assert called == ([1.0, 1.0] if answers else "TypeError")
+        assert node is not made

@@ -105,10 +105,17 @@ DIFFERENT = {
         ["mvlgamma", "special_multigammaln"], "PyTorch refuses bools, if there is no dtype above"
     ),
     "median": "PyTorch has a median of no integers",
+    **dict.fromkeys(
+        ["log_normal_", "geometric_", "poisson", "binomial"],
+        "PyTorch takes any dtype where there is nothing",
+    ),
+    "normal": "PyTorch refuses derivatives of complex numbers",
+    "isin": "PyTorch cannot view tensors in some orders of memory",
     "nanmedian": "PyTorch has a median of no integers",
     "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "mse_loss_backward": "PyTorch has gradients of integers, rounded",
     "nan_to_num": "PyTorch has no gradient of complex numbers",
+    "native_batch_norm_backward": "PyTorch takes moments that require grad",
     "native_dropout": "PyTorch has no gradient of complex numbers",
     "native_dropout_backward": "PyTorch has no gradient of complex numbers",
     "native_layer_norm_backward": "PyTorch looks at fewer shapes",
@@ -151,6 +158,7 @@ DIFFERENT = {
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
     "var": "over no dimensions PyTorch's gradient is infinite",
+    "complex": "PyTorch has complex numbers of half precision",
     "view_as_complex": "PyTorch has complex numbers of half precision",
     "zero_": "PyTorch fills expanded tensors",
 }

@@ -21,6 +21,7 @@ from .calling import return_types as return_types
 from .tensor.aliasing import asarray
 from .tensor.copying import storable as storable  # for the front end: no name of its users
 from .tensor.distances import cdist  # type: ignore[assignment]
+from .tensor.distinct import unique, unique_consecutive  # type: ignore[assignment]
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
@@ -55,8 +56,10 @@ from .tensor.like_factories import (
     randn_like,
     zeros_like,
 )
+from .tensor.more_factories import empty_permuted, frombuffer, logspace
+from .tensor.normal_numbers import normal  # type: ignore[no-redef]
 from .tensor.norms import norm  # type: ignore[no-redef]
-from .tensor.places import nonzero
+from .tensor.places import nonzero, unravel_index
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
 from .tensor.random_factories import (  # type: ignore[no-redef]
     rand,
@@ -139,10 +142,12 @@ __all__ = [
     "einsum",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eye",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "get_printoptions",
@@ -153,10 +158,12 @@ __all__ = [
     "is_storage",
     "kaiser_window",
     "linspace",
+    "logspace",
     "manual_seed",
     "meshgrid",
     "nonzero",
     "norm",
+    "normal",
     "ones",
     "ones_like",
     "printoptions",
@@ -172,6 +179,9 @@ __all__ = [
     "set_printoptions",
     "set_rng_state",
     "tensor",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
     "zeros",
     "zeros_like",
 ]

@@ -73,7 +73,7 @@ class Strict:
 
     REQUIRED: ClassVar = {
         **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1},
-        "searchsorted": 2,
+        **{"searchsorted": 2, "isin": 2, "repeat": 2},
     }
 
     def __init__(self, array_type: type) -> None:
@@ -170,7 +170,13 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("histogram.bins_tensor", X, VECTOR),
     **same("_histogramdd_bin_edges _histogramdd_from_bin_cts", X, [2, 3, 1]),
     **same("_histogramdd_from_bin_tensors", PAIRS, [VECTOR, VECTOR]),
-    **same("bincount", PLACES),
+    **same("bincount repeat_interleave.Tensor", PLACES),
+    **same("_unique2 unique_consecutive", X),
+    **same("unique_dim unique_dim_consecutive", X, 0),
+    **same("searchsorted.Tensor isin.Tensor_Tensor", X, Y),
+    **same("searchsorted.Scalar", VECTOR, 1.5),
+    **same("isin.Tensor_Scalar", X, 2.5),
+    **same("isin.Scalar_Tensor", 2.5, X),
     **same("mm", SQUARE, SQUARE),
     **same("addmm", SQUARE, SQUARE, SQUARE),
     **same("bmm", BATCH, BATCH),
@@ -230,6 +236,15 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("bernoulli_.float", X),
     **same("multinomial", Y, 2),
     **same("native_dropout", X, 0.5, True),
+    **same("cauchy_ exponential_ log_normal_ random_ poisson normal.Tensor_float", X),
+    **same("geometric_ bernoulli.p", X, 0.5),
+    **same("random_.to", X, 5),
+    **same("random_.from", X, 2, 5),
+    **same("bernoulli_.Tensor", X, MASK.astype("float32")),
+    **same("normal.Tensor_Tensor", X, Y),
+    **same("binomial", X, MASK.astype("float32")),
+    **same("normal.float_Tensor", 0.0, X),
+    **same("normal.float_float", 0.0, 1.0, (2, 3)),
     **same("native_dropout_backward", X, MASK, 2.0),
     **same("relu silu gelu elu leaky_relu hardtanh softplus log_sigmoid_forward", X),
     **same("threshold", X, 2, 0),
@@ -268,13 +283,18 @@ LOOKING = (
     *("take", "index_select", "index_add", "embedding", "index.Tensor", "gather", "scatter.src"),
     *("floor_divide", "remainder.Tensor", "fmod.Scalar", "pow.Tensor_Tensor", "logaddexp"),
     *("bernoulli", "multinomial", "nll_loss_forward", "nll_loss_backward"),
+    *("bernoulli_.Tensor", "normal.float_Tensor", "poisson"),
+    "repeat_interleave.Tensor",
     *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
     *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
 )
 """Operators that look where they may: at indices, divisors, signs, probabilities and classes."""
 
 
-RANDOM = ("rand", "bernoulli_", "uniform_", "normal_", "multinomial", "native_dropout")
+RANDOM = (
+    *("rand", "bernoulli", "uniform_", "normal", "multinomial", "native_dropout", "cauchy_"),
+    *("exponential_", "log_normal_", "poisson", "geometric_", "binomial"),
+)
 
 
 def flat(value: Any) -> list[Any]:

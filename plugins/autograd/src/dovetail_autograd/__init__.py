@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         save_on_cpu,
         saved_tensors_hooks,
     )
+    from .recording.node_kinds import node_kind, node_names
 
 __all__ = [
     "AccumulateGrad",
@@ -112,6 +113,8 @@ __all__ = [
     "is_inference_mode_enabled",
     "is_multithreading_enabled",
     "no_grad",
+    "node_kind",
+    "node_names",
     "once_differentiable",
     "plan",
     "register_multi_grad_hook",
@@ -131,6 +134,8 @@ _ON_DEMAND: Final = {
     "gradcheck": "checking.gradcheck",
     "gradgradcheck": "checking.gradcheck",
     "get_gradient_edge": "engine.graph_functions",
+    "node_kind": "recording.node_kinds",
+    "node_names": "recording.node_kinds",
     "increment_version": "engine.graph_functions",
     "register_multi_grad_hook": "engine.graph_functions",
     "current_autograd_node": "engine.inside_backward",

@@ -10,6 +10,7 @@ from . import margin_losses as _margin_losses
 from . import normalizations as _normalizations
 from . import operators as _operators
 from . import regression_losses as _regression_losses
+from . import resampling as _resampling
 from .activations import *  # noqa: F403
 from .convolutions import *  # noqa: F403
 from .distances import *  # noqa: F403
@@ -20,6 +21,7 @@ from .margin_losses import *  # noqa: F403
 from .normalizations import *  # noqa: F403
 from .operators import *  # noqa: F403
 from .regression_losses import *  # noqa: F403
+from .resampling import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += _activations.__all__
@@ -32,6 +34,7 @@ __all__ += _margin_losses.__all__
 __all__ += _normalizations.__all__
 __all__ += _operators.__all__
 __all__ += _regression_losses.__all__
+__all__ += _resampling.__all__
 
 for _name in __all__:
     if _name not in _operators.__all__:

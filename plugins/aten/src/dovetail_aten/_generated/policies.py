@@ -61,7 +61,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'special_legendre_polynomial_p.n_scalar'),
     ('dovetail_aten.meta.by_shape', 'factory', (),
         'zeros ones full zeros_like ones_like empty_like full_like new_zeros new_ones new_full '
-        'new_empty rand_like randn_like rand randn randint randint.low'),
+        'new_empty rand_like randn_like rand randn randint randint.low normal.float_float'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('accumulated',),
         'sum.dim_IntList sum nansum prod prod.dim_int'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('bool',), 'any any.dim all all.dim'),
@@ -71,7 +71,9 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.by_shape', 'reduce', ('real',),
         'linalg_vector_norm norm.Scalar norm.ScalarOpt_dim'),
     ('dovetail_aten.meta.by_shape', 'same_as', (),
-        'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ bernoulli_.float'),
+        'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ cauchy_ '
+        'exponential_ geometric_ log_normal_ random_.from random_.to random_ bernoulli_.float '
+        'bernoulli_.Tensor'),
     ('dovetail_aten.meta.by_shape', 'same_as', ('same', 'mask'), 'native_dropout'),
     ('dovetail_aten.meta.convolution', 'channel_shuffle', (), 'channel_shuffle'),
     ('dovetail_aten.meta.convolution', 'col2im', (), 'col2im'),
@@ -97,10 +99,13 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'arange_by', (), 'arange.start_step'),
     ('dovetail_aten.meta.creation', 'arange_from', (), 'arange.start'),
     ('dovetail_aten.meta.creation', 'bernoulli', (), 'bernoulli'),
+    ('dovetail_aten.meta.creation', 'complex', (), 'complex polar'),
     ('dovetail_aten.meta.creation', 'empty', (), 'empty.memory_format'),
+    ('dovetail_aten.meta.creation', 'empty_permuted', (), 'empty_permuted'),
     ('dovetail_aten.meta.creation', 'empty_strided', (), 'empty_strided'),
     ('dovetail_aten.meta.creation', 'eye', (), 'eye'),
     ('dovetail_aten.meta.creation', 'linspace', (), 'linspace'),
+    ('dovetail_aten.meta.creation', 'logspace', (), 'logspace'),
     ('dovetail_aten.meta.creation', 'multinomial', (), 'multinomial'),
     ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
@@ -138,11 +143,23 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.nn', 'softmax', (), '_softmax _log_softmax'),
     ('dovetail_aten.meta.nn', 'softmax_backward', (),
         '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.meta.normalization', 'batch_norm', (), '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.meta.normalization', 'native_batch_norm_backward', (),
+        'native_batch_norm_backward'),
+    ('dovetail_aten.meta.normalization', 'native_group_norm', (), 'native_group_norm'),
+    ('dovetail_aten.meta.normalization', 'native_group_norm_backward', (),
+        'native_group_norm_backward'),
     ('dovetail_aten.meta.pointwise', 'angle', (), 'angle'),
     ('dovetail_aten.meta.pointwise', 'div_mode', (), 'div.Tensor_mode div.Scalar_mode'),
     ('dovetail_aten.meta.pointwise', 'frexp', (), 'frexp.Tensor'),
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
+    ('dovetail_aten.meta.random', 'bernoulli_of', (), 'bernoulli.p'),
+    ('dovetail_aten.meta.random', 'binomial', (), 'binomial'),
+    ('dovetail_aten.meta.random', 'normal_around', (), 'normal.Tensor_float'),
+    ('dovetail_aten.meta.random', 'normal_as_wide', (), 'normal.float_Tensor'),
+    ('dovetail_aten.meta.random', 'normal_of_both', (), 'normal.Tensor_Tensor'),
+    ('dovetail_aten.meta.random', 'poisson', (), 'poisson'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
     ('dovetail_aten.meta.reductions', 'aminmax', (), 'aminmax'),
     ('dovetail_aten.meta.reductions', 'argmax', (), 'argmax argmin'),
@@ -175,6 +192,11 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.scattering', 'put', (), 'put'),
     ('dovetail_aten.meta.scattering', 'scatter_reduce', (), 'scatter_reduce.two'),
     ('dovetail_aten.meta.scattering', 'scatter_with', (), 'scatter.reduce scatter.value_reduce'),
+    ('dovetail_aten.meta.searching', 'isin', (), 'isin.Tensor_Tensor isin.Tensor_Scalar'),
+    ('dovetail_aten.meta.searching', 'number_isin', (), 'isin.Scalar_Tensor'),
+    ('dovetail_aten.meta.searching', 'repeat_interleave', (), 'repeat_interleave.Tensor'),
+    ('dovetail_aten.meta.searching', 'searchsorted', (), 'searchsorted.Tensor'),
+    ('dovetail_aten.meta.searching', 'searchsorted_number', (), 'searchsorted.Scalar'),
     ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
     ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
     ('dovetail_aten.meta.statistics', 'histogramdd', (),
@@ -223,16 +245,20 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
-        'new_full new_empty rand_like randn_like rand randn randint randint.low'),
+        'new_full new_empty empty_permuted logspace rand_like randn_like rand randn randint '
+        'randint.low normal.float_float'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
-    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero bincount'),
+    ('dovetail_aten.batching.data_dependent', 'data_dependent',
+        'nonzero _unique2 unique_dim unique_consecutive unique_dim_consecutive '
+        'repeat_interleave.Tensor bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
     ('dovetail_aten.batching.distances', 'renorm', 'renorm'),
     ('dovetail_aten.batching.each_sample', 'each_sample',
-        'nonzero_static histc histogram.bins_tensor histogram.bin_ct _histogramdd_bin_edges '
-        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
+        'nonzero_static searchsorted.Scalar isin.Scalar_Tensor histc histogram.bins_tensor '
+        'histogram.bin_ct _histogramdd_bin_edges _histogramdd_from_bin_cts '
+        '_histogramdd_from_bin_tensors'),
     ('dovetail_aten.batching.fft', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
@@ -269,14 +295,20 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'smooth_l1_loss huber_loss binary_cross_entropy'),
     ('dovetail_aten.batching.nn', 'softmax_backward',
         '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.batching.normalization', 'batch_norm', '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.batching.normalization', 'native_batch_norm_backward',
+        'native_batch_norm_backward'),
+    ('dovetail_aten.batching.normalization', 'native_group_norm', 'native_group_norm'),
+    ('dovetail_aten.batching.normalization', 'native_group_norm_backward',
+        'native_group_norm_backward'),
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
     ('dovetail_aten.batching.pointwise', 'elementwise',
         'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
-        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
-        'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
-        'silu_backward elu_backward leaky_relu_backward softplus_backward hardtanh_backward '
-        'add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor '
-        'mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
+        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward complex polar '
+        'relu leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold '
+        'threshold_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
+        'hardtanh_backward add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar '
+        'mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
         'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
         'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
@@ -328,7 +360,13 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.pointwise', 'masked_fill_with_tensor', 'masked_fill.Tensor'),
     ('dovetail_aten.batching.pointwise', 'zero', 'zero_'),
     ('dovetail_aten.batching.randomness', 'bernoulli', 'bernoulli'),
-    ('dovetail_aten.batching.randomness', 'drawn_in_place', 'uniform_ normal_ bernoulli_.float'),
+    ('dovetail_aten.batching.randomness', 'drawn_from',
+        'normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor poisson binomial '
+        'bernoulli.p'),
+    ('dovetail_aten.batching.randomness', 'drawn_in_place',
+        'uniform_ normal_ cauchy_ exponential_ geometric_ log_normal_ random_.from random_.to '
+        'random_ bernoulli_.float'),
+    ('dovetail_aten.batching.randomness', 'drawn_in_place_by', 'bernoulli_.Tensor'),
     ('dovetail_aten.batching.randomness', 'multinomial', 'multinomial'),
     ('dovetail_aten.batching.randomness', 'native_dropout', 'native_dropout'),
     ('dovetail_aten.batching.randomness', 'randperm', 'randperm'),
@@ -361,6 +399,8 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.scattering', 'index_reduce', 'index_reduce'),
     ('dovetail_aten.batching.scattering', 'masked_scatter', 'masked_scatter'),
     ('dovetail_aten.batching.scattering', 'put', 'put'),
+    ('dovetail_aten.batching.searching', 'isin', 'isin.Tensor_Tensor isin.Tensor_Scalar'),
+    ('dovetail_aten.batching.searching', 'searchsorted', 'searchsorted.Tensor'),
     ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
     ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
     ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
@@ -420,8 +460,8 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'smooth_l1_loss binary_cross_entropy_with_logits huber_loss kl_div poisson_nll_loss '
         'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
         'soft_margin_loss multi_margin_loss multilabel_margin_loss softplus layer_norm '
-        'native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal rsqrt exp '
-        'expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp erfinv'),
+        'native_layer_norm group_norm rms_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar '
+        'reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp erfinv'),
     ('cuda', 'fp32_set_opt_dtype',
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),
@@ -433,5 +473,5 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
 )
 """Device, policy, operators."""
 
-DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero', 'aten::bincount')
+DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero', 'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive', 'aten::unique_dim_consecutive', 'aten::bincount')
 """Operators whose results cannot be told from shapes: the meta device has no kernel."""

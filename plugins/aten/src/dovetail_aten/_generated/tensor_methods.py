@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_kernel import TensorBase
 
-from dovetail_aten.calling.getters import getter
+from dovetail_aten.calling.getters import getter, write_part
 from dovetail_aten.calling.operands import divide_by, reflect
 from dovetail_aten._generated import functions as functions
 
@@ -307,6 +307,11 @@ class TensorMethods(TensorBase):
     is_nonzero = functions.is_nonzero
     uniform_ = functions.uniform_
     normal_ = functions.normal_
+    cauchy_ = functions.cauchy_
+    exponential_ = functions.exponential_
+    geometric_ = functions.geometric_
+    log_normal_ = functions.log_normal_
+    random_ = functions.random_
     bernoulli = functions.bernoulli
     bernoulli_ = functions.bernoulli_
     multinomial = functions.multinomial
@@ -357,6 +362,8 @@ class TensorMethods(TensorBase):
     put = functions.put
     put_ = functions.put_
     take_along_dim = functions.take_along_dim
+    unique_consecutive = functions.unique_consecutive
+    repeat_interleave = functions.repeat_interleave
     contiguous = functions.contiguous
     clone = functions.clone
     copy_ = functions.copy_
@@ -512,5 +519,13 @@ class TensorMethods(TensorBase):
     H = property(getter(functions.matrix_H))
     mT = property(getter(functions.mT))
     mH = property(getter(functions.mH))
-    real = property(getter(functions.real))
-    imag = property(getter(functions.imag))
+
+    def _set_real(self, value):
+        write_part(functions.real(self), value)
+
+    real = property(getter(functions.real), _set_real)
+
+    def _set_imag(self, value):
+        write_part(functions.imag(self), value)
+
+    imag = property(getter(functions.imag), _set_imag)

@@ -16,11 +16,15 @@ from dovetail_dispatcher.table import registry
 
 from .arithmetic import Arithmetic
 from .capabilities import Capabilities
+from .channel_normalization import ChannelNormalization
 from .choices import Choices
 from .comparison import Comparison
+from .complex_parts import ComplexParts
 from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
+from .distinct import Distinct
+from .distributions import Distributions
 from .family import Family
 from .fft import Fourier
 from .gated_units import GatedUnits
@@ -48,6 +52,7 @@ from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
 from .scatter_reductions import ScatterReductions
+from .searching import Searching
 from .selection import Selection
 from .shapes import Shapes
 from .shuffles import Shuffles
@@ -93,6 +98,8 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Distinct,
+    Searching,
     Histograms,
     MatrixProducts,
     Views,
@@ -104,7 +111,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     IndexedWrites,
     ScatterReductions,
     Creation,
+    ComplexParts,
     Random,
+    Distributions,
     Rectifiers,
     Sigmoids,
     HardActivations,
@@ -113,6 +122,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    ChannelNormalization,
     Convolutions,
     Patches,
     Shuffles,

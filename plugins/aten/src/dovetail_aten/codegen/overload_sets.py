@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
+from dovetail_dispatcher.schema import FunctionSchema
 
 from .errors import DeclarationError
 from .native_functions import NativeFunction
@@ -50,6 +51,11 @@ class OverloadSet:
     def is_public(self) -> bool:
         """Whether the name is a function at the top level of the front end."""
         return self.module == "" and any([overload.is_public for overload in self.overloads])
+
+    @property
+    def old(self) -> tuple[FunctionSchema, ...]:
+        """The overloads of old, which the function of the name takes too."""
+        return tuple([schema for overload in self.overloads for schema in overload.old])
 
     @property
     def has_choice(self) -> bool:

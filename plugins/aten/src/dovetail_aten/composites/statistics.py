@@ -9,6 +9,7 @@ from dovetail_aten._generated import functions as F
 from dovetail_kernel import float32, float64, int64
 
 from ..array_kernels.dims import wrap_dim
+from .value_checks import can_be_looked_at
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -76,10 +77,7 @@ def _one(self: Any, q: float) -> Any:
 
 def _check_probabilities(q: Any) -> None:
     """Refuse what are no probabilities, where values can be looked at."""
-    backend = q._backend
-    if q.is_meta or not backend.is_device or getattr(backend.arrays, "lazy", False):
-        return
-    if not bool(F.all(F.logical_and(F.ge(q, 0), F.le(q, 1)))):
+    if can_be_looked_at(q) and not bool(F.all(F.logical_and(F.ge(q, 0), F.le(q, 1)))):
         raise RuntimeError(
             "quantile() q values must be in the range [0, 1]. Divide percents by 100."
         )

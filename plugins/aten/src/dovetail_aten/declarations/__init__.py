@@ -31,10 +31,12 @@ FAMILIES: Final = (
     "dropouts",
     "losses",
     "margin_losses",
+    "normalization",
     "indexing",
     "scattering",
     "creation",
     "random",
+    "searching",
     "statistics",
     "sampling",
 )

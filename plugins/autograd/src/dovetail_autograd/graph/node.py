@@ -12,7 +12,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 
 from .flatten import flatten
-from .hooks import Hooks, NodeHooks, RemovableHandle
+from .hooks import NodeHooks, RemovableHandle, TensorHooks
 
 if TYPE_CHECKING:
     from dovetail_kernel.devices.backends import Backend
@@ -253,7 +253,7 @@ class Node:
         """
         return self._make_hooks().before.register(hook)
 
-    def _tensor_hooks(self, output_nr: int) -> Hooks:
+    def _tensor_hooks(self, output_nr: int) -> TensorHooks:
         return self._make_hooks().tensor_hooks(output_nr)
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:

@@ -131,7 +131,8 @@ class Function(metaclass=FunctionMeta):
         """
         node = cls._node_class()
         node._array_backend = node._node_hooks = None
-        node._made = node._no_tensors = ()
+        node._made = ()
+        others: tuple[int, ...] = ()
         before = state()
         edges: list[Any] = []
         recording = False
@@ -152,7 +153,8 @@ class Function(metaclass=FunctionMeta):
                         recording = True
                 edges.append(edge)
             else:
-                node._no_tensors = (*node._no_tensors, len(edges) + len(node._no_tensors))
+                others = (*others, len(edges) + len(others))
+        node._no_tensors = others
         node.next_edges = tuple(edges)
         if before:
             if before & NO_GRAD:

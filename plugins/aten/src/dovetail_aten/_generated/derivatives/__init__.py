@@ -15,9 +15,10 @@ OPERATORS = {
         "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",
     ),
     "creation": (
-        "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
-        "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
-        "aten::new_full", "aten::new_empty", "aten::new_empty_strided",
+        "aten::fill.Scalar", "aten::fill.Tensor", "aten::complex", "aten::polar", "aten::fill_.Scalar",
+        "aten::fill_.Tensor", "aten::zero_", "aten::empty_like", "aten::ones_like", "aten::zeros_like",
+        "aten::full_like", "aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::new_empty",
+        "aten::new_empty_strided",
     ),
     "distances": ("aten::_euclidean_dist", "aten::renorm"),
     "fft": ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r"),
@@ -44,6 +45,10 @@ OPERATORS = {
         "aten::_prelu_kernel_backward", "aten::relu", "aten::silu", "aten::silu_backward",
         "aten::_softmax", "aten::_softmax_backward_data", "aten::softplus", "aten::softplus_backward",
         "aten::threshold", "aten::threshold_backward",
+    ),
+    "normalization": (
+        "aten::_native_batch_norm_legit_functional", "aten::native_batch_norm_backward",
+        "aten::native_group_norm", "aten::native_group_norm_backward",
     ),
     "pieces": (
         "aten::unsafe_split.Tensor", "aten::unsafe_split_with_sizes", "aten::narrow_copy",
@@ -88,7 +93,10 @@ OPERATORS = {
     "random": (
         "aten::bernoulli", "aten::bernoulli_.float", "aten::multinomial", "aten::native_dropout",
         "aten::native_dropout_backward", "aten::normal_", "aten::uniform_", "aten::rand_like",
-        "aten::randn_like",
+        "aten::randn_like", "aten::cauchy_", "aten::exponential_", "aten::geometric_",
+        "aten::log_normal_", "aten::random_.from", "aten::random_.to", "aten::random_",
+        "aten::bernoulli_.Tensor", "aten::bernoulli.p", "aten::normal.Tensor_float",
+        "aten::normal.float_Tensor", "aten::normal.Tensor_Tensor", "aten::poisson", "aten::binomial",
     ),
     "reductions": (
         "aten::all", "aten::all.dim", "aten::any", "aten::any.dim", "aten::amax", "aten::amin",
@@ -118,6 +126,11 @@ OPERATORS = {
     "scattering": (
         "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor", "aten::index_copy",
         "aten::index_reduce", "aten::scatter_reduce.two", "aten::masked_scatter", "aten::put",
+    ),
+    "searching": (
+        "aten::isin.Tensor_Tensor", "aten::isin.Tensor_Scalar", "aten::isin.Scalar_Tensor",
+        "aten::searchsorted.Tensor", "aten::searchsorted.Scalar", "aten::_unique2", "aten::unique_dim",
+        "aten::unique_consecutive", "aten::unique_dim_consecutive",
     ),
     "shapes": (
         "aten::cat", "aten::clone", "aten::constant_pad_nd", "aten::copy_", "aten::diag_embed",

@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -32,8 +33,9 @@ __all__ = [
     "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_Tensor", "subtract_Scalar",
     "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_", "multiply_Tensor",
     "multiply_Scalar", "multiply", "multiply__Tensor", "multiply__Scalar", "multiply_",
-    "divide_Tensor", "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode", "divide",
-    "divide__Tensor", "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode", "divide_",
+    "divide_out", "divide_Scalar_out", "divide_Tensor", "divide_Scalar", "divide_Tensor_mode",
+    "divide_Scalar_mode", "divide", "divide__Tensor", "divide__Scalar", "divide__Tensor_mode",
+    "divide__Scalar_mode", "divide_", "true_divide_out", "true_divide_Scalar_out",
     "true_divide_Tensor", "true_divide_Scalar", "true_divide", "true_divide__Tensor",
     "true_divide__Scalar", "true_divide_", "negative", "negative_", "absolute", "absolute_",
     "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_", "xlogy_OutTensor",
@@ -115,7 +117,9 @@ def add_out(input, other, *, alpha=1, out): return complete(add_out, "aten::add"
 def add_Scalar_out(input, other, alpha=1, *, out): return complete(add_Scalar_out, "aten::add", "Scalar_out")(input, other, alpha, out=out)
 
 add_Tensor_op, add_Tensor_routes = operator("aten::add", "Tensor")
-def add(input, other, *, alpha=1, out=None):
+def add(input, other, *old, alpha=1, out=None):
+    if old:
+        return old_overload(add, (input, other, *old), {"alpha": alpha, "out": out})
     if out is not None:
         return add_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
@@ -131,6 +135,15 @@ def add(input, other, *, alpha=1, out=None):
     else:
         return route(input, other, alpha)
     return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
+OLD_OVERLOADS[add] = OldOverloads(
+    (
+        "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
+    ),
+    ('other',),
+)
 
 def add_operator(input, other):
     try:
@@ -145,7 +158,18 @@ def add_operator(input, other):
         return route(input, other, 1)
     return operate(add, input, other)
 
-def add_(input, other, *, alpha=1): return complete(add_, "aten::add_", "Tensor")(input, other, alpha=alpha)
+
+def add_(input, other, *old, alpha=1): return complete(add_, "aten::add_", "Tensor")(input, other, *old, alpha=alpha)
+OLD_OVERLOADS[add_] = OldOverloads(
+    (
+        "(Tensor input, Number alpha, Tensor other)",
+    ),
+    (
+        "(Tensor input, Tensor other, *, Number alpha = 1)",
+    ),
+    ('other',),
+)
+
 def iadd_operator(input, other): return complete(iadd_operator, "aten::add_", "Tensor")(input, other)
 
 
@@ -153,7 +177,9 @@ def sub_out(input, other, *, alpha=1, out): return complete(sub_out, "aten::sub"
 def sub_Scalar_out(input, other, alpha=1, *, out): return complete(sub_Scalar_out, "aten::sub", "Scalar_out")(input, other, alpha, out=out)
 
 sub_Tensor_op, sub_Tensor_routes = operator("aten::sub", "Tensor")
-def sub(input, other, *, alpha=1, out=None):
+def sub(input, other, *old, alpha=1, out=None):
+    if old:
+        return old_overload(sub, (input, other, *old), {"alpha": alpha, "out": out})
     if out is not None:
         return sub_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
@@ -169,6 +195,15 @@ def sub(input, other, *, alpha=1, out=None):
     else:
         return route(input, other, alpha)
     return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
+OLD_OVERLOADS[sub] = OldOverloads(
+    (
+        "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
+    ),
+    ('other',),
+)
 
 def sub_operator(input, other):
     try:
@@ -183,7 +218,18 @@ def sub_operator(input, other):
         return route(input, other, 1)
     return operate(sub, input, other)
 
-def sub_(input, other, *, alpha=1): return complete(sub_, "aten::sub_", "Tensor")(input, other, alpha=alpha)
+
+def sub_(input, other, *old, alpha=1): return complete(sub_, "aten::sub_", "Tensor")(input, other, *old, alpha=alpha)
+OLD_OVERLOADS[sub_] = OldOverloads(
+    (
+        "(Tensor input, Number alpha, Tensor other)",
+    ),
+    (
+        "(Tensor input, Tensor other, *, Number alpha = 1)",
+    ),
+    ('other',),
+)
+
 def isub_operator(input, other): return complete(isub_operator, "aten::sub_", "Tensor")(input, other)
 
 
@@ -752,6 +798,9 @@ def multiply_(*args, **kwargs):
     return _multiply__overloads.choose(args, kwargs)
 
 
+def divide_out(input, other, *, out): return complete(divide_out, "aten::divide", "out")(input, other, out=out)
+def divide_Scalar_out(input, other, *, out): return complete(divide_Scalar_out, "aten::divide", "Scalar_out")(input, other, out=out)
+
 divide_Tensor_op, divide_Tensor_routes = operator("aten::divide", "Tensor")
 def divide_Tensor(input, other):
     try:
@@ -799,7 +848,7 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
 
 _divide_overloads = Overloads("aten::divide", {
-    "Tensor": (divide_Tensor, None), "Scalar": (divide_Scalar, None),
+    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, divide_Scalar_out),
     "Tensor_mode": (divide_Tensor_mode, None), "Scalar_mode": (divide_Scalar_mode, None),
 })
 def divide(*args, **kwargs):
@@ -833,6 +882,9 @@ def divide_(*args, **kwargs):
     return _divide__overloads.choose(args, kwargs)
 
 
+def true_divide_out(input, other, *, out): return complete(true_divide_out, "aten::true_divide", "out")(input, other, out=out)
+def true_divide_Scalar_out(input, other, *, out): return complete(true_divide_Scalar_out, "aten::true_divide", "Scalar_out")(input, other, out=out)
+
 true_divide_Tensor_op, true_divide_Tensor_routes = operator("aten::true_divide", "Tensor")
 def true_divide_Tensor(input, other):
     try:
@@ -856,7 +908,8 @@ def true_divide_Scalar(input, other):
     return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
 
 _true_divide_overloads = Overloads("aten::true_divide", {
-    "Tensor": (true_divide_Tensor, None), "Scalar": (true_divide_Scalar, None),
+    "Tensor": (true_divide_Tensor, true_divide_out),
+    "Scalar": (true_divide_Scalar, true_divide_Scalar_out),
 })
 def true_divide(*args, **kwargs):
     if not kwargs:
@@ -2300,7 +2353,9 @@ def lerp_(*args, **kwargs):
 def addcmul_out(input, tensor1, tensor2, *, value=1, out): return complete(addcmul_out, "aten::addcmul", "out")(input, tensor1, tensor2, value=value, out=out)
 
 addcmul_op, addcmul_routes = operator("aten::addcmul", "")
-def addcmul(input, tensor1, tensor2, *, value=1, out=None):
+def addcmul(input, tensor1, tensor2, *old, value=1, out=None):
+    if old:
+        return old_overload(addcmul, (input, tensor1, tensor2, *old), {"value": value, "out": out})
     if out is not None:
         return addcmul_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
@@ -2312,14 +2367,33 @@ def addcmul(input, tensor1, tensor2, *, value=1, out=None):
     else:
         return route(input, tensor1, tensor2, value)
     return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value}, addcmul)
+OLD_OVERLOADS[addcmul] = OldOverloads(
+    (
+        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
+    ),
+)
 
-def addcmul_(input, tensor1, tensor2, *, value=1): return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, value=value)
+
+def addcmul_(input, tensor1, tensor2, *old, value=1): return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, *old, value=value)
+OLD_OVERLOADS[addcmul_] = OldOverloads(
+    (
+        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
+    ),
+    (
+        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1)",
+    ),
+)
 
 
 def addcdiv_out(input, tensor1, tensor2, *, value=1, out): return complete(addcdiv_out, "aten::addcdiv", "out")(input, tensor1, tensor2, value=value, out=out)
 
 addcdiv_op, addcdiv_routes = operator("aten::addcdiv", "")
-def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
+def addcdiv(input, tensor1, tensor2, *old, value=1, out=None):
+    if old:
+        return old_overload(addcdiv, (input, tensor1, tensor2, *old), {"value": value, "out": out})
     if out is not None:
         return addcdiv_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
@@ -2331,8 +2405,25 @@ def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
     else:
         return route(input, tensor1, tensor2, value)
     return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value}, addcdiv)
+OLD_OVERLOADS[addcdiv] = OldOverloads(
+    (
+        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
+    ),
+)
 
-def addcdiv_(input, tensor1, tensor2, *, value=1): return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, value=value)
+
+def addcdiv_(input, tensor1, tensor2, *old, value=1): return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, *old, value=value)
+OLD_OVERLOADS[addcdiv_] = OldOverloads(
+    (
+        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
+    ),
+    (
+        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1)",
+    ),
+)
 
 
 def masked_fill_Scalar_out(input, mask, value, *, out): return complete(masked_fill_Scalar_out, "aten::masked_fill", "Scalar_out")(input, mask, value, out=out)

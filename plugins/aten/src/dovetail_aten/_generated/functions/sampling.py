@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -44,7 +45,8 @@ __all__ = [
     "_upsample_bilinear2d_aa_backward_grad_input", "_upsample_bilinear2d_aa_backward",
     "_upsample_bicubic2d_aa_out", "_upsample_bicubic2d_aa_default", "_upsample_bicubic2d_aa_vec",
     "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa_backward_grad_input",
-    "_upsample_bicubic2d_aa_backward",
+    "_upsample_bicubic2d_aa_backward", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
+    "affine_grid_generator",
 ]
 
 
@@ -893,3 +895,57 @@ def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_
     else:
         return route(grad_output, output_size, input_size, align_corners, scales_h, scales_w)
     return miss(_upsample_bicubic2d_aa_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, _upsample_bicubic2d_aa_backward)
+
+
+grid_sampler_op, grid_sampler_routes = operator("aten::grid_sampler", "")
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
+        return miss(grid_sampler_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler)
+    try:
+        route = grid_sampler_routes[input._signature | grid._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, grid, interpolation_mode, padding_mode, align_corners)
+    return miss(grid_sampler_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler)
+
+
+grid_sampler_2d_op, grid_sampler_2d_routes = operator("aten::grid_sampler_2d", "")
+def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
+    if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
+        return miss(grid_sampler_2d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_2d)
+    try:
+        route = grid_sampler_2d_routes[input._signature | grid._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, grid, interpolation_mode, padding_mode, align_corners)
+    return miss(grid_sampler_2d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_2d)
+
+
+grid_sampler_3d_op, grid_sampler_3d_routes = operator("aten::grid_sampler_3d", "")
+def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
+    if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
+        return miss(grid_sampler_3d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_3d)
+    try:
+        route = grid_sampler_3d_routes[input._signature | grid._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, grid, interpolation_mode, padding_mode, align_corners)
+    return miss(grid_sampler_3d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_3d)
+
+
+affine_grid_generator_op, affine_grid_generator_routes = operator("aten::affine_grid_generator", "")
+def affine_grid_generator(theta, size, align_corners):
+    if size.__class__ is list:
+        size = tuple(size)
+    if not are_ints(size) or align_corners.__class__ is not bool:
+        return miss(affine_grid_generator_op, (theta, size, align_corners,), {}, affine_grid_generator)
+    try:
+        route = affine_grid_generator_routes[theta._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(theta, size, align_corners)
+    return miss(affine_grid_generator_op, (theta, size, align_corners,), {}, affine_grid_generator)

@@ -2,6 +2,7 @@
 # ruff: noqa
 # fmt: off
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -9,7 +10,7 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 __all__ = [
     "upsample_nearest1d", "upsample_nearest1d_default", "upsample_nearest1d_vec",
@@ -29,7 +30,8 @@ __all__ = [
     "upsample_bicubic2d_default", "upsample_bicubic2d_vec", "upsample_bicubic2d_backward",
     "_upsample_bilinear2d_aa", "_upsample_bilinear2d_aa_default", "_upsample_bilinear2d_aa_vec",
     "_upsample_bilinear2d_aa_backward", "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa_default",
-    "_upsample_bicubic2d_aa_vec", "_upsample_bicubic2d_aa_backward",
+    "_upsample_bicubic2d_aa_vec", "_upsample_bicubic2d_aa_backward", "grid_sampler",
+    "grid_sampler_2d", "grid_sampler_3d", "affine_grid_generator",
 ]
 
 @overload
@@ -116,3 +118,7 @@ def _upsample_bicubic2d_aa(input: Tensor, output_size: Sequence[int] | None, ali
 def _upsample_bicubic2d_aa_default(input: Tensor, output_size: int | Sequence[int], align_corners: bool, scales_h: float | None = ..., scales_w: float | None = ..., *, out: Tensor | None = None) -> Tensor: ...
 def _upsample_bicubic2d_aa_vec(input: Tensor, output_size: Sequence[int] | None, align_corners: bool, scale_factors: Sequence[float] | None) -> Tensor: ...
 def _upsample_bicubic2d_aa_backward(grad_output: Tensor, output_size: int | Sequence[int], input_size: int | Sequence[int], align_corners: bool, scales_h: float | None = ..., scales_w: float | None = ..., *, out: Tensor | None = None) -> Tensor: ...
+def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor: ...
+def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor: ...
+def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor: ...
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor: ...

@@ -18,18 +18,19 @@ from ..families import by_family
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name, overload_sets
 from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY
-from .tensor_methods import PROPERTIES
+from .tensor_methods import PARTS, PROPERTIES
 from .text import HEADER, INDENT, Lines, bracketed
 
 _TYPES = {
     "Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool",
     "str": "str",
     "Scalar": "Number", "ScalarType": "dtype", "Device": "Device | str", "Layout": "Layout",
-    "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "complex",
+    "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "builtins.complex",
     "Storage": "Storage | TypedStorage",
 }  # fmt: skip
 
 _PREAMBLE = """
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -37,7 +38,7 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 """
 
@@ -99,6 +100,9 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     lines.add(f"{INDENT}def __hash__(self) -> int: ...")
     for name in PROPERTIES:
         lines.add(f"{INDENT}@property", f"{INDENT}def {name}(self) -> Tensor: ...")
+        if name in PARTS:
+            lines.add(f"{INDENT}@{name}.setter")
+            lines.add(f"{INDENT}def {name}(self, value: Tensor | Number) -> None: ...")
     return lines.text()
 
 

@@ -16,6 +16,9 @@ PROPERTIES = {
 }  # fmt: skip
 """Attributes that are views, and the functions that make them."""
 
+PARTS = ("real", "imag")
+"""Those that can be assigned."""
+
 
 def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_module: str) -> str:
     """Return the text of the class of tensor methods."""
@@ -30,7 +33,7 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
         "from __future__ import annotations", "", "from dovetail_kernel import TensorBase", ""
     )
     lines.add(
-        "from dovetail_aten.calling.getters import getter",
+        "from dovetail_aten.calling.getters import getter, write_part",
         "from dovetail_aten.calling.operands import divide_by, reflect",
     )
     lines.add(f"from {package} import {module} as functions", "", "")
@@ -59,6 +62,12 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
     lines.add("")
     lines.add(*[f"{INDENT}{dunder} = {name}" for dunder, name in OLD_NAMES.items()], "")
     for name, function in PROPERTIES.items():
-        if function in names:
+        if function not in names:
+            continue
+        if name not in PARTS:
             lines.add(f"{INDENT}{name} = property(getter(functions.{function}))")
+            continue
+        lines.add("", f"{INDENT}def _set_{name}(self, value):")
+        lines.add(f"{INDENT * 2}write_part(functions.{function}(self), value)", "")
+        lines.add(f"{INDENT}{name} = property(getter(functions.{function}), _set_{name})")
     return lines.text()

@@ -11,7 +11,7 @@ import numpy as np
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 from dovetail_kernel import bfloat16, dtype, float16, uint8
 
-from ..samples import FLOATING, Errors, Samples, op_info, refusals
+from ..samples import FLOATING, Errors, Samples, joined, op_info, refusals
 
 info = partial(op_info, family="sampling")
 
@@ -193,6 +193,39 @@ def dtypes_of(name: str) -> frozenset[dtype]:
     return BYTES if "nearest" in name or "2d" in name else FLOATING
 
 
+def grids(ndim: int, most: int = 3) -> Samples:
+    """Return samples of images and points, some of them outside, for each way to sample."""
+
+    def samples(make: TensorMaker) -> Iterator[SampleInput]:
+        image, points = (2, 1, *(3, 4, 2)[:ndim]), (2, *(2, 3, 1)[:ndim], ndim)
+        for mode in range(most):
+            for padding in range(3):
+                for corners in (False, True):
+                    grid = make(*points, low=-1.4, high=1.4)
+                    yield SampleInput(make(*image), grid, mode, padding, corners)
+
+    return samples
+
+
+def affine(make: TensorMaker) -> Iterator[SampleInput]:
+    for corners in (False, True):
+        yield SampleInput(make(2, 2, 3), [2, 1, 3, 1], corners)
+        yield SampleInput(make(2, 3, 4), [2, 1, 2, 3, 2], corners)
+
+
+def unfit_grid(ndim: int) -> Errors:
+    """Return points of another number of coordinates."""
+    return refusals(
+        (
+            lambda make: SampleInput(
+                make(1, 1, *(3,) * ndim), make(1, *(2,) * ndim, ndim + 1), 0, 0, False
+            ),
+            RuntimeError,
+            rf"expected grid to have size {ndim} in last dimension",
+        )
+    )
+
+
 OPERATORS: tuple[tuple[str, int, Any, tuple[bool, ...]], ...] = (
     *[(f"upsample_nearest{n}d", n, nearest(0.0), ()) for n in (1, 2, 3)],
     *[(f"_upsample_nearest_exact{n}d", n, nearest(0.5), ()) for n in (1, 2, 3)],
@@ -205,28 +238,34 @@ OPERATORS: tuple[tuple[str, int, Any, tuple[bool, ...]], ...] = (
 )
 
 OP_INFOS = [
-    each
-    for name, ndim, rows, corners in OPERATORS
-    for each in (
-        info(
-            name,
-            images(ndim, *corners),
-            resampled(rows, bool(corners)),
-            dtypes_of(name),
-            errors=misfits(ndim, *corners),
-        ),
-        info(
-            f"{name}.vec",
-            by_factors(ndim, *corners),
-            None,
-            dtypes_of(name),
-            errors=neither(ndim, *corners),
-        ),
-        info(
-            f"{name}_backward",
-            gradients(ndim, *corners),
-            None,
-            FLOATING - {float16, bfloat16} if "_aa" in name else FLOATING,
-        ),
-    )
+    *[
+        each
+        for name, ndim, rows, corners in OPERATORS
+        for each in (
+            info(
+                name,
+                images(ndim, *corners),
+                resampled(rows, bool(corners)),
+                dtypes_of(name),
+                errors=misfits(ndim, *corners),
+            ),
+            info(
+                f"{name}.vec",
+                by_factors(ndim, *corners),
+                None,
+                dtypes_of(name),
+                errors=neither(ndim, *corners),
+            ),
+            info(
+                f"{name}_backward",
+                gradients(ndim, *corners),
+                None,
+                FLOATING - {float16, bfloat16} if "_aa" in name else FLOATING,
+            ),
+        )
+    ],
+    info("grid_sampler", joined(grids(2), grids(3, 2)), None, FLOATING, errors=unfit_grid(2)),
+    info("grid_sampler_2d", grids(2), None, FLOATING, errors=unfit_grid(2)),
+    info("grid_sampler_3d", grids(3, 2), None, FLOATING, errors=unfit_grid(3)),
+    info("affine_grid_generator", affine, None, FLOATING),
 ]
