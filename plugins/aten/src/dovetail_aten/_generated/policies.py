@@ -445,7 +445,9 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'cdist nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
+        'cdist fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fft2 fft_ifft2 '
+        'fft_rfft2 fft_irfft2 fft_fftn fft_ifftn fft_rfftn fft_irfftn stft.center stft nll_loss '
+        'nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
         'binary_cross_entropy_with_logits huber_loss binary_cross_entropy kl_div poisson_nll_loss '
         'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
         'soft_margin_loss multi_margin_loss multilabel_margin_loss prod prod.dim_int '
