@@ -33,6 +33,7 @@ if _typing.TYPE_CHECKING:
     from . import fft as fft
     from . import func as func
     from . import library as library
+    from . import linalg as linalg
     from . import masked as masked
     from . import nn as nn
     from . import optim as optim
@@ -66,6 +67,7 @@ _MODULES = (
     "func",
     "library",
     "masked",
+    "linalg",
     "nn",
     "optim",
     "overrides",

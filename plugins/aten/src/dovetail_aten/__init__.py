@@ -56,6 +56,7 @@ from .tensor.like_factories import (
     randn_like,
     zeros_like,
 )
+from .tensor.low_rank import lu, pca_lowrank, svd_lowrank
 from .tensor.more_factories import empty_permuted, frombuffer, logspace
 from .tensor.normal_numbers import normal  # type: ignore[no-redef]
 from .tensor.norms import norm  # type: ignore[no-redef]
@@ -66,6 +67,11 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
     randint,
     randn,
     randperm,
+)
+from .tensor.several_operands import (  # type: ignore[assignment]
+    cartesian_prod,
+    chain_matmul,
+    tensordot,
 )
 from .tensor.several_tensors import (  # type: ignore[assignment, no-redef]
     atleast_1d,
@@ -138,7 +144,9 @@ __all__ = [
     "blackman_window",
     "block_diag",
     "broadcast_tensors",
+    "cartesian_prod",
     "cdist",
+    "chain_matmul",
     "einsum",
     "empty",
     "empty_like",
@@ -159,6 +167,7 @@ __all__ = [
     "kaiser_window",
     "linspace",
     "logspace",
+    "lu",
     "manual_seed",
     "meshgrid",
     "nonzero",
@@ -166,6 +175,7 @@ __all__ = [
     "normal",
     "ones",
     "ones_like",
+    "pca_lowrank",
     "printoptions",
     "rand",
     "rand_like",
@@ -178,7 +188,9 @@ __all__ = [
     "seed",
     "set_printoptions",
     "set_rng_state",
+    "svd_lowrank",
     "tensor",
+    "tensordot",
     "unique",
     "unique_consecutive",
     "unravel_index",

@@ -25,6 +25,7 @@ from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .distinct import Distinct
 from .distributions import Distributions
+from .factorizations import Factorizations
 from .family import Family
 from .fft import Fourier
 from .gated_units import GatedUnits
@@ -34,6 +35,7 @@ from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
+from .linear_systems import LinearSystems
 from .losses import Losses
 from .matmul import MatrixProducts
 from .memory_views import MemoryViews
@@ -59,6 +61,7 @@ from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .special import Special
+from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
 from .upsampling import Upsampling
 from .views import Views
@@ -102,6 +105,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Searching,
     Histograms,
     MatrixProducts,
+    Factorizations,
+    LinearSystems,
+    Spectra,
     Views,
     MemoryViews,
     Windows,

@@ -24,6 +24,7 @@ FAMILIES: Final = (
     "stacks",
     "shapes",
     "matmul",
+    "linalg",
     "nn",
     "convolution",
     "activations",

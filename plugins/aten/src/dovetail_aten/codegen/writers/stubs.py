@@ -112,7 +112,7 @@ def _result_classes(sets: Sequence[OverloadSet]) -> list[str]:
     for function in [function for overloads in sets for function in overloads.overloads]:
         if kind := result_type(function.schema):
             fields = [f"{INDENT}{item.name}: Tensor" for item in function.schema.returns]
-            lines[kind] = [f"class _{kind}(NamedTuple):", *fields, ""]
+            lines[kind] = [f"class _{kind}_result(NamedTuple):", *fields, ""]
     return [line for own in lines.values() for line in own]
 
 
@@ -179,7 +179,7 @@ def _type(spelling: str) -> str:
 
 def _returned(function: NativeFunction) -> str:
     if kind := result_type(function.schema):
-        return f"_{kind}"
+        return f"_{kind}_result"
     returns = [_returned_type(a.real_type.schema_str) for a in function.schema.returns]
     if not returns:
         return "None"
