@@ -135,17 +135,18 @@ register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
 """.split(),
     "dovetail.nn.functional": """
-alpha_dropout batch_norm binary_cross_entropy binary_cross_entropy_with_logits celu celu_
-channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-cosine_embedding_loss cosine_similarity cross_entropy dropout dropout1d dropout2d dropout3d elu elu_
-embedding feature_alpha_dropout fold gaussian_nll_loss gelu glu group_norm gumbel_softmax hardshrink
-hardsigmoid hardswish hardtanh hardtanh_ hinge_embedding_loss huber_loss instance_norm kl_div
-l1_loss layer_norm leaky_relu leaky_relu_ linear local_response_norm log_softmax logsigmoid
-margin_ranking_loss mish mse_loss multi_margin_loss multilabel_margin_loss
-multilabel_soft_margin_loss nll_loss normalize one_hot pad pairwise_distance pdist pixel_shuffle
-pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_ rms_norm rrelu rrelu_ selu selu_ sigmoid
-silu smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink softsign tanh tanhshrink
-threshold threshold_ triplet_margin_loss triplet_margin_with_distance_loss unfold
+affine_grid alpha_dropout batch_norm binary_cross_entropy binary_cross_entropy_with_logits celu
+celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+conv_transpose3d cosine_embedding_loss cosine_similarity cross_entropy dropout dropout1d dropout2d
+dropout3d elu elu_ embedding feature_alpha_dropout fold gaussian_nll_loss gelu glu grid_sample
+group_norm gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ hinge_embedding_loss
+huber_loss instance_norm interpolate kl_div l1_loss layer_norm leaky_relu leaky_relu_ linear
+local_response_norm log_softmax logsigmoid margin_ranking_loss mish mse_loss multi_margin_loss
+multilabel_margin_loss multilabel_soft_margin_loss nll_loss normalize one_hot pad pairwise_distance
+pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_ rms_norm rrelu rrelu_
+selu selu_ sigmoid silu smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink softsign
+tanh tanhshrink threshold threshold_ triplet_margin_loss triplet_margin_with_distance_loss unfold
+upsample upsample_bilinear upsample_nearest
 """.split(),
     "dovetail.nn.init": """
 calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
