@@ -25,6 +25,9 @@ STEPS = {
     "trunc",
     "div.Tensor_mode",
     "div.Scalar_mode",
+    "copysign.Tensor",
+    "nextafter",
+    "round.decimals",
     "sgn",
     "angle",
     *[
@@ -64,7 +67,7 @@ of a step.
 """
 
 CUT = {
-    *("argmax", "argmin", "detach", "multinomial", "view.dtype"),
+    *("argmax", "argmin", "detach", "gcd", "lcm", "multinomial", "view.dtype"),
     *("all.dims", "any.dims", "histc", "nonzero_static"),
     *("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor"),
     *("searchsorted.Tensor", "searchsorted.Scalar"),

@@ -49,7 +49,7 @@ is_storage is_tensor isclose isfinite isin isinf isnan isneginf isposinf isreal 
 kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma library
 linalg linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2
 logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_ logspace logsumexp
-long lt lu lu_solve lu_unpack manual_seed margin_ranking_loss masked_fill masked_scatter
+long lt lu lu_solve lu_unpack manual_seed margin_ranking_loss masked masked_fill masked_scatter
 masked_select matmul matrix_exp matrix_power max maximum mean median memory_format meshgrid min
 minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan nan_to_num
 nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm native_dropout
@@ -63,8 +63,8 @@ repeat_interleave reshape resize_as_ resolve_conj resolve_neg result_type rms_no
 round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add
 scatter_reduce searchsorted seed segment_reduce select select_copy select_scatter selu selu_
 set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_grad_enabled
-set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign signbit sin sin_ sinc sinc_ sinh
-sinh_ slice_copy slice_scatter slogdet softmax sort special split split_copy split_with_sizes
+set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_
+sinh sinh_ slice_copy slice_scatter slogdet softmax sort special split split_copy split_with_sizes
 split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std std_mean stft strided
 sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take take_along_dim tan tan_ tanh tanh_
 tensor tensor_split tensordot testing threshold threshold_ tile topk trace tracing transpose
@@ -121,6 +121,10 @@ householder_product inv inv_ex ldl_factor ldl_factor_ex ldl_solve lstsq lu lu_fa
 lu_solve matmul matrix_exp matrix_norm matrix_power matrix_rank multi_dot norm pinv qr slogdet solve
 solve_ex solve_triangular svd svdvals tensorinv tensorsolve vander vecdot vector_norm
 """.split(),
+    "dovetail.masked": """
+amax amin argmax argmin cumprod cumsum log_softmax logaddexp logsumexp mean median norm normalize
+prod softmax softmin std sum var
+""".split(),
     "dovetail.nn": """
 AlphaDropout BCEWithLogitsLoss BatchNorm1d BatchNorm2d BatchNorm3d Buffer CELU CosineSimilarity
 CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU Embedding FeatureAlphaDropout Flatten
@@ -170,6 +174,13 @@ is_tensor_method_or_property redispatch_function resolve_name wrap_torch_functio
 """.split(),
     "dovetail.random": """
 fork_rng generator_of get_rng_state initial_seed manual_seed seed set_rng_state
+""".split(),
+    "dovetail.signal": """
+windows
+""".split(),
+    "dovetail.signal.windows": """
+bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser
+nuttall
 """.split(),
     "dovetail.special": """
 airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u

@@ -57,6 +57,7 @@ _MODULES = (
     "dovetail._nn",
     "dovetail.fft",
     "dovetail.linalg",
+    "dovetail.masked",
     "dovetail.special",
 )
 
