@@ -53,6 +53,8 @@ unbind unflatten unsqueeze use_overlay utils var vdot view_as_complex view_as_re
 xlogy xlogy_ zero_ zeros zeros_like
 channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
 conv_transpose3d convolution pixel_shuffle pixel_unshuffle
+adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d
+max_pool3d native_channel_shuffle
 alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
 slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
 unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
@@ -91,6 +93,13 @@ impl_abstract infer_schema load opcheck register_autocast register_autograd regi
 register_kernel register_op_infos register_torch_dispatch register_vmap
 """.split(),
     "dovetail.nn": """
+AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
+AdaptiveMaxPool3d AvgPool1d AvgPool2d AvgPool3d ChannelShuffle CircularPad1d CircularPad2d
+CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d Conv3d ConvTranspose1d
+ConvTranspose2d ConvTranspose3d Fold FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d
+LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d PixelShuffle
+PixelUnshuffle ReflectionPad1d ReflectionPad2d ReflectionPad3d ReplicationPad1d ReplicationPad2d
+ReplicationPad3d Unfold ZeroPad1d ZeroPad2d ZeroPad3d
 BCEWithLogitsLoss Buffer CrossEntropyLoss Dropout ELU Embedding Flatten GELU Identity L1Loss
 LayerNorm LeakyReLU Linear LogSigmoid LogSoftmax MSELoss Module ModuleDict ModuleList NLLLoss PReLU
 Parameter ParameterDict ParameterList ReLU RemovableHandle Sequential SiLU Sigmoid SmoothL1Loss
@@ -108,6 +117,13 @@ sigmoid silu smooth_l1_loss
 softmax softplus tanh
 channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
 conv_transpose3d fold pixel_shuffle pixel_unshuffle unfold
+adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
+adaptive_max_pool1d_with_indices adaptive_max_pool2d adaptive_max_pool2d_with_indices
+adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool1d avg_pool2d avg_pool3d
+fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d
+fractional_max_pool3d_with_indices lp_pool1d lp_pool2d lp_pool3d max_pool1d
+max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d max_pool3d_with_indices
+max_unpool1d max_unpool2d max_unpool3d native_channel_shuffle
 """.split(),
     "dovetail.nn.init": """
 calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
@@ -184,6 +200,8 @@ trunc_ unbind unflatten unsqueeze var vdot view_as_complex view_as_real vstack w
 zero_ zeros zeros_like
 channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
 conv_transpose3d convolution pixel_shuffle pixel_unshuffle
+adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d max_pool1d max_pool1d_with_indices max_pool2d
+max_pool3d native_channel_shuffle
 alias_copy as_strided_copy detach_copy diagonal_copy expand_copy permute_copy select_copy
 slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
 unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy

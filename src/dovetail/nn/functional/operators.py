@@ -5,6 +5,10 @@ import dovetail_aten as aten
 from ... import _nn
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "celu_",
     "channel_shuffle",
     "conv1d",
@@ -21,6 +25,7 @@ __all__ = [
     "leaky_relu_",
     "linear",
     "logsigmoid",
+    "native_channel_shuffle",
     "one_hot",
     "pad",
     "pixel_shuffle",
@@ -36,6 +41,10 @@ __all__ = [
     "threshold_",
 ]
 
+adaptive_avg_pool1d = aten.adaptive_avg_pool1d
+avg_pool1d = aten.avg_pool1d
+avg_pool2d = _nn.avg_pool2d
+avg_pool3d = _nn.avg_pool3d
 celu_ = aten.celu_
 channel_shuffle = aten.channel_shuffle
 conv1d = aten.conv1d
@@ -52,6 +61,7 @@ hardtanh_ = _nn.hardtanh_
 leaky_relu_ = _nn.leaky_relu_
 linear = _nn.linear
 logsigmoid = _nn.log_sigmoid
+native_channel_shuffle = aten.native_channel_shuffle
 one_hot = _nn.one_hot
 pad = _nn.pad
 pixel_shuffle = aten.pixel_shuffle

@@ -7,7 +7,9 @@ from .functions import (
     hardswish, hardswish_, hardsigmoid, hardsigmoid_, mish, mish_, softshrink, relu6, relu6_, glu,
     im2col, col2im, one_hot, nll_loss, nll_loss_nd, cross_entropy_loss, mse_loss, l1_loss,
     smooth_l1_loss, linear, leaky_relu, leaky_relu_, elu, elu_, gelu, gelu_, silu, silu_, softplus,
-    hardtanh, hardtanh_, log_sigmoid, pad,
+    hardtanh, hardtanh_, log_sigmoid, max_pool2d_with_indices, max_pool3d_with_indices, avg_pool2d,
+    avg_pool3d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool2d, adaptive_max_pool3d,
+    fractional_max_pool2d, fractional_max_pool3d, max_unpool2d, max_unpool3d, pad,
 )
 
 __all__ = [
@@ -15,5 +17,8 @@ __all__ = [
     "relu6", "relu6_", "glu", "im2col", "col2im", "one_hot", "nll_loss", "nll_loss_nd",
     "cross_entropy_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "linear", "leaky_relu",
     "leaky_relu_", "elu", "elu_", "gelu", "gelu_", "silu", "silu_", "softplus", "hardtanh",
-    "hardtanh_", "log_sigmoid", "pad",
+    "hardtanh_", "log_sigmoid", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool2d",
+    "avg_pool3d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool2d",
+    "adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d", "max_unpool2d",
+    "max_unpool3d", "pad",
 ]

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 from dovetail_dispatcher.table import registry
 
 from .arithmetic import Arithmetic
+from .average_pooling import AveragePooling
 from .capabilities import Capabilities
 from .choices import Choices
 from .comparison import Comparison
@@ -22,6 +23,7 @@ from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .family import Family
+from .fractional_pooling import FractionalPooling
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
 from .indexing import Indexing
@@ -29,6 +31,7 @@ from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
 from .losses import Losses
 from .matmul import MatrixProducts
+from .max_pooling import MaxPooling
 from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
@@ -37,6 +40,7 @@ from .operands import Numbers, Precision
 from .ordering import Ordering
 from .patches import Patches
 from .pointwise import Pointwise
+from .pooled_places import PooledPlaces
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
@@ -97,6 +101,10 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Likelihood,
     Normalization,
     Convolutions,
+    AveragePooling,
+    MaxPooling,
+    FractionalPooling,
+    PooledPlaces,
     Patches,
     Shuffles,
 )

@@ -22,6 +22,7 @@ FAMILIES: Final = (
     "matmul",
     "nn",
     "convolution",
+    "pooling",
     "activations",
     "losses",
     "indexing",

@@ -10,6 +10,7 @@ from .losses import *
 from .matmul import *
 from .nn import *
 from .pointwise import *
+from .pooling import *
 from .random import *
 from .reductions import *
 from .shapes import *
@@ -19,12 +20,12 @@ from .views import *
 __all__ = [
     "hardshrink", "celu", "celu_", "selu", "selu_", "rrelu", "rrelu_", "convolution", "conv1d",
     "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc",
-    "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "empty", "empty_strided", "zeros",
-    "ones", "full", "arange", "linspace", "eye", "scalar_tensor", "zeros_like", "ones_like",
-    "empty_like", "full_like", "fill_", "zero_", "index_put", "index_put_", "index_select",
-    "index_add", "gather", "scatter", "scatter_add", "masked_select", "take",
-    "binary_cross_entropy_with_logits", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm", "addmv",
-    "addmv_", "addbmm", "baddbmm", "matmul", "outer", "einsum", "relu", "relu_", "prelu",
+    "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "empty",
+    "empty_strided", "zeros", "ones", "full", "arange", "linspace", "eye", "scalar_tensor",
+    "zeros_like", "ones_like", "empty_like", "full_like", "fill_", "zero_", "index_put",
+    "index_put_", "index_select", "index_add", "gather", "scatter", "scatter_add", "masked_select",
+    "take", "binary_cross_entropy_with_logits", "mm", "bmm", "mv", "dot", "vdot", "inner", "addmm",
+    "addmv", "addmv_", "addbmm", "baddbmm", "matmul", "outer", "einsum", "relu", "relu_", "prelu",
     "threshold", "threshold_", "softmax", "log_softmax", "embedding", "layer_norm",
     "native_layer_norm", "add", "sub", "rsub", "mul", "div", "floor_divide", "remainder", "fmod",
     "pow", "subtract", "multiply", "divide", "true_divide", "negative", "negative_", "absolute",
@@ -42,19 +43,21 @@ __all__ = [
     "addcdiv", "masked_fill", "logical_and", "logical_or", "logical_xor", "logical_not",
     "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "eq", "ne", "lt", "le", "gt", "ge",
     "greater", "greater_equal", "less", "less_equal", "not_equal", "isclose", "equal", "allclose",
-    "is_complex", "is_floating_point", "angle", "is_nonzero", "rand_like", "randn_like", "rand",
-    "randn", "randint", "randperm", "bernoulli", "native_dropout", "dropout", "multinomial", "sum",
-    "mean", "nansum", "nanmean", "prod", "amax", "amin", "max", "min", "aminmax", "argmax",
-    "argmin", "any", "all", "var", "var_mean", "std", "std_mean", "norm", "logsumexp", "cumsum",
-    "cumprod", "cummax", "cummin", "logcumsumexp", "sort", "msort", "argsort", "topk", "nonzero",
-    "argwhere", "nonzero_static", "count_nonzero", "clone", "flip", "roll", "tile", "cat", "concat",
-    "concatenate", "stack", "hstack", "vstack", "tril", "triu", "diag", "diag_embed",
-    "constant_pad_nd", "median", "nanmedian", "mode", "kthvalue", "conj", "resolve_conj", "real",
-    "imag", "view_copy", "reshape", "permute", "permute_copy", "transpose", "transpose_copy", "t",
-    "t_copy", "adjoint", "select", "select_copy", "slice_copy", "expand_copy", "unsqueeze",
-    "unsqueeze_copy", "squeeze", "squeeze_copy", "unbind", "unbind_copy", "split", "split_copy",
-    "split_with_sizes", "split_with_sizes_copy", "chunk", "diagonal", "diagonal_copy", "narrow",
-    "flatten", "unflatten", "movedim", "moveaxis", "as_strided", "as_strided_copy", "alias_copy",
-    "detach", "detach_copy", "view_as_real", "view_as_real_copy", "view_as_complex",
-    "view_as_complex_copy", "swapaxes", "swapdims", "broadcast_to", "resize_as_",
+    "is_complex", "is_floating_point", "angle", "is_nonzero", "max_pool1d_with_indices",
+    "max_pool1d", "max_pool2d", "max_pool3d", "avg_pool1d", "adaptive_avg_pool1d",
+    "adaptive_max_pool1d", "rand_like", "randn_like", "rand", "randn", "randint", "randperm",
+    "bernoulli", "native_dropout", "dropout", "multinomial", "sum", "mean", "nansum", "nanmean",
+    "prod", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "any", "all", "var",
+    "var_mean", "std", "std_mean", "norm", "logsumexp", "cumsum", "cumprod", "cummax", "cummin",
+    "logcumsumexp", "sort", "msort", "argsort", "topk", "nonzero", "argwhere", "nonzero_static",
+    "count_nonzero", "clone", "flip", "roll", "tile", "cat", "concat", "concatenate", "stack",
+    "hstack", "vstack", "tril", "triu", "diag", "diag_embed", "constant_pad_nd", "median",
+    "nanmedian", "mode", "kthvalue", "conj", "resolve_conj", "real", "imag", "view_copy", "reshape",
+    "permute", "permute_copy", "transpose", "transpose_copy", "t", "t_copy", "adjoint", "select",
+    "select_copy", "slice_copy", "expand_copy", "unsqueeze", "unsqueeze_copy", "squeeze",
+    "squeeze_copy", "unbind", "unbind_copy", "split", "split_copy", "split_with_sizes",
+    "split_with_sizes_copy", "chunk", "diagonal", "diagonal_copy", "narrow", "flatten", "unflatten",
+    "movedim", "moveaxis", "as_strided", "as_strided_copy", "alias_copy", "detach", "detach_copy",
+    "view_as_real", "view_as_real_copy", "view_as_complex", "view_as_complex_copy", "swapaxes",
+    "swapdims", "broadcast_to", "resize_as_",
 ]
