@@ -34,6 +34,20 @@ STEPS = {
     ],
     "bernoulli",
     "bernoulli_.float",
+    "bernoulli.p",
+    "binomial",
+    "bernoulli_.Tensor",
+    "cauchy_",
+    "exponential_",
+    "geometric_",
+    "log_normal_",
+    "normal.Tensor_float",
+    "normal.float_Tensor",
+    "normal.Tensor_Tensor",
+    "poisson",
+    "random_",
+    "random_.from",
+    "random_.to",
     "fill_.Scalar",
     "fill_.Tensor",
     "normal_",
@@ -51,7 +65,9 @@ of a step.
 
 CUT = {
     *("argmax", "argmin", "detach", "multinomial", "view.dtype"),
-    *("all.dims", "any.dims", "nonzero_static"),
+    *("all.dims", "any.dims", "histc", "nonzero_static"),
+    *("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor"),
+    *("searchsorted.Tensor", "searchsorted.Scalar"),
 }
 """Operators that are declared to give constants though their shape and dtypes do not say so."""
 

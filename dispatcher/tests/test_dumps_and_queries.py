@@ -262,6 +262,19 @@ def test_an_included_key_is_in_every_call(lib: Library, tensor: Tensors) -> None
     assert ops.dd.g(tensor()) == "cpu"
 
 
+@pytest.mark.parametrize("key", ["Meta", "CUDA", "AutogradMeta", "SparseMeta"])
+def test_a_key_of_a_backend_that_was_included_for_a_while_leaves_nothing(
+    lib: Library, tensor: Tensors, key: str
+) -> None:
+    lib.define("g(Tensor x) -> str")
+    lib.impl("g", lambda x: "cpu", "CPU")
+    before = C._dispatch_tls_local_include_set().raw_repr()
+    C._dispatch_tls_set_dispatch_key_included(key, True)
+    C._dispatch_tls_set_dispatch_key_included(key, False)
+    assert C._dispatch_tls_local_include_set().raw_repr() == before
+    assert ops.dd.g(tensor()) == "cpu"
+
+
 def test_guards_hold_inside_their_block_only(lib: Library, tensor: Tensors) -> None:
     lib.define("g(Tensor x) -> str")
     lib.impl("g", lambda x: "autograd", "Autograd")

@@ -78,7 +78,10 @@ def test_the_generated_entries_are_what_the_templates_give() -> None:
         function = getattr(functions, own, None) or getattr(functions, f"{own}_default", None)
         if op.namespace != "aten" or function is None or "out=None" in inspect.getsource(function):
             continue
-        text = PythonFunction(op.schema, op.promote, function.__name__).source()
+        takes_old = "old" in function.__code__.co_varnames
+        text = PythonFunction(
+            op.schema, op.promote, function.__name__, takes_old=takes_old
+        ).source()
         if f"{own}_routes" not in function.__code__.co_names:
             if "complete" not in function.__code__.co_names:
                 continue  # the choice among overloads

@@ -50,7 +50,14 @@ __all__ = [
 ]
 
 _ROOT = "dovetail"
-_MODULES = (_ROOT, "dovetail.nn.functional", "dovetail.nn.init", "dovetail._nn")
+_MODULES = (
+    _ROOT,
+    "dovetail.nn.functional",
+    "dovetail.nn.init",
+    "dovetail._nn",
+    "dovetail.fft",
+    "dovetail.special",
+)
 
 
 def is_tensor_like(inp: Any) -> bool:

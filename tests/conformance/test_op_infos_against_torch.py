@@ -12,6 +12,7 @@ import warnings
 from typing import Any
 
 import pytest
+from incomparable_samples import is_comparable
 from sample_variations import varied
 from torch_samples import as_torch, difference, outcome, torch_operator
 
@@ -78,11 +79,36 @@ DIFFERENT = {
     "dropout": "PyTorch has no complex ones",
     "embedding": "PyTorch has no gradient of complex numbers",
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
+    **dict.fromkeys(
+        [
+            *("_fft_c2c", "_fft_c2r", "_fft_r2c"),
+            *(
+                f"fft_{kind}fft{end}"
+                for kind in ("", "i", "r", "ir", "h", "ih")
+                for end in ("", "2", "n")
+            ),
+            *("stft", "istft"),
+        ],
+        "PyTorch transforms nothing empty, and reads behind signals",
+    ),
     "fill_": "PyTorch fills expanded tensors",
-    "floor_divide": "the error of the missing derivative is a NotImplementedError",
+    **dict.fromkeys(
+        ["floor_divide", "heaviside"],
+        "the error of the missing derivative is a NotImplementedError",
+    ),
+    "logit_backward": "PyTorch has no derivative",
     "glu_backward": "PyTorch refuses operands of several dtypes",
+    "huber_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "lerp": "PyTorch takes real weights of complex numbers",
     "linalg_vector_norm": "of order 0: zeros instead of no gradient",
+    **dict.fromkeys(
+        ["lgamma", "special_gammaln", "digamma", "special_digamma", "special_psi"],
+        "at poles PyTorch's derivatives are great numbers",
+    ),
+    **dict.fromkeys(
+        ["logit", "special_logit", "special_log_ndtr"],
+        "gradients of NaN and of minus infinity are numbers, and NaN",
+    ),
     "linspace": "PyTorch makes up to one bool",
     "log_sigmoid_backward": "PyTorch refuses operands of several dtypes",
     "log_softmax": "PyTorch takes any dtype where there is nothing",
@@ -92,11 +118,21 @@ DIFFERENT = {
     **dict.fromkeys(
         ["mm", "bmm", "mv", "inner", "matmul"], "PyTorch multiplies anything where there is nothing"
     ),
+    **dict.fromkeys(
+        ["mvlgamma", "special_multigammaln"], "PyTorch refuses bools, if there is no dtype above"
+    ),
     "median": "PyTorch has a median of no integers",
+    **dict.fromkeys(
+        ["log_normal_", "geometric_", "poisson", "binomial"],
+        "PyTorch takes any dtype where there is nothing",
+    ),
+    "normal": "PyTorch refuses derivatives of complex numbers",
+    "isin": "PyTorch cannot view tensors in some orders of memory",
     "nanmedian": "PyTorch has a median of no integers",
     "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "mse_loss_backward": "PyTorch has gradients of integers, rounded",
     "nan_to_num": "PyTorch has no gradient of complex numbers",
+    "native_batch_norm_backward": "PyTorch takes moments that require grad",
     "native_dropout": "PyTorch has no gradient of complex numbers",
     "native_dropout_backward": "PyTorch has no gradient of complex numbers",
     "native_layer_norm_backward": "PyTorch looks at fewer shapes",
@@ -108,10 +144,22 @@ DIFFERENT = {
     "randn_like": "PyTorch takes any dtype where there is nothing",
     "repeat": "PyTorch takes negative counts where another is zero",
     "rsub": "a bool alpha equal to the default is not seen",
+    **dict.fromkeys(["special_i1", "special_i1e"], "PyTorch has no gradient in half precision"),
     **dict.fromkeys(
-        ["select_copy", "slice_copy", "view_as_complex_copy"],
+        [
+            "scatter_reduce",
+            "select_copy",
+            "select_scatter",
+            "slice_copy",
+            "slice_scatter",
+            "view_as_complex_copy",
+        ],
         "PyTorch has no gradient of complex numbers",
     ),
+    "_unsafe_masked_index": "PyTorch takes masks of integers",
+    "_unsafe_masked_index_put_accumulate": "PyTorch takes masks of integers",
+    "_chunk_cat": "PyTorch has no derivative, and no dimensions counted from the end",
+    "unfold_backward": "PyTorch does not look at the shape of the gradient",
     "sgn": "the gradient of PyTorch has no memory",
     "silu": "PyTorch has no gradient of complex numbers",
     **dict.fromkeys(
@@ -119,11 +167,15 @@ DIFFERENT = {
     ),
     "smooth_l1_loss_backward": "PyTorch has gradients of integers, rounded",
     "smooth_l1_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
+    "soft_margin_loss": "PyTorch broadcasts the target alone, and takes complex numbers",
     "softmax": "PyTorch takes any dtype where there is nothing",
+    "gradient": "PyTorch takes coordinates that are not as many as the samples",
+    "_histogramdd_bin_edges": "PyTorch spaces complex numbers",
     "std": "over no dimensions PyTorch's gradient is infinite",
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
     "var": "over no dimensions PyTorch's gradient is infinite",
+    "complex": "PyTorch has complex numbers of half precision",
     "view_as_complex": "PyTorch has complex numbers of half precision",
     "zero_": "PyTorch fills expanded tensors",
 }
@@ -151,46 +203,6 @@ only their samples are compared.
 
 def by_name(infos: list[OpInfo]) -> Any:
     return pytest.mark.parametrize("info", infos, ids=lambda info: info.name.partition("::")[2])
-
-
-def is_comparable(info: OpInfo, sample: SampleInput) -> bool:
-    """Say whether PyTorch has the numbers of a call.
-
-    Complex ones of half precision are of no dtype here. In single precision PyTorch's gelu of
-    infinity is NaN, and so is the power of 0 to some complex numbers; that of infinity in half
-    precision is not what it is in others. The mask of a dropout of nothing is no mask, a gradient
-    of integers is one of integers, integers between fractions are rounded before they are spaced,
-    the gradient of silu is not that of complex numbers, and that of hardsigmoid is a sixth in
-    single precision. What copies a detached tensor seems to be differentiable, and raises in
-    backward. Which of equal elements a median or a k-th value is taken from is nowhere said, the
-    mode beside NaN depends on their order, and the mean of infinities beside a variance is NaN.
-    """
-    base, dtypes = info.operator.base_name, {tensor.dtype for tensor in sample.tensors()}
-    numbers = [value for value in sample.arguments if isinstance(value, int | float | complex)]
-    special = any(
-        not bool(dovetail.isfinite(tensor).all())
-        for tensor in sample.tensors()
-        if tensor.dtype.is_floating_point
-    )
-    if dovetail.float16 in dtypes and (special or any(isinstance(n, complex) for n in numbers)):
-        return False
-    if base == "linspace":
-        return all(number == int(number) for number in numbers)
-    if base == "detach_copy":
-        return not sample.input.requires_grad
-    if base == "native_dropout":
-        return sample.input.numel() > 0
-    if base == "native_dropout_backward":
-        return bool(sample.input.dtype.is_floating_point or sample.input.dtype.is_complex)
-    if base == "silu_backward":
-        return not any(dtype.is_complex for dtype in dtypes)
-    if base == "hardsigmoid_backward":
-        return dovetail.float64 not in dtypes
-    if base in ("gelu", "mode", "var_mean", "std_mean"):
-        return not special
-    if base in ("median", "nanmedian", "kthvalue"):
-        return len(set(sample.input.reshape(-1).tolist())) == sample.input.numel()
-    return not (base == "pow" and any(dtype.is_complex for dtype in dtypes))
 
 
 def compared(info: OpInfo, sample: SampleInput) -> str:
@@ -258,7 +270,16 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         assert isinstance(found, error.error_type), f"{error.sample_input}: {found!r:.300}"
 
 
-@by_name([info for info in INFOS if dovetail.float32 in info.dtypes and not info.is_random])
+@by_name(
+    [
+        info
+        for info in INFOS
+        if dovetail.float32 in info.dtypes
+        and not info.is_random
+        # PyTorch's has lost half the digits; in `cdist`, which calls it, it has not.
+        and info.name != "aten::_euclidean_dist"
+    ]
+)
 def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
     for dtype in (dovetail.float32, dovetail.bfloat16):

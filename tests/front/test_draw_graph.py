@@ -109,12 +109,40 @@ def test_the_text_is_a_tree_with_shared_parts_named_once() -> None:
     lines = str(draw_graph(y * y, {"x": x})).splitlines()
     assert [line.partition("  ")[0].strip() for line in lines[:3]] == [
         "#1 output",
-        "#2 MulBackward0",
-        "├─ #3 ExpBackward0",
+        "[0] #2 MulBackward0",
+        "├─ [0] #3 ExpBackward0",
     ]
-    assert lines[-1] == "└─ ExpBackward0 (see #3)"
+    assert lines[-1] == "└─ [0] ExpBackward0 (see #3)"
     assert any("x  float32[2]" in line for line in lines)
     assert all(len(line) <= 100 for line in lines)
+
+
+def test_edges_have_the_number_of_the_output_that_they_lead_to() -> None:
+    a, b = dovetail.ones(2, 3, requires_grad=True).unbind(0)
+    drawing = draw_graph(a * b)
+    lines = [line.partition("  ")[0].strip() for line in str(drawing).splitlines()]
+    assert lines[2].startswith("├─ [0] #3 UnbindBackward0")
+    assert lines[-1] == "└─ [1] UnbindBackward0 (see #3)"
+    numbers = [
+        text[0].text
+        for text in ElementTree.fromstring(drawing.svg).iter(f"{SVG}text")
+        if text.attrib["class"] == "number"
+    ]
+    assert sorted(numbers) == ["input_nr 0"] * 3 + ["input_nr 1"]  # one of them of the output
+
+
+def test_leaves_have_the_names_of_the_variables_that_hold_them(model: nn.Module) -> None:
+    weights = dovetail.ones(3, requires_grad=True)
+    hidden = [dovetail.ones(3, requires_grad=True)]
+    drawing = draw_graph(model(dovetail.ones(5, 3) * weights * hidden[0]))
+    assert sorted(texts(box)[0] for box in boxes(drawing.svg)["leaf"]) == [
+        "leaf",
+        "model.0.bias",
+        "model.0.weight",
+        "model.2.bias",
+        "model.2.weight",
+        "weights",
+    ]
 
 
 def test_freed_and_overwritten_values_are_marked() -> None:

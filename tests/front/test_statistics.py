@@ -36,3 +36,37 @@ def test_logcumsumexp_has_a_gradient_far_from_zero() -> None:
     x.logcumsumexp(0).backward(dovetail.tensor([1.0, 0.0, 2.0]))
     assert x.grad is not None
     assert x.grad.tolist() == [1.0, 2.0, 0.0]
+
+
+def test_unique_returns_as_much_as_is_asked_for() -> None:
+    x = dovetail.tensor([[3, 1], [3, 3]])
+    assert x.unique().tolist() == [1, 3]
+    values, counts = dovetail.unique(x, return_counts=True)
+    assert (values.tolist(), counts.tolist()) == ([1, 3], [1, 3])
+    values, inverse, counts = dovetail.unique(x, return_inverse=True, return_counts=True, dim=1)
+    assert (values.tolist(), inverse.tolist()) == ([[1, 3], [3, 3]], [1, 0])
+    assert x.unique_consecutive(return_inverse=True)[1].tolist() == [[0, 1], [2, 2]]
+
+
+def test_unravel_index_gives_places_that_index() -> None:
+    x = dovetail.arange(12).reshape(3, 4)
+    numbers = dovetail.tensor([[5, 11], [0, 7]])
+    assert dovetail.equal(x[dovetail.unravel_index(numbers, (3, 4))], numbers)
+    assert dovetail.unravel_index(dovetail.tensor(5), 7)[0].item() == 5
+    assert dovetail.unravel_index(dovetail.tensor([0]), ()) == ()
+    with pytest.raises(TypeError, match="expected 'indices' to be integer dtype"):
+        dovetail.unravel_index(dovetail.ones(2), (3, 4))
+    with pytest.raises(ValueError, match="'shape' cannot have negative values"):
+        dovetail.unravel_index(numbers, (3, -4))
+
+
+def test_bins_are_searched_row_by_row_like_one_by_one() -> None:
+    """A stable order of both rows finds what a binary search finds."""
+    dovetail.manual_seed(0)
+    edges = dovetail.randint(0, 6, (4, 7)).sort(-1).values
+    values = dovetail.randint(-1, 7, (4, 9))
+    for right in (False, True):
+        found = dovetail.searchsorted(edges, values, right=right)
+        for row in range(4):
+            alone = dovetail.searchsorted(edges[row], values[row], right=right)
+            assert found[row].tolist() == alone.tolist()

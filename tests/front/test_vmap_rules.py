@@ -399,3 +399,14 @@ def test_what_the_rule_of_a_function_returns_is_checked() -> None:
 
     with pytest.raises(RuntimeError, match="Expected the vmap staticmethod to have two returns"):
         dt.vmap(Short.apply)(X)
+
+
+def test_a_batch_given_by_keyword_is_mapped_over() -> None:
+    """Also where no positional argument has one."""
+    x = dt.tensor([0.5, 1.5, 1.7])
+    weights = dt.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 0.0]])
+
+    def hist(weight: dt.Tensor) -> dt.Tensor:
+        return dt.histogram(x, 2, range=(0.0, 2.0), weight=weight).hist
+
+    assert dt.vmap(hist)(weights).tolist() == [[1, 5], [0, 1]]

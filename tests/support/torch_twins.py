@@ -45,7 +45,7 @@ def public_names() -> dict[int, str]:
     found: dict[int, str] = {}
     for place in places:
         owner = functools.reduce(getattr, place.split(".")[:-1], torch)
-        for name in dir(owner):
+        for name in sorted(dir(owner), key=lambda name: name.startswith("_")):
             value = getattr(owner, name, None)
             if callable(value):
                 found.setdefault(id(value), f"{place.replace('masked._ops', 'masked')}{name}")
@@ -121,6 +121,9 @@ def function_twin(function: Any) -> Any:
         )
     if function is wrapper_set_seed:
         return _seeded
+    private = getattr(function, "__name__", "")
+    if private.startswith("_") and getattr(torch, private, None) is function:
+        return here(f"ops.aten.{private}")  # functions here have no operators with such names
     name = public_names().get(id(function))
     if name is not None:
         return here(name)

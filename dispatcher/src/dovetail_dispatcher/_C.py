@@ -7,6 +7,7 @@ them.
 import dovetail_kernel as _kernel
 from dovetail_kernel import DispatchKey, DispatchKeySet
 
+from .calls.overloads import OpOverload as _DispatchOperatorHandle
 from .inspection.dumps import (
     _dispatch_check_all_invariants,
     _dispatch_check_invariants,
@@ -15,6 +16,18 @@ from .inspection.dumps import (
     _dispatch_find_dangling_impls,
     _dispatch_get_all_op_names,
     _dispatch_get_registrations_for_dispatch_key,
+)
+from .inspection.kernel_handles import SafeKernelFunction as _SafeKernelFunction
+from .inspection.schema_queries import (
+    _dispatch_get_backend_keyset_from_autograd,
+    _dispatch_get_computed_kernel_for_dispatch_key,
+    _dispatch_key_set,
+    _dispatch_print_registrations_for_dispatch_key,
+    _get_schema,
+    _jit_get_all_schemas,
+    _jit_get_schemas_for_operator,
+    _meta_in_tls_dispatch_include,
+    _set_meta_in_tls_dispatch_include,
 )
 from .inspection.table_queries import (
     _dispatch_autogradother_backends,
@@ -54,12 +67,14 @@ from .interception.mode_functions import (
 from .interception.overrides import has_torch_function as _has_torch_function
 from .interception.overrides import has_torch_function_unary as _has_torch_function_unary
 from .interception.overrides import has_torch_function_variadic as _has_torch_function_variadic
+from .registration.dispatch_module import _dispatch_library, _DispatchModule
 from .schema import FunctionSchema, parse_schema
 
 DisableTorchFunction = _kernel.DisableTorchFunction
 DisableTorchFunctionSubclass = _kernel.DisableTorchFunctionSubclass
 _disabled_torch_dispatch_impl = _kernel.disabled_torch_dispatch_impl
 _disabled_torch_function_impl = _kernel.disabled_torch_function_impl
+ExcludeDispatchKeyGuard = _kernel.ExcludeDispatchKeyGuard
 _AutoDispatchBelowADInplaceOrView = _kernel.AutoDispatchBelowADInplaceOrView
 _AutoDispatchBelowAutograd = _kernel.AutoDispatchBelowAutograd
 _ExcludeDispatchKeyGuard = _kernel.ExcludeDispatchKeyGuard
@@ -117,14 +132,18 @@ __all__ = [
     "DisableTorchFunctionSubclass",
     "DispatchKey",
     "DispatchKeySet",
+    "ExcludeDispatchKeyGuard",
     "FunctionSchema",
     "_AutoDispatchBelowADInplaceOrView",
     "_AutoDispatchBelowAutograd",
     "_DisableTorchDispatch",
+    "_DispatchModule",
+    "_DispatchOperatorHandle",
     "_ExcludeDispatchKeyGuard",
     "_ForceDispatchKeyGuard",
     "_IncludeDispatchKeyGuard",
     "_PreserveDispatchKeyGuard",
+    "_SafeKernelFunction",
     "_SetExcludeDispatchKeyGuard",
     "_after_ADInplaceOrView_keyset",
     "_after_autograd_keyset",
@@ -139,6 +158,8 @@ __all__ = [
     "_dispatch_find_dangling_impls",
     "_dispatch_find_schema_or_throw",
     "_dispatch_get_all_op_names",
+    "_dispatch_get_backend_keyset_from_autograd",
+    "_dispatch_get_computed_kernel_for_dispatch_key",
     "_dispatch_get_registrations_for_dispatch_key",
     "_dispatch_has_backend_fallback",
     "_dispatch_has_computed_kernel_for_dispatch_key",
@@ -152,11 +173,14 @@ __all__ = [
     "_dispatch_key_for_device",
     "_dispatch_key_name",
     "_dispatch_key_parse",
+    "_dispatch_key_set",
     "_dispatch_keys",
     "_dispatch_keyset_full",
     "_dispatch_keyset_full_after",
     "_dispatch_keyset_to_string",
+    "_dispatch_library",
     "_dispatch_num_backends",
+    "_dispatch_print_registrations_for_dispatch_key",
     "_dispatch_tls_is_dispatch_key_excluded",
     "_dispatch_tls_is_dispatch_key_included",
     "_dispatch_tls_local_exclude_set",
@@ -165,18 +189,23 @@ __all__ = [
     "_dispatch_tls_set_dispatch_key_included",
     "_get_dispatch_stack_at",
     "_get_function_stack_at",
+    "_get_schema",
     "_has_torch_function",
     "_has_torch_function_unary",
     "_has_torch_function_variadic",
     "_is_torch_function_all_disabled",
     "_is_torch_function_enabled",
     "_is_torch_function_mode_enabled",
+    "_jit_get_all_schemas",
+    "_jit_get_schemas_for_operator",
     "_len_torch_dispatch_stack",
     "_len_torch_function_stack",
+    "_meta_in_tls_dispatch_include",
     "_parse_dispatch_key",
     "_pop_torch_dispatch_stack",
     "_pop_torch_function_stack",
     "_push_on_torch_dispatch_stack",
     "_push_on_torch_function_stack",
+    "_set_meta_in_tls_dispatch_include",
     "parse_schema",
 ]

@@ -411,14 +411,16 @@ def test_callbacks_run_at_the_end_and_only_inside():
     x = tensor([1.0], True)
     order = []
     y = mul(x, x)
-    y.register_hook(lambda grad: autograd.queue_callback(lambda: order.append("callback")))
+    y.register_hook(
+        lambda grad: autograd.default_engine.queue_callback(lambda: order.append("callback"))
+    )
     x.register_hook(lambda grad: order.append("leaf"))
     total(y).backward()
     assert order == ["leaf", "callback"]
     with pytest.raises(
         RuntimeError, match="Final callbacks can only be installed during backward pass"
     ):
-        autograd.queue_callback(lambda: None)
+        autograd.default_engine.queue_callback(lambda: None)
 
 
 def test_a_callback_may_queue_another():
@@ -427,10 +429,10 @@ def test_a_callback_may_queue_another():
 
     def callback():
         order.append("first")
-        autograd.queue_callback(lambda: order.append("second"))
+        autograd.default_engine.queue_callback(lambda: order.append("second"))
 
     y = mul(x, x)
-    y.register_hook(lambda grad: autograd.queue_callback(callback))
+    y.register_hook(lambda grad: autograd.default_engine.queue_callback(callback))
     total(y).backward()
     assert order == ["first", "second"]
 

@@ -29,7 +29,7 @@ from . import function, grad_mode, graph
 from .variable import Variable
 
 if _typing.TYPE_CHECKING:
-    from . import forward_ad, functional
+    from . import engine, forward_ad, functional
 
 __all__ = [
     "Function",
@@ -38,6 +38,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "engine",
     "forward_ad",
     "function",
     "functional",
@@ -58,6 +59,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name in ("forward_ad", "functional"):  # imported when first asked for
+    if name in ("engine", "forward_ad", "functional"):  # imported when first asked for
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

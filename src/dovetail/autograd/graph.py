@@ -1,12 +1,15 @@
-"""The graph and what it saves, as ``torch.autograd.graph``."""
+"""The graph and what it saves, as ``torch.autograd.graph``; and what a backward will do."""
 
 from dovetail_autograd import (
     GradientEdge,
     Node,
+    Plan,
+    PlannedNode,
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     get_gradient_edge,
     increment_version,
+    plan,
     register_multi_grad_hook,
     save_on_cpu,
     saved_tensors_hooks,
@@ -15,10 +18,13 @@ from dovetail_autograd import (
 __all__ = [
     "GradientEdge",
     "Node",
+    "Plan",
+    "PlannedNode",
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
+    "plan",
     "register_multi_grad_hook",
     "save_on_cpu",
     "saved_tensors_hooks",

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
-from dovetail_autograd import queue_callback
+from dovetail_autograd import Engine, default_engine
 
 __all__ = ["Variable"]
-
-
-class _Engine:
-    """The part of the engine that PyTorch shows."""
-
-    def queue_callback(self, callback: Callable[[], Any]) -> None:
-        """Call `callback` at the end of the backward that is under way.
-
-        Raises
-        ------
-        RuntimeError
-            Outside of any backward.
-        """
-        queue_callback(callback)
 
 
 class _VariableMeta(type):
@@ -39,11 +24,16 @@ class Variable(metaclass=_VariableMeta):
         A tensor.
     requires_grad
         Whether gradients are computed for the leaf. Default: False.
+    volatile
+        Has no effect; True warns that `no_grad` does what it did.
     """
 
-    _execution_engine: ClassVar[_Engine] = _Engine()
+    _execution_engine: ClassVar[Engine] = default_engine
 
-    def __new__(cls, data: Tensor, requires_grad: bool = False) -> Any:
+    def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Any:
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
-        return data.detach().requires_grad_(requires_grad)
+        made: Any = data.detach().requires_grad_(requires_grad)
+        if volatile:
+            made.volatile = True
+        return made

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dovetail_aten import Tensor
 
-from .graph_reading import Graph, Parameters, Vertex, read_graph
+from .graph_reading import Graph, Parameters, Vertex, held_by, read_graph
 
 
 class GraphDrawing:
@@ -55,7 +56,7 @@ def draw_graph(
     tensor: Tensor | Sequence[Tensor], params: Parameters | Any | None = None, *, limit: int = 500
 ) -> GraphDrawing:
     """Draw the autograd graph that leads to a tensor: names, shapes, dtypes, saved values, leaves
-    by their names.
+    by their names, and at each edge its `input_nr`: which output of the node it leads to.
 
     Nothing runs and nothing is freed: saved-tensor hooks are not called, and the graph may be run
     backward afterwards.
@@ -66,7 +67,7 @@ def draw_graph(
         What the graph leads to, such as a loss; or several tensors.
     params
         Names for leaves: a module, ``module.named_parameters()``, or a dict from names to tensors.
-        Default: leaves are called "leaf".
+        Default: those of the caller's variables that hold them, or modules with them; else "leaf".
     limit
         Draw at most so many nodes, those recorded last; the others are counted in one box. Default:
         500.
@@ -82,6 +83,9 @@ def draw_graph(
     RuntimeError
         If a tensor does not require grad: it has no graph.
     """
+    if params is None:
+        caller = sys._getframe(1)
+        params = held_by({**caller.f_globals, **caller.f_locals})
     outputs = (tensor,) if isinstance(tensor, Tensor) else tuple(tensor)
     if not outputs:
         raise RuntimeError("draw_graph() needs at least one tensor, but was given none.")
@@ -115,16 +119,16 @@ def _tree(graph: Graph) -> list[str]:
         shown[number] = len(shown) + 1
         lines.append(f"{indent}{branch}{_line(vertex, shown[number])}")
         inputs = vertex.inputs
-        for position, (child, _) in reversed(list(enumerate(inputs))):
+        for position, (child, input_nr) in reversed(list(enumerate(inputs))):
+            edge = f"[{input_nr}] "
             if (
                 len(inputs) == 1
             ):  # a chain goes straight down: long graphs must not run out of the page
-                pending.append((child, indent + further, "", ""))
+                pending.append((child, indent + further, edge, ""))
             else:
                 last = position == len(inputs) - 1
-                pending.append(
-                    (child, indent + further, "└─ " if last else "├─ ", "   " if last else "│  ")
-                )
+                branch = "└─ " if last else "├─ "
+                pending.append((child, indent + further, branch + edge, "   " if last else "│  "))
     return lines
 
 

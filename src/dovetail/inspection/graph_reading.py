@@ -11,6 +11,8 @@ from typing import Any
 from dovetail_aten import Tensor
 from dovetail_autograd import AccumulateGrad, Node, get_gradient_edge, saved_values
 
+from ..nn import Module
+
 Parameters = Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]
 
 
@@ -123,6 +125,21 @@ def names_of(params: Parameters | Any | None) -> dict[int, str]:
         params = params.named_parameters()
     pairs = params.items() if isinstance(params, Mapping) else params
     return {id(tensor): name for name, tensor in pairs}
+
+
+def held_by(variables: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the leaves that variables hold, and those that are parameters of modules they hold, by
+    names such as ``x`` and ``model.weight``.
+    """
+    found: dict[str, Tensor] = {}
+    for name, value in variables.items():
+        if isinstance(value, Tensor):
+            if value.requires_grad and value.is_leaf:
+                found[name] = value
+        elif isinstance(value, Module):
+            for parameter, tensor in value.named_parameters():
+                found.setdefault(f"{name}.{parameter}", tensor)
+    return found
 
 
 def describe(tensor: Any) -> str:

@@ -23,7 +23,7 @@ _WARNING = "#b3261e"
 _STYLE = (
     "text{font-family:ui-monospace,'DejaVu Sans "
     "Mono',Menlo,Consolas,monospace;font-size:11px;fill:#222}"
-    ".name{font-weight:bold}.warning{fill:#b3261e}.saved{fill:#666}.edge{fill:none;stroke:#77776f;stroke-width:1.2}"
+    ".name{font-weight:bold}.warning{fill:#b3261e}.saved,.number{fill:#666}.edge{fill:none;stroke:#77776f;stroke-width:1.2}"
 )
 
 
@@ -124,10 +124,9 @@ def _edge(
             middle = (y0 + y1) / 2
             text += f"C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}"
     drawn = f'<path class="edge" d="{text}" marker-end="url(#arrow)"/>'
-    if number:
-        x, y = points[0]
-        drawn += f'<text class="saved" x="{x + 4:.1f}" y="{y + 12:.1f}">output {number}</text>'
-    return drawn
+    x, y = points[0]
+    said = f"<title>input_nr {number}</title>{number}"
+    return drawn + f'<text class="number" x="{x + 4:.1f}" y="{y + 12:.1f}">{said}</text>'
 
 
 def _box(vertex: Vertex, x: float, top: float, tall: float) -> str:

@@ -3,7 +3,7 @@
 May import ``_nn``, which has its operators, and the packages below.
 """
 
-from . import functional, init, utils
+from . import functional, init, modules, utils
 from .activation import (
     ELU,
     GELU,
@@ -178,6 +178,7 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "modules",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",

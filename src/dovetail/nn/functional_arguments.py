@@ -11,6 +11,7 @@ from dovetail_aten import Tensor
 __all__ = [
     "REDUCTIONS",
     "legacy_reduction",
+    "reduced",
     "reduction_code",
     "repeated",
     "softmax_dim",
@@ -34,6 +35,13 @@ def reduction_code(
             f"{reduction} is not a valid value for reduction. Use 'mean', 'sum' or 'none'."
         )
     return REDUCTIONS[reduction]
+
+
+def reduced(loss: Tensor, code: int) -> Tensor:
+    """Return a loss of every element combined as the operators' `code` says."""
+    if code == REDUCTIONS["none"]:
+        return loss
+    return loss.mean() if code == REDUCTIONS["mean"] else loss.sum()
 
 
 def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RemovableHandle",
+    "register_module_backward_hook",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 _ids = count()
+_GLOBAL = "as a global Module hook"
 
 
 class Hook(NamedTuple):
@@ -89,6 +91,7 @@ class ModuleHooks:
         self.forward: HookTable = OrderedDict()
         self.full_backward_pre: HookTable = OrderedDict()
         self.full_backward: HookTable = OrderedDict()
+        self.backward: HookTable = OrderedDict()
         self.state_dict_pre: HookTable = OrderedDict()
         self.state_dict_post: HookTable = OrderedDict()
         self.load_state_dict_pre: HookTable = OrderedDict()
@@ -109,6 +112,28 @@ def add_hook(table: OrderedDict[int, Any], hook: Any, prepend: bool = False) -> 
     if prepend:
         table.move_to_end(handle.id, last=False)
     return handle
+
+
+def add_backward_hook(
+    hooks: ModuleHooks, hook: Hook, *, full: bool, prepend: bool = False, where: str
+) -> RemovableHandle:
+    """Add a backward hook to `hooks`, which may have hooks of one kind only: full ones, or those
+    of old on the last node.
+
+    Raises
+    ------
+    RuntimeError
+        If there are some of the other kind.
+    """
+    own, others = hooks.full_backward, hooks.backward
+    if not full:
+        own, others = others, own
+    if others:
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks "
+            f"{where}. Please use only one of them."
+        )
+    return add_hook(own, hook, prepend)
 
 
 def _global_hooks() -> ModuleHooks:
@@ -186,7 +211,30 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     RemovableHandle
         Its ``remove()`` takes the hook away.
     """
-    return add_hook(_global_hooks().full_backward, Hook(hook))
+    return add_backward_hook(_global_hooks(), Hook(hook), full=True, where=_GLOBAL)
+
+
+def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call ``hook(module, grad_input, grad_output)`` behind the last node of any module.
+
+    Deprecated: see `Module.register_backward_hook`.
+
+    Parameters
+    ----------
+    hook : callable
+        Returns None, or new gradients of the node's inputs.
+
+    Returns
+    -------
+    RemovableHandle
+        Its ``remove()`` takes the hook away.
+
+    Raises
+    ------
+    RuntimeError
+        If there are global full backward hooks.
+    """
+    return add_backward_hook(_global_hooks(), Hook(hook), full=False, where=_GLOBAL)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -308,7 +356,13 @@ def _run(module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], finished
         if changed is not None:
             result = changed
 
-    return result if boundary is None else boundary.leave(result)
+    if boundary is not None:
+        result = boundary.leave(result)
+    if behind := [hook.function for _, hook in _collect(module, "backward")]:
+        from .node_hooks import hook_last_node
+
+        hook_last_node(module, behind, args, result)
+    return result
 
 
 def _call_after_failure(

@@ -13,6 +13,7 @@ from .hooks import (
     GLOBAL_HOOKS,
     Hook,
     RemovableHandle,
+    add_backward_hook,
     add_hook,
     apply_registration_hooks,
     call_with_hooks,
@@ -22,6 +23,9 @@ from .parameter import Buffer, Parameter, type_name
 from .state import State
 
 __all__ = ["Module"]
+
+
+_ON_ONE = "on a single Module"
 
 
 def _forward_unimplemented(self: Module, *args: Any, **kwargs: Any) -> Any:
@@ -303,7 +307,18 @@ class Module(Moves, State):
         input needs one. With such a hook inputs and outputs of the module may not be modified in
         place.
         """
-        return add_hook(self._own_hooks().full_backward, Hook(hook), prepend)
+        return add_backward_hook(
+            self._own_hooks(), Hook(hook), full=True, prepend=prepend, where=_ON_ONE
+        )
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` behind the node that made the output.
+
+        Deprecated: it sees the gradients of that node, which are those of the module only where
+        this is a single operator. Use `register_full_backward_hook`, which a module cannot have
+        beside it.
+        """
+        return add_backward_hook(self._own_hooks(), Hook(hook), full=False, where=_ON_ONE)
 
     # Modes and gradients
 

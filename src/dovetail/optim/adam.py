@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -52,6 +52,16 @@ class Adam(Optimizer):
     ValueError
         For an option out of range.
     """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "amsgrad": False,
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+        "fused": None,
+    }
 
     def __init__(
         self,
@@ -162,6 +172,11 @@ class AdamW(Adam):
 
     Parameters and errors as in `Adam`; ``weight_decay`` defaults to 1e-2.
     """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        **Adam._later_options,
+        "decoupled_weight_decay": True,
+    }
 
     def __init__(
         self,

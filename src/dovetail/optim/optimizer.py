@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, no_grad
@@ -25,6 +25,17 @@ from .hooks import (
 )
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
+
+
+class _Required:
+    """The default of an option that every group must give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required: Final = _Required()
+"""What an optimizer puts into its defaults for an option without default."""
 
 ParamGroup: TypeAlias = dict[str, Any]
 Params: TypeAlias = Iterable[Tensor] | Iterable[ParamGroup] | Iterable[tuple[str, Tensor]]
@@ -59,8 +70,12 @@ class Optimizer(OptimizerHooks):
         If ``params`` is a tensor, contains something else than tensors, or a group's 'params' is a
         set.
     ValueError
-        If ``params`` is empty, holds a non-leaf, or the same parameter in two groups.
+        If ``params`` is empty, holds a non-leaf, or the same parameter in two groups; if a group
+        lacks an option whose default is `required`.
     """
+
+    _later_options: ClassVar[dict[str, Any]] = {}
+    """Options that were added later: a state from before has not got them."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -92,6 +107,10 @@ class Optimizer(OptimizerHooks):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._prepare()
+        self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, value in self._later_options.items():
+                group.setdefault(name, value)
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]
@@ -158,6 +177,11 @@ class Optimizer(OptimizerHooks):
         if any(named):
             group["param_names"] = [entry[0] for entry in entries]
         for key, value in self.defaults.items():
+            if value is required and key not in group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    f"{key}. Give it in the group, or for all of them."
+                )
             group.setdefault(key, value)
         self.param_groups.append(group)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -52,6 +52,15 @@ class RMSprop(Optimizer):
     ValueError
         For a negative option.
     """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "momentum": 0,
+        "centered": False,
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
 
@@ -42,6 +42,14 @@ class SGD(Optimizer):
     ValueError
         For a negative option, or Nesterov without momentum or with dampening.
     """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "nesterov": False,
+        "maximize": False,
+        "foreach": None,
+        "differentiable": False,
+        "fused": False,
+    }
 
     def __init__(
         self,

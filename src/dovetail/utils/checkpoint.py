@@ -19,10 +19,10 @@ from dovetail_aten import Tensor
 from dovetail_autograd import (
     Function,
     backward,
+    default_engine,
     enable_grad,
     is_grad_enabled,
     no_grad,
-    runs_whole_graph,
 )
 from dovetail_kernel import Guard
 
@@ -296,7 +296,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        if not runs_whole_graph():
+        if not default_engine.is_checkpoint_valid():
             raise RuntimeError(
                 "When use_reentrant=True, dovetail.utils.checkpoint is incompatible with .grad() "
                 "or passing an "

@@ -11,7 +11,7 @@ from typing import Any, Final
 from weakref import ref
 
 from dovetail_aten import Tensor
-from dovetail_autograd import current_graph_task_id, enable_grad, queue_callback
+from dovetail_autograd import current_graph_task_id, default_engine, enable_grad
 
 from ..autograd.graph import saved_tensors_hooks
 
@@ -93,7 +93,7 @@ class Frame:
             if task < 0:  # a node is looked at outside of any backward
                 return self._computed()[number.value]
             if found is None:
-                queue_callback(lambda: self._found.pop(task, None))
+                default_engine.queue_callback(lambda: self._found.pop(task, None))
             found = self._found[task] = self._computed()
         return found.pop(number.value)
 

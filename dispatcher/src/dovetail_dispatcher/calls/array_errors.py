@@ -89,7 +89,17 @@ _REFUSED = {
     ("argmax", "Bool"): "argmax(): does not support bool input. Convert it: x.to(dovetail.uint8).",
     ("argmin", "Bool"): "argmin(): does not support bool input. Convert it: x.to(dovetail.uint8).",
 }
+_REFUSED |= {
+    (name, kind): f"{name} is not supported for complex tensors. Convert real and imaginary parts."
+    for name in ("deg2rad", "rad2deg")
+    for kind in ("ComplexFloat", "ComplexDouble")
+}
 _NO_ORDER = {
+    "heaviside": "heaviside is not yet implemented for complex tensors",
+    "fmax": "fmax not implemented for complex tensors",
+    "fmin": "fmin not implemented for complex tensors",
+    "isposinf": "isposinf does not support complex inputs",
+    "isneginf": "isneginf does not support complex inputs",
     "argmax": "argmax(): does not support complex input",
     "argmin": "argmin(): does not support complex input",
     "max": "max(): does not support complex input",

@@ -10,8 +10,10 @@ from typing import Any
 from dovetail_kernel import (
     Backend,
     TensorBase,
+    bfloat16,
     dtype,
     dtype_of_signature,
+    float16,
     get_default_dtype,
     result_dtype,
 )
@@ -28,6 +30,9 @@ KINDS = ("bool", "int", "float", "complex")
 
 WIDE_UNSIGNED = (uint16, uint32, uint64)
 """Which PyTorch stores and converts, but hardly computes in."""
+
+HALF = (float16, bfloat16)
+"""Floating-point dtypes of two bytes."""
 
 INT_TO_FLOAT = ("int_to_float",)
 """Promotion rules by which integers and bools compute in the default floating-point dtype."""
@@ -85,6 +90,7 @@ def check_computes(op: Operator, computed: dtype) -> None:
     if refuses and (
         KINDS[computed.category] in refuses
         or (computed in WIDE_UNSIGNED and "wide_unsigned" in refuses)
+        or (computed in HALF and "half" in refuses)
     ):
         raise unsupported_error(op.base_name.rstrip("_"), [computed.scalar_name])
 

@@ -15,6 +15,7 @@ from dovetail_kernel.plugins.entries import LIBRARIES
 from ..calls.routes import MAX_ROUTES
 from ..table import registry
 from ..table.computed_table import compute, formula_kernel
+from ..table.definitions import alias_kind
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 
@@ -54,7 +55,7 @@ class TableRow:
 
     def __str__(self) -> str:
         if self.kernel is None:
-            return f"{self.key.name}: {self.tag} [{self.tag}]"
+            return f"{self.key.name}: {self.tag.replace(' ', '_')} [{self.tag}]"
         return f"{self.key.name}: {_registered(self.kernel)} [{self.tag}]"
 
 
@@ -177,7 +178,7 @@ def dump_of(op: Operator) -> str:
         lines += [
             f"schema: {op.schema}",
             f"debug: registered at {op.defined_at}",
-            "alias analysis kind: FROM_SCHEMA",
+            f"alias analysis kind: {alias_kind(op)}",
         ]
     else:
         lines.append("schema: (none)")
@@ -189,7 +190,7 @@ def dump_of(op: Operator) -> str:
         for position, kernel in enumerate(stacks[key]):
             inactive = " (inactive)" if position else ""
             lines.append(
-                f"{key.name}{alias}{inactive}: {_registered(kernel)} :: {kernel.name} [ "
+                f"{key.name}{alias}{inactive}: registered at {kernel.origin} :: {kernel.name} [ "
                 f"{kernel.convention} ]"
             )
     return "".join(f"{line}\n" for line in lines)

@@ -94,16 +94,24 @@ def get_kernel(op: str | OpOverload, dispatch_key: str | DispatchKey) -> SafeKer
             f"get_kernel({op}): got unexpected type for op: {type(op)}. Give a name like "
             "'mylib::sin' or an OpOverload like ops.mylib.sin.default."
         )
-    if isinstance(dispatch_key, str):
-        try:
-            key = runtime_key(dispatch_key)
-        except RuntimeError as reason:
-            if "could not parse" not in str(reason):
-                raise
-            raise ValueError(f"Invalid dispatch key: {dispatch_key}. {reason}") from None
-    else:
-        key = runtime_key(dispatch_key)
-    qualified = op if isinstance(op, str) else op.name()
+    try:
+        runtime_key(dispatch_key)
+    except RuntimeError as reason:
+        if "could not parse" not in str(reason):
+            raise
+        raise ValueError(f"Invalid dispatch key: {dispatch_key}. {reason}") from None
+    return kernel_handle(op if isinstance(op, str) else op.name(), dispatch_key)
+
+
+def kernel_handle(qualified: str, dispatch_key: str | DispatchKey) -> SafeKernelFunction:
+    """Return the kernel that a call of the operator `qualified` finds at a runtime key.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such operator or key, the key is an alias, or no kernel is found there.
+    """
+    key = runtime_key(dispatch_key)
     operator = existing_operator(qualified)
     with registry.lock:
         kernel = compute(operator, key, registry.fallbacks).kernel

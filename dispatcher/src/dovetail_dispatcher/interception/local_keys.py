@@ -44,13 +44,20 @@ def _dispatch_tls_is_dispatch_key_excluded(dispatch_key: Keys) -> bool:
 def _dispatch_tls_set_dispatch_key_included(dispatch_key: Keys, included: bool) -> None:
     """Include a key in every call of this task, or stop doing so; lasts until it is undone."""
     now, keys = dispatch_state(), _keyset(dispatch_key)
-    _put_in_force(replace(now, included=now.included | keys if included else now.included - keys))
+    _put_in_force(replace(now, included=_changed(now.included, keys, included)))
 
 
 def _dispatch_tls_set_dispatch_key_excluded(dispatch_key: Keys, excluded: bool) -> None:
     """Exclude a key from every call of this task, or stop doing so; lasts until it is undone."""
     now, keys = dispatch_state(), _keyset(dispatch_key)
-    _put_in_force(replace(now, excluded=now.excluded | keys if excluded else now.excluded - keys))
+    _put_in_force(replace(now, excluded=_changed(now.excluded, keys, excluded)))
+
+
+def _changed(present: DispatchKeySet, keys: DispatchKeySet, added: bool) -> DispatchKeySet:
+    """Return `present` with `keys`, or without them and without the backend that only they had:
+    a difference of sets keeps it, and it would lead every call there.
+    """
+    return present | keys if added else DispatchKeySet.of(*(present - keys))
 
 
 def _put_in_force(wanted: DispatchState) -> None:

@@ -211,7 +211,11 @@ def handle_torch_function(
     Raises
     ------
     TypeError
-        If all handlers return NotImplemented.
+        If all handlers return NotImplemented, or no argument has any.
+
+    Notes
+    -----
+    Plain tensors have a handler too, which calls the function as it is.
 
     Examples
     --------
@@ -222,8 +226,18 @@ def handle_torch_function(
                 return handle_torch_function(twice, (x,), x)
             return x + x
     """
-    _, overloaded = overriding(tuple(relevant_args), {})
-    return call_overrides(public_api, overloaded, args, kwargs)
+    relevant = tuple(relevant_args)
+    modes, overloaded = overriding(relevant, {})
+    if modes or overloaded:
+        return call_overrides(public_api, overloaded, args, kwargs)
+    plain = tensor_class()
+    if not any([type(each) is plain for each in relevant]):
+        raise TypeError(
+            f"no implementation found for '{overridden_name(public_api)}' on types that implement "
+            "__torch_function__: []. Ask has_torch_function first, and call this only where an "
+            "argument overrides."
+        )
+    return disabled_torch_function_impl(public_api, (plain,), args, kwargs)
 
 
 def wrap_torch_function(

@@ -107,7 +107,7 @@ class Library:
         schema
             ``"name.overload(Tensor x, int n=1) -> Tensor"``; the namespace may be left out.
         alias_analysis
-            "", "FROM_SCHEMA" or "CONSERVATIVE"; accepted, and without effect here.
+            "", "FROM_SCHEMA" or "CONSERVATIVE"; shown by dumps, and without effect otherwise.
         tags
             Facts about the operator.
         override
@@ -147,6 +147,7 @@ class Library:
             tags=checked,
             registrar=registrar,
             override=override,
+            alias=alias_analysis or "FROM_SCHEMA",
         )
         if self.ns not in _used_namespaces and self._plugin is None:
             _used_namespaces.add(self.ns)

@@ -31,6 +31,7 @@ def define(
     promotion: str = "none",
     registrar: Registrar | None = None,
     override: bool = False,
+    alias: str = "FROM_SCHEMA",
 ) -> Operator:
     """Define an operator for `owner`; `schema` carries the namespace.
 
@@ -56,7 +57,9 @@ def define(
         op = registry.find_or_add(parsed.name, parsed.overload_name)
         policies = (tuple(tags), kind, promotion)
         try:
-            make(Definition(op, parsed, location, policies, registrar, stale, is_run_again), owner)
+            definition = Definition(op, parsed, location, policies, registrar, stale, is_run_again)
+            definition.alias_kind = alias
+            make(definition, owner)
         except BaseException:
             registry.drop_if_empty(op)
             raise
@@ -86,9 +89,28 @@ def define_many(rows: Sequence[Row], folder: str) -> None:
 
 
 class Definition(Change):
-    """The definition of one operator by a library; the operator knows by it whose it is."""
+    """The definition of one operator by a library; the operator knows by it whose it is.
 
-    __slots__ = ("_is_run_again", "_location", "_op", "_policies", "_schema", "_stale", "registrar")
+    Attributes
+    ----------
+    registrar
+        The code that made it.
+    alias_kind
+        What its author said of aliases, for dumps; kernels are held to the schema in any case.
+    """
+
+    __slots__ = (
+        "_is_run_again",
+        "_location",
+        "_op",
+        "_policies",
+        "_schema",
+        "_stale",
+        "alias_kind",
+        "registrar",
+    )
+
+    alias_kind: str
 
     def __init__(
         self,
@@ -197,6 +219,11 @@ def _take_out_definition(op: Operator, definition: Definition | DefinitionTable)
             with registry.changing([op]):
                 op.drop_covered(beneath)
     registry.drop_if_empty(op)
+
+
+def alias_kind(op: Operator) -> str:
+    """Return what the author of a definition said of aliases; of a generated table FROM_SCHEMA."""
+    return op.definition.alias_kind if isinstance(op.definition, Definition) else "FROM_SCHEMA"
 
 
 def _registrar_of(op: Operator) -> Registrar | None:

@@ -80,6 +80,11 @@ class AutogradInterface:
         """Return the mapping of tensor hooks, or None."""
         return None
 
+    def set_backward_hooks(self, tensor: TensorBase, hooks: Any) -> None:
+        """Put a mapping of tensor hooks in the place of the one there is; None takes it away."""
+        if hooks:
+            self._missing("_backward_hooks")
+
     def post_accumulate_grad_hooks(self, tensor: TensorBase) -> Any:
         """Return the mapping of post-accumulate hooks, or None."""
         return None

@@ -329,6 +329,10 @@ class TensorBase(OtherKinds):
     def _backward_hooks(self) -> Any:
         return autograd_interface.interface.backward_hooks(self)
 
+    @_backward_hooks.setter
+    def _backward_hooks(self, hooks: Any) -> None:
+        autograd_interface.interface.set_backward_hooks(self, hooks)
+
     @property
     def _post_accumulate_grad_hooks(self) -> Any:
         return autograd_interface.interface.post_accumulate_grad_hooks(self)
@@ -339,15 +343,11 @@ class TensorBase(OtherKinds):
         return None
 
     def register_hook(self, hook: Any) -> Any:
-        """Call `hook` with the gradient of this tensor whenever it is computed; returns a removable
-        handle.
-        """
+        """Call `hook` with the gradient whenever it is computed; returns a removable handle."""
         return autograd_interface.interface.register_hook(self, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
-        """Call `hook` with this leaf after a gradient was accumulated into it; returns a removable
-        handle.
-        """
+        """Call `hook` with this leaf after a gradient came; returns a removable handle."""
         return autograd_interface.interface.register_post_accumulate_grad_hook(self, hook)
 
     def detach_(self) -> TensorBase:

@@ -20,6 +20,8 @@ from .backend.generator import default_generator as default_generator
 from .calling import return_types as return_types
 from .tensor.aliasing import asarray
 from .tensor.copying import storable as storable  # for the front end: no name of its users
+from .tensor.distances import cdist  # type: ignore[assignment]
+from .tensor.distinct import unique, unique_consecutive  # type: ignore[assignment]
 from .tensor.equations import einsum  # type: ignore[assignment]
 from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad and out, which the operators have not
     arange,
@@ -54,14 +56,30 @@ from .tensor.like_factories import (
     randn_like,
     zeros_like,
 )
+from .tensor.low_rank import lu, pca_lowrank, svd_lowrank
+from .tensor.more_factories import empty_permuted, frombuffer, logspace
+from .tensor.normal_numbers import normal  # type: ignore[no-redef]
 from .tensor.norms import norm  # type: ignore[no-redef]
-from .tensor.places import nonzero
+from .tensor.places import nonzero, unravel_index
 from .tensor.printing import get_printoptions, printoptions, set_printoptions
 from .tensor.random_factories import (  # type: ignore[no-redef]
     rand,
     randint,
     randn,
     randperm,
+)
+from .tensor.several_operands import (  # type: ignore[assignment]
+    cartesian_prod,
+    chain_matmul,
+    tensordot,
+)
+from .tensor.several_tensors import (  # type: ignore[assignment, no-redef]
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    block_diag,
+    broadcast_tensors,
+    meshgrid,
 )
 from .tensor.storages import (
     BFloat16Storage,
@@ -81,6 +99,13 @@ from .tensor.storages import (
     is_storage,
 )
 from .tensor.tensor_class import Tensor
+from .tensor.windows import (
+    bartlett_window,
+    blackman_window,
+    hamming_window,
+    hann_window,
+    kaiser_window,
+)
 
 __all__ = [
     "BFloat16Storage",
@@ -112,25 +137,45 @@ __all__ = [
     "arange",
     "as_tensor",
     "asarray",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "bartlett_window",
+    "blackman_window",
+    "block_diag",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "cdist",
+    "chain_matmul",
     "einsum",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eye",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "get_printoptions",
     "get_rng_state",
+    "hamming_window",
+    "hann_window",
     "initial_seed",
     "is_storage",
+    "kaiser_window",
     "linspace",
+    "logspace",
+    "lu",
     "manual_seed",
+    "meshgrid",
     "nonzero",
     "norm",
+    "normal",
     "ones",
     "ones_like",
+    "pca_lowrank",
     "printoptions",
     "rand",
     "rand_like",
@@ -143,7 +188,12 @@ __all__ = [
     "seed",
     "set_printoptions",
     "set_rng_state",
+    "svd_lowrank",
     "tensor",
+    "tensordot",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
     "zeros",
     "zeros_like",
 ]

@@ -9,6 +9,7 @@ from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import kernel_calls
 import numpy as np
 import pytest
 
@@ -70,7 +71,10 @@ def wrapped(value: Any, array_type: type) -> Any:
 class Strict:
     """NumPy without ``out=``, with optional arguments by keyword only."""
 
-    REQUIRED: ClassVar = {"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1}
+    REQUIRED: ClassVar = {
+        **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1},
+        **{"searchsorted": 2, "isin": 2, "repeat": 2},
+    }
 
     def __init__(self, array_type: type) -> None:
         self._array_type = array_type
@@ -165,6 +169,17 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("var_mean.correction std_mean.correction any.dims all.dims", X, (1,)),
     **same("cummax cummin logcumsumexp median.dim nanmedian.dim", X, 1),
     **same("kthvalue", X, 2),
+    **same("histc histogram.bin_ct", X, 2),
+    **same("histogram.bins_tensor", X, VECTOR),
+    **same("_histogramdd_bin_edges _histogramdd_from_bin_cts", X, [2, 3, 1]),
+    **same("_histogramdd_from_bin_tensors", PAIRS, [VECTOR, VECTOR]),
+    **same("bincount repeat_interleave.Tensor", PLACES),
+    **same("_unique2 unique_consecutive", X),
+    **same("unique_dim unique_dim_consecutive", X, 0),
+    **same("searchsorted.Tensor isin.Tensor_Tensor", X, Y),
+    **same("searchsorted.Scalar", VECTOR, 1.5),
+    **same("isin.Tensor_Scalar", X, 2.5),
+    **same("isin.Scalar_Tensor", 2.5, X),
     **same("mm", SQUARE, SQUARE),
     **same("addmm", SQUARE, SQUARE, SQUARE),
     **same("bmm", BATCH, BATCH),
@@ -224,6 +239,15 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("bernoulli_.float", X),
     **same("multinomial", Y, 2),
     **same("native_dropout", X, 0.5, True),
+    **same("cauchy_ exponential_ log_normal_ random_ poisson normal.Tensor_float", X),
+    **same("geometric_ bernoulli.p", X, 0.5),
+    **same("random_.to", X, 5),
+    **same("random_.from", X, 2, 5),
+    **same("bernoulli_.Tensor", X, MASK.astype("float32")),
+    **same("normal.Tensor_Tensor", X, Y),
+    **same("binomial", X, MASK.astype("float32")),
+    **same("normal.float_Tensor", 0.0, X),
+    **same("normal.float_float", 0.0, 1.0, (2, 3)),
     **same("native_dropout_backward", X, MASK, 2.0),
     **same("relu silu gelu elu leaky_relu hardtanh softplus log_sigmoid_forward", X),
     **same("threshold", X, 2, 0),
@@ -238,12 +262,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("log_sigmoid_backward", X, Y, Y),
     **same("_softmax _log_softmax", X, 1, False),
     **same("_softmax_backward_data _log_softmax_backward_data", X, Y, 1, X.dtype),
-    **same("mse_loss smooth_l1_loss binary_cross_entropy_with_logits", X, Y),
-    **same("mse_loss_backward", ONE, X, Y, 1),
-    **same("smooth_l1_loss_backward", ONE, X, Y, 1, 0.5),
-    **same("nll_loss_forward", X, TARGET, None, 1, -100),
-    **same("nll_loss_backward", ONE, X, TARGET, None, 1, -100, ONE),
-    **same("native_layer_norm", X, (3,), None, None, 1e-5),
+    **kernel_calls.CALLS,
     **same("convolution", IMAGES, WEIGHT, WEIGHT[:, 0, 0, 0], *CONVOLVED),
     **same(
         "convolution_backward",
@@ -282,11 +301,11 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("_adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward", CORNERS, IMAGES),
     **same("pixel_shuffle", IMAGES.reshape(1, 4, 4, 4), 2),
     **same("pixel_unshuffle channel_shuffle", IMAGES, 2),
-    **same("native_layer_norm_backward", X, X, (3,), Y[:, :1], Y[:, :1], None, None, (True,) * 3),
 }
 KEYWORDS = {
     "div.Tensor_mode": {"rounding_mode": "trunc"},
     "div.Scalar_mode": {"rounding_mode": "floor"},
+    **kernel_calls.KEYWORDS,
     "nonzero_static": {"size": 8},
     "sort.stable": {"stable": True},
 }
@@ -296,11 +315,18 @@ LOOKING = (
     *("take", "index_select", "index_add", "embedding", "index.Tensor", "gather", "scatter.src"),
     *("floor_divide", "remainder.Tensor", "fmod.Scalar", "pow.Tensor_Tensor", "logaddexp"),
     *("bernoulli", "multinomial", "nll_loss_forward", "nll_loss_backward"),
+    *("bernoulli_.Tensor", "normal.float_Tensor", "poisson"),
+    "repeat_interleave.Tensor",
+    *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
+    *("histc", "histogram.bin_ct", "_histogramdd_bin_edges", "bincount"),
 )
 """Operators that look where they may: at indices, divisors, signs, probabilities and classes."""
 
 
-RANDOM = ("rand", "bernoulli_", "uniform_", "normal_", "multinomial", "native_dropout")
+RANDOM = (
+    *("rand", "bernoulli", "uniform_", "normal", "multinomial", "native_dropout", "cauchy_"),
+    *("exponential_", "log_normal_", "poisson", "geometric_", "binomial"),
+)
 
 
 def flat(value: Any) -> list[Any]:

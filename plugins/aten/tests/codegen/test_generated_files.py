@@ -135,6 +135,20 @@ def test_a_missing_composite_function_is_named(library: codegen.Library) -> None
         codegen.generate(library)
 
 
+def test_an_overload_whose_function_has_the_name_of_an_operator_is_refused(
+    library: codegen.Library,
+) -> None:
+    (library.folder / "derivatives.yaml").unlink()
+    (library.folder / "native_functions.yaml").write_text(
+        "- func: crop.box(Tensor self) -> Tensor\n"
+        "- func: crop.mask(Tensor self, Tensor mask) -> Tensor\n"
+        "- func: crop_box(Tensor self) -> Tensor\n",
+        encoding="utf-8",
+    )
+    with pytest.raises(codegen.DeclarationError, match=r"crop\.box has the name of the operator"):
+        codegen.generate(library)
+
+
 def test_rows_carry_schema_rules_and_the_functional_operator(library: codegen.Library) -> None:
     namespace: dict[str, object] = {}
     exec(codegen.generate(library)["registrations.py"], namespace)

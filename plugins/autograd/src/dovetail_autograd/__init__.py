@@ -14,6 +14,10 @@ from .engine.anomaly import (
     set_detect_anomaly,
 )
 from .engine.backward import backward, grad, set_grad_batched
+from .engine.graph_root import GraphRoot
+from .engine.graph_task import ExecInfo, GraphTask
+from .engine.imperative_engine import Engine, default_engine
+from .engine.ready_queue import InputBuffer, NodeTask, ReadyQueue
 from .graph.accumulate import AccumulateGrad
 from .graph.autograd_meta import AutogradMeta, gradient_edge, requires_grad
 from .graph.function_node import FunctionNode
@@ -46,11 +50,12 @@ if TYPE_CHECKING:
     )
     from .engine.inside_backward import (
         current_autograd_node,
+        current_graph_task,
+        current_graph_task_execution_order,
         current_graph_task_id,
-        queue_callback,
-        runs_whole_graph,
         will_engine_execute_node,
     )
+    from .engine.plan import Plan, PlannedNode, plan
     from .graph.saved_listing import SavedValue, saved_values
     from .graph.saved_tensors_hooks import (
         allow_mutation_on_saved_tensors,
@@ -58,16 +63,26 @@ if TYPE_CHECKING:
         save_on_cpu,
         saved_tensors_hooks,
     )
+    from .recording.node_kinds import node_kind, node_names
 
 __all__ = [
     "AccumulateGrad",
     "AutogradMeta",
     "Edge",
+    "Engine",
+    "ExecInfo",
     "Function",
     "FunctionNode",
     "GradcheckError",
     "GradientEdge",
+    "GraphRoot",
+    "GraphTask",
+    "InputBuffer",
     "Node",
+    "NodeTask",
+    "Plan",
+    "PlannedNode",
+    "ReadyQueue",
     "RemovableHandle",
     "SavedValue",
     "_get_autograd_fallback_mode",
@@ -76,7 +91,10 @@ __all__ = [
     "backward",
     "build_node_class",
     "current_autograd_node",
+    "current_graph_task",
+    "current_graph_task_execution_order",
     "current_graph_task_id",
+    "default_engine",
     "detect_anomaly",
     "disable_saved_tensors_hooks",
     "dovetail_load",
@@ -95,11 +113,12 @@ __all__ = [
     "is_inference_mode_enabled",
     "is_multithreading_enabled",
     "no_grad",
+    "node_kind",
+    "node_names",
     "once_differentiable",
-    "queue_callback",
+    "plan",
     "register_multi_grad_hook",
     "requires_grad",
-    "runs_whole_graph",
     "save_on_cpu",
     "saved_tensors_hooks",
     "saved_values",
@@ -115,13 +134,18 @@ _ON_DEMAND: Final = {
     "gradcheck": "checking.gradcheck",
     "gradgradcheck": "checking.gradcheck",
     "get_gradient_edge": "engine.graph_functions",
+    "node_kind": "recording.node_kinds",
+    "node_names": "recording.node_kinds",
     "increment_version": "engine.graph_functions",
     "register_multi_grad_hook": "engine.graph_functions",
     "current_autograd_node": "engine.inside_backward",
+    "current_graph_task": "engine.inside_backward",
+    "current_graph_task_execution_order": "engine.inside_backward",
     "current_graph_task_id": "engine.inside_backward",
-    "queue_callback": "engine.inside_backward",
-    "runs_whole_graph": "engine.inside_backward",
     "will_engine_execute_node": "engine.inside_backward",
+    "Plan": "engine.plan",
+    "PlannedNode": "engine.plan",
+    "plan": "engine.plan",
     "SavedValue": "graph.saved_listing",
     "saved_values": "graph.saved_listing",
     "allow_mutation_on_saved_tensors": "graph.saved_tensors_hooks",

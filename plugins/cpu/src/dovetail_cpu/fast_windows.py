@@ -9,8 +9,8 @@ import numpy
 
 from dovetail_aten.array_kernels.convolution import Convolutions
 from dovetail_aten.array_kernels.patches import Patches
+from dovetail_aten.array_kernels.sliding_windows import SlidingWindows
 from dovetail_aten.array_kernels.window_geometry import Window
-from dovetail_aten.array_kernels.windows import SlidingWindows
 
 
 class FastWindows(SlidingWindows):

@@ -1,21 +1,23 @@
-"""Losses of classes and of numbers, with PyTorch's signatures."""
+"""Losses of classes and of probabilities, with PyTorch's signatures."""
 
 from __future__ import annotations
+
+import warnings
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 
 from ... import _nn
-from ..functional_arguments import REDUCTIONS, reduction_code, warn_if_broadcast
+from ...tensor_functions import broadcast_shapes
+from ..functional_arguments import REDUCTIONS, reduction_code
 
 __all__ = [
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cross_entropy",
-    "l1_loss",
-    "mse_loss",
+    "kl_div",
     "nll_loss",
-    "smooth_l1_loss",
 ]
 
 
@@ -84,62 +86,42 @@ def nll_loss(
 
 
 @overridable
-def mse_loss(
+def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
+    weight: Tensor | None = None,
     size_average: bool | None = None,
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Return the mean (or sum, or each) of ``(input - target) ** 2``; warns if the shapes
-    differ.
-    """
-    code = reduction_code(reduction, size_average, reduce)
-    warn_if_broadcast(input, target)
-    result: Tensor = _nn.mse_loss(input, target, code)
-    return result
-
-
-@overridable
-def l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Tensor:
-    """Return the mean (or sum, or each) of ``|input - target|``; warns if the shapes differ."""
-    code = reduction_code(reduction, size_average, reduce)
-    warn_if_broadcast(input, target)
-    result: Tensor = _nn.l1_loss(input, target, code)
-    return result
-
-
-@overridable
-def smooth_l1_loss(
-    input: Tensor,
-    target: Tensor,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-    beta: float = 1.0,
-) -> Tensor:
-    """Return the mean (or sum, or each) of a loss that is quadratic up to ``beta`` and linear
-    beyond.
+    """Return ``-target * log(input) - (1 - target) * log(1 - input)``; a logarithm is at least
+    -100.
 
     Parameters
     ----------
     input, target : Tensor
-        Of one shape; warns if they broadcast.
+        Of one shape, within [0, 1].
+    weight : Tensor, optional
+        Multiplies each element's loss; broadcast.
     reduction : {'mean', 'sum', 'none'}
         How to combine the elements.
-    beta : float, default 1.0
-        Where ``0.5 * (input - target) ** 2 / beta`` goes over into ``|input - target| - 0.5 *
-        beta``. 0: `l1_loss`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, or for another reduction.
+    RuntimeError
+        If an element is not within [0, 1].
     """
     code = reduction_code(reduction, size_average, reduce)
-    warn_if_broadcast(input, target)
-    result: Tensor = _nn.smooth_l1_loss(input, target, code, beta)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size "
+            f"({input.size()}) is deprecated. Please ensure they have the same size."
+        )
+    if weight is not None:
+        weight = weight.expand(broadcast_shapes(target.size(), weight.size()))
+    result: Tensor = _nn.binary_cross_entropy(input, target, weight, code)
     return result
 
 
@@ -178,3 +160,40 @@ def binary_cross_entropy_with_logits(
             "Reshape one of them."
         )
     return aten.binary_cross_entropy_with_logits(input, target, weight, pos_weight, code)
+
+
+@overridable
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
+    """Return the Kullback-Leibler divergence ``target * (log(target) - input)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        Logarithms of probabilities, any shape.
+    target : Tensor
+        Probabilities, or with ``log_target`` their logarithms, of a shape that broadcasts.
+    reduction : {'mean', 'batchmean', 'sum', 'none'}
+        How to combine the elements; 'batchmean' divides the sum by the size of the first dimension,
+        and 'mean' warns that it does not.
+    log_target : bool, default False
+        Whether the target is given as logarithms.
+    """
+    by_batch = reduction == "batchmean" and size_average is None and reduce is None
+    if reduction == "mean" and size_average is None and reduce is None:
+        warnings.warn(
+            "reduction: 'mean' divides the total loss by both the batch size and the support size."
+            "'batchmean' divides only by the batch size, and aligns with the KL div math "
+            "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
+            "release.",
+            stacklevel=2,
+        )
+    code = reduction_code("sum" if by_batch else reduction, size_average, reduce)
+    divergence = aten.kl_div(input, target, code, log_target=log_target)
+    return divergence / input.size(0) if by_batch and input.dim() else divergence

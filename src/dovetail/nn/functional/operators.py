@@ -18,6 +18,7 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_similarity",
     "elu_",
     "gelu",
     "hardshrink",
@@ -28,6 +29,8 @@ __all__ = [
     "native_channel_shuffle",
     "one_hot",
     "pad",
+    "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "prelu",
@@ -46,6 +49,7 @@ avg_pool1d = aten.avg_pool1d
 avg_pool2d = _nn.avg_pool2d
 avg_pool3d = _nn.avg_pool3d
 celu_ = aten.celu_
+cosine_similarity = aten.cosine_similarity
 channel_shuffle = aten.channel_shuffle
 conv1d = aten.conv1d
 conv2d = aten.conv2d
@@ -64,6 +68,8 @@ logsigmoid = _nn.log_sigmoid
 native_channel_shuffle = aten.native_channel_shuffle
 one_hot = _nn.one_hot
 pad = _nn.pad
+pairwise_distance = aten.pairwise_distance
+pdist = aten.pdist
 pixel_shuffle = aten.pixel_shuffle
 pixel_unshuffle = aten.pixel_unshuffle
 prelu = aten.prelu

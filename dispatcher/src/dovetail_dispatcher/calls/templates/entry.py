@@ -93,6 +93,7 @@ def name_source(
     parameters: list[str] | None = None,
     first: Sequence[str] = (),
     is_operator: bool = False,
+    takes_old: bool = False,
 ) -> str:
     """Return the text of the function that users call by `name`: the same entry with a Python
     signature of its own.
@@ -118,8 +119,13 @@ def name_source(
     is_operator
         Whether the function is one of Python's binary operators: it has operands alone, and what is
         no operand of `public` it leaves to the other one.
+    takes_old
+        Whether the function has overloads of old, whose arguments are more than its own: those end
+        in ``old``, and such a call in `old_overload`.
     """
     lines = list(first)
+    if takes_old:
+        lines += _old_lines(schema, name, takes_out=out is not None)
     if out:
         written = "out=out"
         if outs:
@@ -128,7 +134,7 @@ def name_source(
         given = ", ".join([*passed_on(schema), written])
         lines += ["if out is not None:", f"{INDENT}return {out}({given})"]
     if parameters is None:
-        parameters = name_parameters(schema, takes_out=out is not None)
+        parameters = name_parameters(schema, takes_out=out is not None, takes_old=takes_old)
     return _source(
         schema,
         name,
@@ -143,12 +149,26 @@ def name_source(
     )
 
 
-def name_parameters(schema: FunctionSchema, *, takes_out: bool = False) -> list[str]:
+def _old_lines(schema: FunctionSchema, name: str, *, takes_out: bool) -> list[str]:
+    """Return the lines that leave a call with surplus arguments to the overloads of old."""
+    positional = [parameter(a) for a in schema.arguments if not a.kwarg_only]
+    keywords = [f'"{parameter(a)}": {parameter(a)}' for a in schema.arguments if a.kwarg_only]
+    if takes_out:
+        keywords.append('"out": out')
+    args, kwargs = ", ".join([*positional, "*old"]), ", ".join(keywords)
+    return ["if old:", f"{INDENT}return old_overload({name}, ({args}), {{{kwargs}}})"]
+
+
+def name_parameters(
+    schema: FunctionSchema, *, takes_out: bool = False, takes_old: bool = False
+) -> list[str]:
     """Return the parameters of the function that users call by name, ``input, *, alpha=1``."""
     positional = [declared(a) for a in schema.arguments if not a.kwarg_only]
     keyword = [declared(a) for a in schema.arguments if a.kwarg_only]
     if takes_out:
         keyword.append("out=None")
+    if takes_old:
+        return [*positional, "*old", *keyword]
     return [*positional, "*", *keyword] if keyword else positional
 
 

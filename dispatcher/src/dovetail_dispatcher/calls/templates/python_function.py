@@ -35,6 +35,8 @@ class PythonFunction:
         Names of the tensors that it writes, where they are several: ``out=`` is a tuple then.
     is_operator
         Whether it is one of Python's binary operators, ``__add__``.
+    takes_old
+        Whether it takes the arguments of overloads of old too: ``add(x, 2, y)``.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class PythonFunction:
         out: str | None = None,
         outs: Sequence[str] = (),
         is_operator: bool = False,
+        takes_old: bool = False,
     ) -> None:
         self.schema = schema
         self.promote = promote
@@ -53,6 +56,7 @@ class PythonFunction:
         self.out = out
         self.outs = outs
         self.is_operator = is_operator
+        self.takes_old = takes_old
 
     def source(self) -> str:
         """Return the text of the function."""
@@ -70,6 +74,7 @@ class PythonFunction:
             parameters=self._parameters(schema),
             first=_gather(schema),
             is_operator=self.is_operator,
+            takes_old=self.takes_old,
         )
 
     def short_source(self) -> str:
@@ -80,6 +85,8 @@ class PythonFunction:
         given = passed_on(schema)
         if self.is_operator:
             given = [parameter(a) for a in schema.arguments if not a.kwarg_only]
+        if self.takes_old:
+            given.insert(sum([not a.kwarg_only for a in schema.arguments]), "*old")
         if (variadic := variadic_argument(schema)) is not None:
             name = parameter(variadic)
             given[given.index(name)] = f"*{name}s_, {name}={name}"
@@ -90,7 +97,7 @@ class PythonFunction:
         if self.is_operator:
             return [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if variadic is None:
-            return name_parameters(schema, takes_out=self.out is not None)
+            return name_parameters(schema, takes_out=self.out is not None, takes_old=self.takes_old)
         name = parameter(variadic)
         plain = [a for a in schema.arguments if a is not variadic]
         before = [declared(a) for a in plain if not a.kwarg_only]

@@ -17,19 +17,51 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'hardtanh_backward log_sigmoid_backward add.Tensor add.Scalar sub.Tensor sub.Scalar '
         'rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor div.Scalar floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
-        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor neg abs sign '
-        'sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan '
-        'atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid floor ceil round trunc frac '
-        'isnan isinf nan_to_num clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max '
-        'clamp_max.Tensor maximum minimum lerp.Scalar lerp.Tensor addcmul addcdiv logical_and '
-        'logical_or logical_xor logical_not bitwise_and.Tensor bitwise_and.Scalar '
-        'bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor bitwise_xor.Scalar bitwise_not '
-        'eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar '
-        'gt.Tensor gt.Scalar ge.Tensor ge.Scalar _conj_physical sigmoid_backward tanh_backward '
-        'native_dropout_backward'),
+        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
+        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
+        'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
+        'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
+        'lerp.Scalar lerp.Tensor addcmul addcdiv logical_and logical_or logical_xor logical_not '
+        'bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar '
+        'bitwise_xor.Tensor bitwise_xor.Scalar bitwise_not eq.Tensor eq.Scalar ne.Tensor '
+        'ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor '
+        'ge.Scalar copysign.Tensor copysign.Scalar signbit isposinf isneginf nextafter heaviside '
+        'ldexp.Tensor gcd lcm bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar '
+        'bitwise_left_shift.Scalar_Tensor bitwise_right_shift.Tensor '
+        'bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin '
+        'deg2rad rad2deg _conj_physical sigmoid_backward tanh_backward native_dropout_backward '
+        'lgamma digamma polygamma mvlgamma igamma igammac special_zeta special_zeta.self_scalar '
+        'special_zeta.other_scalar erfinv special_erfcx special_ndtri special_log_ndtr logit '
+        'logit_backward sinc special_entr special_xlog1py special_xlog1py.self_scalar '
+        'special_xlog1py.other_scalar i0 special_i0e special_i1 special_i1e special_bessel_j0 '
+        'special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 '
+        'special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 '
+        'special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 '
+        'special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t '
+        'special_chebyshev_polynomial_t.x_scalar special_chebyshev_polynomial_t.n_scalar '
+        'special_chebyshev_polynomial_u special_chebyshev_polynomial_u.x_scalar '
+        'special_chebyshev_polynomial_u.n_scalar special_chebyshev_polynomial_v '
+        'special_chebyshev_polynomial_v.x_scalar special_chebyshev_polynomial_v.n_scalar '
+        'special_chebyshev_polynomial_w special_chebyshev_polynomial_w.x_scalar '
+        'special_chebyshev_polynomial_w.n_scalar special_shifted_chebyshev_polynomial_t '
+        'special_shifted_chebyshev_polynomial_t.x_scalar '
+        'special_shifted_chebyshev_polynomial_t.n_scalar special_shifted_chebyshev_polynomial_u '
+        'special_shifted_chebyshev_polynomial_u.x_scalar '
+        'special_shifted_chebyshev_polynomial_u.n_scalar special_shifted_chebyshev_polynomial_v '
+        'special_shifted_chebyshev_polynomial_v.x_scalar '
+        'special_shifted_chebyshev_polynomial_v.n_scalar special_shifted_chebyshev_polynomial_w '
+        'special_shifted_chebyshev_polynomial_w.x_scalar '
+        'special_shifted_chebyshev_polynomial_w.n_scalar special_hermite_polynomial_h '
+        'special_hermite_polynomial_h.x_scalar special_hermite_polynomial_h.n_scalar '
+        'special_hermite_polynomial_he special_hermite_polynomial_he.x_scalar '
+        'special_hermite_polynomial_he.n_scalar special_laguerre_polynomial_l '
+        'special_laguerre_polynomial_l.x_scalar special_laguerre_polynomial_l.n_scalar '
+        'special_legendre_polynomial_p special_legendre_polynomial_p.x_scalar '
+        'special_legendre_polynomial_p.n_scalar'),
     ('dovetail_aten.meta.by_shape', 'factory', (),
         'zeros ones full zeros_like ones_like empty_like full_like new_zeros new_ones new_full '
-        'new_empty rand_like randn_like rand randn randint randint.low'),
+        'new_empty rand_like randn_like rand randn randint randint.low normal.float_float'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('accumulated',),
         'sum.dim_IntList sum nansum prod prod.dim_int'),
     ('dovetail_aten.meta.by_shape', 'reduce', ('bool',), 'any any.dim all all.dim'),
@@ -39,7 +71,9 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.by_shape', 'reduce', ('real',),
         'linalg_vector_norm norm.Scalar norm.ScalarOpt_dim'),
     ('dovetail_aten.meta.by_shape', 'same_as', (),
-        'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ bernoulli_.float'),
+        'fill_.Scalar fill_.Tensor zero_ log_sigmoid_forward uniform_ normal_ cauchy_ '
+        'exponential_ geometric_ log_normal_ random_.from random_.to random_ bernoulli_.float '
+        'bernoulli_.Tensor'),
     ('dovetail_aten.meta.by_shape', 'same_as', ('same', 'mask'), 'native_dropout'),
     ('dovetail_aten.meta.convolution', 'channel_shuffle', (), 'channel_shuffle'),
     ('dovetail_aten.meta.convolution', 'col2im', (), 'col2im'),
@@ -65,13 +99,22 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'arange_by', (), 'arange.start_step'),
     ('dovetail_aten.meta.creation', 'arange_from', (), 'arange.start'),
     ('dovetail_aten.meta.creation', 'bernoulli', (), 'bernoulli'),
+    ('dovetail_aten.meta.creation', 'complex', (), 'complex polar'),
     ('dovetail_aten.meta.creation', 'empty', (), 'empty.memory_format'),
+    ('dovetail_aten.meta.creation', 'empty_permuted', (), 'empty_permuted'),
     ('dovetail_aten.meta.creation', 'empty_strided', (), 'empty_strided'),
     ('dovetail_aten.meta.creation', 'eye', (), 'eye'),
     ('dovetail_aten.meta.creation', 'linspace', (), 'linspace'),
+    ('dovetail_aten.meta.creation', 'logspace', (), 'logspace'),
     ('dovetail_aten.meta.creation', 'multinomial', (), 'multinomial'),
+    ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
+    ('dovetail_aten.meta.distances', 'euclidean_dist', (), '_euclidean_dist'),
+    ('dovetail_aten.meta.distances', 'renorm', (), 'renorm'),
+    ('dovetail_aten.meta.fft', 'fft_c2c', (), '_fft_c2c'),
+    ('dovetail_aten.meta.fft', 'fft_c2r', (), '_fft_c2r'),
+    ('dovetail_aten.meta.fft', 'fft_r2c', (), '_fft_r2c'),
     ('dovetail_aten.meta.indexing', 'embedding_dense_backward', (), 'embedding_dense_backward'),
     ('dovetail_aten.meta.indexing', 'gather', (), 'gather'),
     ('dovetail_aten.meta.indexing', 'index', (), 'index.Tensor'),
@@ -81,6 +124,26 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.indexing', 'scatter', (), 'scatter.src scatter_add'),
     ('dovetail_aten.meta.indexing', 'scatter_value', (), 'scatter.value'),
     ('dovetail_aten.meta.indexing', 'take', (), 'take'),
+    ('dovetail_aten.meta.linear_algebra', 'check_errors', (), '_linalg_check_errors'),
+    ('dovetail_aten.meta.linear_algebra', 'cholesky_ex', (), 'linalg_cholesky_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'cross', (), 'linalg_cross'),
+    ('dovetail_aten.meta.linear_algebra', 'determinant', (), 'linalg_det'),
+    ('dovetail_aten.meta.linear_algebra', 'eig', (), 'linalg_eig'),
+    ('dovetail_aten.meta.linear_algebra', 'eigh', (), '_linalg_eigh'),
+    ('dovetail_aten.meta.linear_algebra', 'eigvals', (), 'linalg_eigvals'),
+    ('dovetail_aten.meta.linear_algebra', 'geqrf', (), 'geqrf'),
+    ('dovetail_aten.meta.linear_algebra', 'inv_ex', (), 'linalg_inv_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'ldl_factor_ex', (), 'linalg_ldl_factor_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'ldl_solve', (), 'linalg_ldl_solve'),
+    ('dovetail_aten.meta.linear_algebra', 'lu_factor_ex', (), 'linalg_lu_factor_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'lu_unpack', (), 'lu_unpack'),
+    ('dovetail_aten.meta.linear_algebra', 'matrix_exp', (), 'linalg_matrix_exp'),
+    ('dovetail_aten.meta.linear_algebra', 'pinv', (), 'linalg_pinv.atol_rtol_tensor'),
+    ('dovetail_aten.meta.linear_algebra', 'qr', (), 'linalg_qr'),
+    ('dovetail_aten.meta.linear_algebra', 'slogdet', (), 'linalg_slogdet'),
+    ('dovetail_aten.meta.linear_algebra', 'solve_ex', (), 'linalg_solve_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'solve_triangular', (), 'linalg_solve_triangular'),
+    ('dovetail_aten.meta.linear_algebra', 'svd', (), '_linalg_svd'),
     ('dovetail_aten.meta.matmul', 'addbmm', (), 'addbmm'),
     ('dovetail_aten.meta.matmul', 'addmm', (), 'addmm'),
     ('dovetail_aten.meta.matmul', 'addmv', (), 'addmv'),
@@ -89,7 +152,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.matmul', 'dot', (), 'dot vdot'),
     ('dovetail_aten.meta.matmul', 'mm', (), 'mm'),
     ('dovetail_aten.meta.matmul', 'mv', (), 'mv'),
-    ('dovetail_aten.meta.nn', 'mse_loss', (), 'mse_loss smooth_l1_loss'),
+    ('dovetail_aten.meta.nn', 'binary_cross_entropy', (), 'binary_cross_entropy'),
+    ('dovetail_aten.meta.nn', 'mse_loss', (), 'mse_loss smooth_l1_loss huber_loss'),
     ('dovetail_aten.meta.nn', 'mse_loss_backward', (), 'mse_loss_backward'),
     ('dovetail_aten.meta.nn', 'native_layer_norm', (), 'native_layer_norm'),
     ('dovetail_aten.meta.nn', 'native_layer_norm_backward', (), 'native_layer_norm_backward'),
@@ -99,8 +163,15 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.nn', 'softmax', (), '_softmax _log_softmax'),
     ('dovetail_aten.meta.nn', 'softmax_backward', (),
         '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.meta.normalization', 'batch_norm', (), '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.meta.normalization', 'native_batch_norm_backward', (),
+        'native_batch_norm_backward'),
+    ('dovetail_aten.meta.normalization', 'native_group_norm', (), 'native_group_norm'),
+    ('dovetail_aten.meta.normalization', 'native_group_norm_backward', (),
+        'native_group_norm_backward'),
     ('dovetail_aten.meta.pointwise', 'angle', (), 'angle'),
     ('dovetail_aten.meta.pointwise', 'div_mode', (), 'div.Tensor_mode div.Scalar_mode'),
+    ('dovetail_aten.meta.pointwise', 'frexp', (), 'frexp.Tensor'),
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
     ('dovetail_aten.meta.pooling', 'adaptive_avg_pool2d', (), '_adaptive_avg_pool2d'),
@@ -120,6 +191,12 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'adaptive_max_pool2d_backward fractional_max_pool2d_backward '
         'max_pool3d_with_indices_backward avg_pool3d_backward _adaptive_avg_pool3d_backward '
         'adaptive_max_pool3d_backward fractional_max_pool3d_backward'),
+    ('dovetail_aten.meta.random', 'bernoulli_of', (), 'bernoulli.p'),
+    ('dovetail_aten.meta.random', 'binomial', (), 'binomial'),
+    ('dovetail_aten.meta.random', 'normal_around', (), 'normal.Tensor_float'),
+    ('dovetail_aten.meta.random', 'normal_as_wide', (), 'normal.float_Tensor'),
+    ('dovetail_aten.meta.random', 'normal_of_both', (), 'normal.Tensor_Tensor'),
+    ('dovetail_aten.meta.random', 'poisson', (), 'poisson'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
     ('dovetail_aten.meta.reductions', 'aminmax', (), 'aminmax'),
     ('dovetail_aten.meta.reductions', 'argmax', (), 'argmax argmin'),
@@ -133,6 +210,35 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
     ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
+    ('dovetail_aten.meta.sampling', 'upsample', (),
+        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
+        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
+        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
+        '_upsample_bicubic2d_aa'),
+    ('dovetail_aten.meta.sampling', 'upsample_backward', (),
+        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
+        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
+        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
+        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
+        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
+    ('dovetail_aten.meta.scattering', 'index_copy', (), 'index_copy'),
+    ('dovetail_aten.meta.scattering', 'index_fill', (),
+        'index_fill.int_Scalar index_fill.int_Tensor'),
+    ('dovetail_aten.meta.scattering', 'index_reduce', (), 'index_reduce'),
+    ('dovetail_aten.meta.scattering', 'masked_scatter', (), 'masked_scatter'),
+    ('dovetail_aten.meta.scattering', 'put', (), 'put'),
+    ('dovetail_aten.meta.scattering', 'scatter_reduce', (), 'scatter_reduce.two'),
+    ('dovetail_aten.meta.scattering', 'scatter_with', (), 'scatter.reduce scatter.value_reduce'),
+    ('dovetail_aten.meta.searching', 'isin', (), 'isin.Tensor_Tensor isin.Tensor_Scalar'),
+    ('dovetail_aten.meta.searching', 'number_isin', (), 'isin.Scalar_Tensor'),
+    ('dovetail_aten.meta.searching', 'repeat_interleave', (), 'repeat_interleave.Tensor'),
+    ('dovetail_aten.meta.searching', 'searchsorted', (), 'searchsorted.Tensor'),
+    ('dovetail_aten.meta.searching', 'searchsorted_number', (), 'searchsorted.Scalar'),
+    ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
+    ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
+    ('dovetail_aten.meta.statistics', 'histogramdd', (),
+        '_histogramdd_from_bin_cts _histogramdd_from_bin_tensors'),
+    ('dovetail_aten.meta.statistics', 'histogramdd_bin_edges', (), '_histogramdd_bin_edges'),
     ('dovetail_aten.meta.statistics', 'kthvalue', (), 'kthvalue'),
     ('dovetail_aten.meta.statistics', 'median', (), 'median nanmedian'),
     ('dovetail_aten.meta.statistics', 'mode', (), 'mode'),
@@ -144,8 +250,9 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'permute', (), 'permute'),
     ('dovetail_aten.meta.views', 'select', (), 'select.int'),
     ('dovetail_aten.meta.views', 'slice_along', (), 'slice.Tensor'),
-    ('dovetail_aten.meta.views', 'split', (), 'split.Tensor'),
-    ('dovetail_aten.meta.views', 'split_with_sizes', (), 'split_with_sizes'),
+    ('dovetail_aten.meta.views', 'split', (), 'unsafe_split.Tensor split.Tensor'),
+    ('dovetail_aten.meta.views', 'split_with_sizes', (),
+        'unsafe_split_with_sizes split_with_sizes'),
     ('dovetail_aten.meta.views', 'squeeze', (), 'squeeze squeeze.dim squeeze.dims'),
     ('dovetail_aten.meta.views', 't', (), 't'),
     ('dovetail_aten.meta.views', 'transpose', (), 'transpose.int'),
@@ -155,6 +262,12 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.views', 'view_as_complex', (), 'view_as_complex'),
     ('dovetail_aten.meta.views', 'view_as_real', (), 'view_as_real'),
     ('dovetail_aten.meta.views', 'view_dtype', (), 'view.dtype'),
+    ('dovetail_aten.meta.windows', 'as_strided_scatter', (), 'as_strided_scatter'),
+    ('dovetail_aten.meta.windows', 'diagonal_scatter', (), 'diagonal_scatter'),
+    ('dovetail_aten.meta.windows', 'select_scatter', (), 'select_scatter'),
+    ('dovetail_aten.meta.windows', 'slice_scatter', (), 'slice_scatter'),
+    ('dovetail_aten.meta.windows', 'unfold', (), 'unfold'),
+    ('dovetail_aten.meta.windows', 'unfold_backward', (), 'unfold_backward'),
 )
 """Module and function of the rule on the meta device, dtypes of the results, operators."""
 
@@ -168,11 +281,21 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
-        'new_full new_empty rand_like randn_like rand randn randint randint.low'),
+        'new_full new_empty empty_permuted logspace rand_like randn_like rand randn randint '
+        'randint.low normal.float_float'),
+    ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
-    ('dovetail_aten.batching.data_dependent', 'data_dependent', 'nonzero'),
+    ('dovetail_aten.batching.data_dependent', 'data_dependent',
+        'nonzero _unique2 unique_dim unique_consecutive unique_dim_consecutive '
+        'repeat_interleave.Tensor bincount'),
     ('dovetail_aten.batching.data_dependent', 'equal', 'equal'),
     ('dovetail_aten.batching.data_dependent', 'item', '_local_scalar_dense'),
+    ('dovetail_aten.batching.distances', 'renorm', 'renorm'),
+    ('dovetail_aten.batching.each_sample', 'each_sample',
+        'nonzero_static searchsorted.Scalar isin.Scalar_Tensor histc histogram.bins_tensor '
+        'histogram.bin_ct _histogramdd_bin_edges _histogramdd_from_bin_cts '
+        '_histogramdd_from_bin_tensors'),
+    ('dovetail_aten.batching.fft', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
     ('dovetail_aten.batching.images', 'fractional_max_pool',
         'fractional_max_pool2d fractional_max_pool3d'),
     ('dovetail_aten.batching.images', 'images',
@@ -191,12 +314,22 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.indexing', 'index_put', 'index_put'),
     ('dovetail_aten.batching.indexing', 'index_select', 'index_select'),
     ('dovetail_aten.batching.indexing', 'masked_select', 'masked_select'),
-    ('dovetail_aten.batching.indexing', 'scatter', 'scatter.value scatter.src scatter_add'),
+    ('dovetail_aten.batching.indexing', 'scatter',
+        'scatter.value scatter.src scatter_add scatter.reduce scatter.value_reduce '
+        'scatter_reduce.two'),
     ('dovetail_aten.batching.indexing', 'take', 'take'),
     ('dovetail_aten.batching.joining', 'cat', 'cat'),
     ('dovetail_aten.batching.joining', 'clone', 'clone'),
     ('dovetail_aten.batching.joining', 'stack', 'stack'),
     ('dovetail_aten.batching.joining', 'to_copy', '_to_copy'),
+    ('dovetail_aten.batching.linear_algebra', 'batched_matrices',
+        'linalg_cholesky_ex linalg_lu_factor_ex lu_unpack linalg_ldl_factor_ex linalg_ldl_solve '
+        'linalg_qr geqrf linalg_inv_ex linalg_solve_triangular linalg_det linalg_slogdet '
+        '_linalg_eigh linalg_eig linalg_eigvals _linalg_svd linalg_matrix_exp'),
+    ('dovetail_aten.batching.linear_algebra', 'check_errors_of_batch', '_linalg_check_errors'),
+    ('dovetail_aten.batching.linear_algebra', 'linalg_cross', 'linalg_cross'),
+    ('dovetail_aten.batching.linear_algebra', 'linalg_lstsq', 'linalg_lstsq'),
+    ('dovetail_aten.batching.linear_algebra', 'linalg_solve_ex', 'linalg_solve_ex'),
     ('dovetail_aten.batching.matmul', 'addbmm', 'addbmm'),
     ('dovetail_aten.batching.matmul', 'addmm', 'addmm'),
     ('dovetail_aten.batching.matmul', 'addmv', 'addmv'),
@@ -212,36 +345,82 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.nn', 'native_layer_norm_backward', 'native_layer_norm_backward'),
     ('dovetail_aten.batching.nn', 'nll_loss_backward', 'nll_loss_backward'),
     ('dovetail_aten.batching.nn', 'nll_loss_forward', 'nll_loss_forward'),
-    ('dovetail_aten.batching.nn', 'smooth_l1_loss', 'smooth_l1_loss'),
+    ('dovetail_aten.batching.nn', 'pointwise_loss',
+        'smooth_l1_loss huber_loss binary_cross_entropy'),
     ('dovetail_aten.batching.nn', 'softmax_backward',
         '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.batching.normalization', 'batch_norm', '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.batching.normalization', 'native_batch_norm_backward',
+        'native_batch_norm_backward'),
+    ('dovetail_aten.batching.normalization', 'native_group_norm', 'native_group_norm'),
+    ('dovetail_aten.batching.normalization', 'native_group_norm_backward',
+        'native_group_norm_backward'),
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
     ('dovetail_aten.batching.pointwise', 'elementwise',
         'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
-        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
-        'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
-        'silu_backward elu_backward leaky_relu_backward softplus_backward hardtanh_backward '
-        'add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor '
-        'mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
+        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward complex polar '
+        'relu leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold '
+        'threshold_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
+        'hardtanh_backward add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar '
+        'mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
-        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor neg abs sign '
-        'sgn reciprocal sqrt rsqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan '
-        'atan2 sinh cosh tanh asinh acosh atanh erf erfc sigmoid floor ceil round trunc frac '
-        'isnan isinf nan_to_num clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max '
-        'clamp_max.Tensor maximum minimum where.self lerp.Scalar lerp.Tensor addcmul addcdiv '
-        'masked_fill.Scalar logical_and logical_or logical_xor logical_not bitwise_and.Tensor '
-        'bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor '
-        'bitwise_xor.Scalar bitwise_not eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor '
-        'lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor ge.Scalar _conj_physical '
-        'angle sigmoid_backward tanh_backward native_dropout_backward'),
+        'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
+        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
+        'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
+        'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
+        'where.self lerp.Scalar lerp.Tensor addcmul addcdiv masked_fill.Scalar logical_and '
+        'logical_or logical_xor logical_not bitwise_and.Tensor bitwise_and.Scalar '
+        'bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor bitwise_xor.Scalar bitwise_not '
+        'eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar '
+        'gt.Tensor gt.Scalar ge.Tensor ge.Scalar copysign.Tensor copysign.Scalar signbit isposinf '
+        'isneginf nextafter heaviside ldexp.Tensor gcd lcm bitwise_left_shift.Tensor '
+        'bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor '
+        'bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar '
+        'bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin deg2rad rad2deg _conj_physical '
+        'angle sigmoid_backward tanh_backward native_dropout_backward lgamma digamma polygamma '
+        'mvlgamma igamma igammac special_zeta special_zeta.self_scalar special_zeta.other_scalar '
+        'erfinv special_erfcx special_ndtri special_log_ndtr logit logit_backward sinc '
+        'special_entr special_xlog1py special_xlog1py.self_scalar special_xlog1py.other_scalar i0 '
+        'special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 '
+        'special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1 '
+        'special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 '
+        'special_scaled_modified_bessel_k1 special_spherical_bessel_j0 special_airy_ai '
+        'special_chebyshev_polynomial_t special_chebyshev_polynomial_t.x_scalar '
+        'special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_u '
+        'special_chebyshev_polynomial_u.x_scalar special_chebyshev_polynomial_u.n_scalar '
+        'special_chebyshev_polynomial_v special_chebyshev_polynomial_v.x_scalar '
+        'special_chebyshev_polynomial_v.n_scalar special_chebyshev_polynomial_w '
+        'special_chebyshev_polynomial_w.x_scalar special_chebyshev_polynomial_w.n_scalar '
+        'special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_t.x_scalar '
+        'special_shifted_chebyshev_polynomial_t.n_scalar special_shifted_chebyshev_polynomial_u '
+        'special_shifted_chebyshev_polynomial_u.x_scalar '
+        'special_shifted_chebyshev_polynomial_u.n_scalar special_shifted_chebyshev_polynomial_v '
+        'special_shifted_chebyshev_polynomial_v.x_scalar '
+        'special_shifted_chebyshev_polynomial_v.n_scalar special_shifted_chebyshev_polynomial_w '
+        'special_shifted_chebyshev_polynomial_w.x_scalar '
+        'special_shifted_chebyshev_polynomial_w.n_scalar special_hermite_polynomial_h '
+        'special_hermite_polynomial_h.x_scalar special_hermite_polynomial_h.n_scalar '
+        'special_hermite_polynomial_he special_hermite_polynomial_he.x_scalar '
+        'special_hermite_polynomial_he.n_scalar special_laguerre_polynomial_l '
+        'special_laguerre_polynomial_l.x_scalar special_laguerre_polynomial_l.n_scalar '
+        'special_legendre_polynomial_p special_legendre_polynomial_p.x_scalar '
+        'special_legendre_polynomial_p.n_scalar'),
     ('dovetail_aten.batching.pointwise', 'fill', 'fill_.Scalar'),
     ('dovetail_aten.batching.pointwise', 'fill_with_tensor', 'fill_.Tensor'),
     ('dovetail_aten.batching.pointwise', 'lined_up',
-        'log_sigmoid_forward gelu_backward log_sigmoid_backward _prelu_kernel_backward'),
+        'log_sigmoid_forward gelu_backward log_sigmoid_backward _prelu_kernel_backward '
+        'frexp.Tensor'),
     ('dovetail_aten.batching.pointwise', 'masked_fill_with_tensor', 'masked_fill.Tensor'),
     ('dovetail_aten.batching.pointwise', 'zero', 'zero_'),
     ('dovetail_aten.batching.randomness', 'bernoulli', 'bernoulli'),
-    ('dovetail_aten.batching.randomness', 'drawn_in_place', 'uniform_ normal_ bernoulli_.float'),
+    ('dovetail_aten.batching.randomness', 'drawn_from',
+        'normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor poisson binomial '
+        'bernoulli.p'),
+    ('dovetail_aten.batching.randomness', 'drawn_in_place',
+        'uniform_ normal_ cauchy_ exponential_ geometric_ log_normal_ random_.from random_.to '
+        'random_ bernoulli_.float'),
+    ('dovetail_aten.batching.randomness', 'drawn_in_place_by', 'bernoulli_.Tensor'),
     ('dovetail_aten.batching.randomness', 'multinomial', 'multinomial'),
     ('dovetail_aten.batching.randomness', 'native_dropout', 'native_dropout'),
     ('dovetail_aten.batching.randomness', 'randperm', 'randperm'),
@@ -257,9 +436,27 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'std_mean.correction linalg_vector_norm logsumexp count_nonzero.dim_IntList median.dim '
         'nanmedian.dim mode kthvalue'),
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
+    ('dovetail_aten.batching.sampling', 'upsample',
+        'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
+        '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
+        'upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa '
+        '_upsample_bicubic2d_aa'),
+    ('dovetail_aten.batching.sampling', 'upsample_backward',
+        'upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward '
+        '_upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward '
+        '_upsample_nearest_exact3d_backward upsample_linear1d_backward '
+        'upsample_bilinear2d_backward upsample_trilinear3d_backward upsample_bicubic2d_backward '
+        '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
+    ('dovetail_aten.batching.scattering', 'index_copy', 'index_copy'),
+    ('dovetail_aten.batching.scattering', 'index_fill', 'index_fill.int_Scalar'),
+    ('dovetail_aten.batching.scattering', 'index_fill_with_tensor', 'index_fill.int_Tensor'),
+    ('dovetail_aten.batching.scattering', 'index_reduce', 'index_reduce'),
+    ('dovetail_aten.batching.scattering', 'masked_scatter', 'masked_scatter'),
+    ('dovetail_aten.batching.scattering', 'put', 'put'),
+    ('dovetail_aten.batching.searching', 'isin', 'isin.Tensor_Tensor isin.Tensor_Scalar'),
+    ('dovetail_aten.batching.searching', 'searchsorted', 'searchsorted.Tensor'),
     ('dovetail_aten.batching.statistics', 'aminmax', 'aminmax'),
     ('dovetail_aten.batching.statistics', 'median', 'median nanmedian'),
-    ('dovetail_aten.batching.statistics', 'nonzero_static', 'nonzero_static'),
     ('dovetail_aten.batching.statistics', 'tested_over', 'any.dims all.dims'),
     ('dovetail_aten.batching.views', 'alias', 'alias'),
     ('dovetail_aten.batching.views', 'as_strided', 'as_strided'),
@@ -289,34 +486,58 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.views', 'view_as_complex', 'view_as_complex'),
     ('dovetail_aten.batching.views', 'view_as_real', 'view_as_real'),
     ('dovetail_aten.batching.views', 'view_dtype', 'view.dtype'),
+    ('dovetail_aten.batching.windows', 'as_strided_scatter', 'as_strided_scatter'),
+    ('dovetail_aten.batching.windows', 'diagonal_scatter', 'diagonal_scatter'),
+    ('dovetail_aten.batching.windows', 'select_scatter', 'select_scatter'),
+    ('dovetail_aten.batching.windows', 'slice_scatter', 'slice_scatter'),
+    ('dovetail_aten.batching.windows', 'unfold', 'unfold'),
+    ('dovetail_aten.batching.windows', 'unfold_backward', 'unfold_backward'),
+    ('dovetail_aten.batching.windows', 'unsafe_split', 'unsafe_split.Tensor'),
+    ('dovetail_aten.batching.windows', 'unsafe_split_with_sizes', 'unsafe_split_with_sizes'),
 )
 """Module and function of the batching rule, operators."""
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
-        'binary_cross_entropy_with_logits max_pool3d avg_pool3d adaptive_avg_pool3d '
-        'adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d max_unpool2d '
-        'max_unpool3d prod prod.dim_int view_as_complex'),
+        'cdist linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve cholesky_inverse '
+        '_lu_with_info linalg_lu_solve lu_solve linalg_qr qr geqrf linalg_householder_product '
+        'orgqr ormqr linalg_inv_ex linalg_inv inverse linalg_solve triangular_solve linalg_lstsq '
+        'linalg_tensorinv linalg_tensorsolve pinverse linalg_matrix_rank.atol_rtol_tensor '
+        'linalg_matrix_rank.atol_rtol_float linalg_matrix_rank linalg_matrix_rank.tol_tensor '
+        'linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_svd linalg_svdvals svd '
+        'linalg_cond linalg_cond.p_str trace nll_loss nll_loss_nd cross_entropy_loss mse_loss '
+        'l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss binary_cross_entropy '
+        'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
+        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss max_pool3d '
+        'avg_pool3d adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d '
+        'fractional_max_pool3d max_unpool2d max_unpool3d prod prod.dim_int view_as_complex'),
     ('cpu', 'lower_precision_fp',
         'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
-        'conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm addmm addbmm baddbmm '
-        'matmul linear prelu'),
+        'conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot mm bmm addmm addbmm '
+        'baddbmm matmul linear prelu'),
     ('cpu', 'promote', 'cat stack'),
     ('cuda', 'fp32',
-        'nll_loss nll_loss_nd mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits '
-        'softplus layer_norm native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar '
-        'reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp'),
+        'cosine_similarity pdist cdist dist renorm cholesky_solve cholesky_inverse '
+        'linalg_lu_solve lu_solve linalg_householder_product orgqr ormqr linalg_matrix_norm '
+        'linalg_matrix_norm.str_ord nuclear_norm nuclear_norm.dim frobenius_norm.dim nll_loss '
+        'nll_loss_nd mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss '
+        'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
+        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss softplus '
+        'layer_norm native_layer_norm group_norm rms_norm pow.Tensor_Tensor pow.Tensor_Scalar '
+        'pow.Scalar reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh '
+        'logsumexp erfinv'),
     ('cuda', 'fp32_set_opt_dtype',
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),
     ('cuda', 'lower_precision_fp',
         '_convolution conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding '
-        'conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm mv addmm '
-        'addmv addbmm baddbmm matmul linear einsum prelu'),
-    ('cuda', 'promote', 'index_put scatter_add dot vdot atan2 addcmul addcdiv cat stack'),
+        'conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot '
+        'linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum '
+        'prelu'),
+    ('cuda', 'promote',
+        'index_put scatter_add cross tensordot addr dot vdot atan2 addcmul addcdiv cat stack'),
 )
 """Device, policy, operators."""
 
-DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero')
+DATA_DEPENDENT = ('aten::masked_select', 'aten::linalg_lstsq', 'aten::equal', 'aten::nonzero', 'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive', 'aten::unique_dim_consecutive', 'aten::bincount')
 """Operators whose results cannot be told from shapes: the meta device has no kernel."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_kernel import TensorBase
 
-from dovetail_aten.calling.getters import getter
+from dovetail_aten.calling.getters import getter, write_part
 from dovetail_aten.calling.operands import divide_by, reflect
 from dovetail_aten._generated import functions as functions
 
@@ -24,8 +24,14 @@ class TensorMethods(TensorBase):
     new_ones = functions.new_ones
     new_full = functions.new_full
     new_empty = functions.new_empty
+    new_empty_strided = functions.new_empty_strided
     fill_ = functions.fill_
     zero_ = functions.zero_
+    dist = functions.dist
+    renorm = functions.renorm
+    renorm_ = functions.renorm_
+    stft = functions.stft
+    istft = functions.istft
     index = functions.index
     index_put = functions.index_put
     index_put_ = functions.index_put_
@@ -39,6 +45,30 @@ class TensorMethods(TensorBase):
     scatter_add_ = functions.scatter_add_
     masked_select = functions.masked_select
     take = functions.take
+    cholesky = functions.cholesky
+    cholesky_solve = functions.cholesky_solve
+    cholesky_inverse = functions.cholesky_inverse
+    lu_solve = functions.lu_solve
+    qr = functions.qr
+    geqrf = functions.geqrf
+    orgqr = functions.orgqr
+    ormqr = functions.ormqr
+    inverse = functions.inverse
+    triangular_solve = functions.triangular_solve
+    det = functions.det
+    slogdet = functions.slogdet
+    logdet = functions.logdet
+    pinverse = functions.pinverse
+    svd = functions.svd
+    matrix_exp = functions.matrix_exp
+    trace = functions.trace
+    cross = functions.cross
+    kron = functions.kron
+    matrix_power = functions.matrix_power
+    addr = functions.addr
+    addr_ = functions.addr_
+    cov = functions.cov
+    corrcoef = functions.corrcoef
     mm = functions.mm
     bmm = functions.bmm
     mv = functions.mv
@@ -60,6 +90,19 @@ class TensorMethods(TensorBase):
     prelu = functions.prelu
     softmax = functions.softmax
     log_softmax = functions.log_softmax
+    tensor_split = functions.tensor_split
+    hsplit = functions.hsplit
+    vsplit = functions.vsplit
+    dsplit = functions.dsplit
+    unsafe_split = functions.unsafe_split
+    unsafe_split_with_sizes = functions.unsafe_split_with_sizes
+    unsafe_chunk = functions.unsafe_chunk
+    narrow_copy = functions.narrow_copy
+    unfold = functions.unfold
+    select_scatter = functions.select_scatter
+    slice_scatter = functions.slice_scatter
+    diagonal_scatter = functions.diagonal_scatter
+    as_strided_scatter = functions.as_strided_scatter
     add = functions.add
     add_ = functions.add_
     sub = functions.sub
@@ -247,12 +290,52 @@ class TensorMethods(TensorBase):
     isclose = functions.isclose
     equal = functions.equal
     allclose = functions.allclose
+    copysign = functions.copysign
+    copysign_ = functions.copysign_
+    signbit = functions.signbit
+    isposinf = functions.isposinf
+    isneginf = functions.isneginf
+    isreal = functions.isreal
+    nextafter = functions.nextafter
+    nextafter_ = functions.nextafter_
+    heaviside = functions.heaviside
+    heaviside_ = functions.heaviside_
+    ldexp = functions.ldexp
+    ldexp_ = functions.ldexp_
+    frexp = functions.frexp
+    gcd = functions.gcd
+    gcd_ = functions.gcd_
+    lcm = functions.lcm
+    lcm_ = functions.lcm_
+    bitwise_left_shift = functions.bitwise_left_shift
+    bitwise_left_shift_ = functions.bitwise_left_shift_
+    bitwise_right_shift = functions.bitwise_right_shift
+    bitwise_right_shift_ = functions.bitwise_right_shift_
+    logaddexp2 = functions.logaddexp2
+    fmax = functions.fmax
+    fmin = functions.fmin
+    deg2rad = functions.deg2rad
+    deg2rad_ = functions.deg2rad_
+    rad2deg = functions.rad2deg
+    rad2deg_ = functions.rad2deg_
+    float_power = functions.float_power
+    float_power_ = functions.float_power_
+    conj_physical = functions.conj_physical
+    conj_physical_ = functions.conj_physical_
+    resolve_neg = functions.resolve_neg
+    is_conj = functions.is_conj
+    is_neg = functions.is_neg
     _conj_physical = functions._conj_physical
     angle = functions.angle
     item = functions.item
     is_nonzero = functions.is_nonzero
     uniform_ = functions.uniform_
     normal_ = functions.normal_
+    cauchy_ = functions.cauchy_
+    exponential_ = functions.exponential_
+    geometric_ = functions.geometric_
+    log_normal_ = functions.log_normal_
+    random_ = functions.random_
     bernoulli = functions.bernoulli
     bernoulli_ = functions.bernoulli_
     multinomial = functions.multinomial
@@ -290,6 +373,21 @@ class TensorMethods(TensorBase):
     nonzero_static = functions.nonzero_static
     count_nonzero = functions.count_nonzero
     sum_to_size = functions.sum_to_size
+    index_fill = functions.index_fill
+    index_fill_ = functions.index_fill_
+    index_copy = functions.index_copy
+    index_copy_ = functions.index_copy_
+    index_reduce = functions.index_reduce
+    index_reduce_ = functions.index_reduce_
+    scatter_reduce = functions.scatter_reduce
+    scatter_reduce_ = functions.scatter_reduce_
+    masked_scatter = functions.masked_scatter
+    masked_scatter_ = functions.masked_scatter_
+    put = functions.put
+    put_ = functions.put_
+    take_along_dim = functions.take_along_dim
+    unique_consecutive = functions.unique_consecutive
+    repeat_interleave = functions.repeat_interleave
     contiguous = functions.contiguous
     clone = functions.clone
     copy_ = functions.copy_
@@ -304,10 +402,41 @@ class TensorMethods(TensorBase):
     triu_ = functions.triu_
     diag = functions.diag
     diag_embed = functions.diag_embed
+    lgamma = functions.lgamma
+    lgamma_ = functions.lgamma_
+    digamma = functions.digamma
+    digamma_ = functions.digamma_
+    polygamma = functions.polygamma
+    polygamma_ = functions.polygamma_
+    mvlgamma = functions.mvlgamma
+    mvlgamma_ = functions.mvlgamma_
+    igamma = functions.igamma
+    igamma_ = functions.igamma_
+    igammac = functions.igammac
+    igammac_ = functions.igammac_
+    erfinv = functions.erfinv
+    erfinv_ = functions.erfinv_
+    logit = functions.logit
+    logit_ = functions.logit_
+    sinc = functions.sinc
+    sinc_ = functions.sinc_
+    i0 = functions.i0
+    i0_ = functions.i0_
+    fliplr = functions.fliplr
+    flipud = functions.flipud
+    rot90 = functions.rot90
+    ravel = functions.ravel
+    diagflat = functions.diagflat
     median = functions.median
     nanmedian = functions.nanmedian
     mode = functions.mode
     kthvalue = functions.kthvalue
+    quantile = functions.quantile
+    nanquantile = functions.nanquantile
+    diff = functions.diff
+    histc = functions.histc
+    histogram = functions.histogram
+    bincount = functions.bincount
     conj = functions.conj
     resolve_conj = functions.resolve_conj
     view = functions.view
@@ -368,6 +497,10 @@ class TensorMethods(TensorBase):
     __ior__ = functions.ior_operator
     __xor__ = functions.xor_operator
     __ixor__ = functions.ixor_operator
+    __lshift__ = functions.lshift_operator
+    __ilshift__ = functions.ilshift_operator
+    __rshift__ = functions.rshift_operator
+    __irshift__ = functions.irshift_operator
     __lt__ = functions.lt_operator
     __le__ = functions.le_operator
     __gt__ = functions.gt_operator
@@ -393,12 +526,30 @@ class TensorMethods(TensorBase):
     def __rpow__(self, other):
         return reflect(functions.pow, other, self)
 
+    def __rlshift__(self, other):
+        return reflect(functions.bitwise_left_shift, other, self)
+
+    def __rrshift__(self, other):
+        return reflect(functions.bitwise_right_shift, other, self)
+
     def __rmatmul__(self, other):
         return reflect(functions.matmul, other, self)
+
+    __div__ = __truediv__
+    __rdiv__ = __rtruediv__
+    __idiv__ = __itruediv__
 
     T = property(getter(functions.numpy_T))
     H = property(getter(functions.matrix_H))
     mT = property(getter(functions.mT))
     mH = property(getter(functions.mH))
-    real = property(getter(functions.real))
-    imag = property(getter(functions.imag))
+
+    def _set_real(self, value):
+        write_part(functions.real(self), value)
+
+    real = property(getter(functions.real), _set_real)
+
+    def _set_imag(self, value):
+        write_part(functions.imag(self), value)
+
+    imag = property(getter(functions.imag), _set_imag)

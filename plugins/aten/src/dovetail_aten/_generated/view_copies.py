@@ -10,6 +10,10 @@ from dovetail_aten._generated import functions as k
 from dovetail_kernel import contiguous_format
 
 
+def unfold_copy(self, dimension, size, step):
+    return k.clone(k.unfold(self, dimension, size, step), memory_format=contiguous_format)
+
+
 def view_copy(self, size):
     return k.clone(k.reshape(self, size), memory_format=contiguous_format)
 

@@ -17,18 +17,27 @@ from dovetail_dispatcher.table import registry
 from .arithmetic import Arithmetic
 from .average_pooling import AveragePooling
 from .capabilities import Capabilities
+from .channel_normalization import ChannelNormalization
 from .choices import Choices
 from .comparison import Comparison
+from .complex_parts import ComplexParts
 from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
+from .distinct import Distinct
+from .distributions import Distributions
+from .factorizations import Factorizations
 from .family import Family
+from .fft import Fourier
 from .fractional_pooling import FractionalPooling
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
+from .histograms import Histograms
+from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
+from .linear_systems import LinearSystems
 from .losses import Losses
 from .matmul import MatrixProducts
 from .max_pooling import MaxPooling
@@ -36,23 +45,31 @@ from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
 from .norms import Norms
+from .number_parts import NumberParts
 from .operands import Numbers, Precision
 from .ordering import Ordering
 from .patches import Patches
 from .pointwise import Pointwise
+from .polynomials import Polynomials
 from .pooled_places import PooledPlaces
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
 from .running_extrema import RunningExtrema
 from .scans import Scans
+from .scatter_reductions import ScatterReductions
+from .searching import Searching
 from .selection import Selection
 from .shapes import Shapes
 from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
+from .special import Special
+from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
+from .upsampling import Upsampling
 from .views import Views
+from .windows import Windows
 
 __all__ = [
     "FAMILIES",
@@ -76,6 +93,10 @@ Define = Callable[[Any, KernelTable, Capabilities], None]
 FAMILIES: Final[tuple[type[Family], ...]] = (
     Arithmetic,
     Pointwise,
+    NumberParts,
+    Special,
+    Polynomials,
+    Fourier,
     Choices,
     Comparison,
     Reductions,
@@ -84,14 +105,25 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     RunningExtrema,
     Ordering,
     Selection,
+    Distinct,
+    Searching,
+    Histograms,
     MatrixProducts,
+    Factorizations,
+    LinearSystems,
+    Spectra,
     Views,
     MemoryViews,
+    Windows,
     Shapes,
     Indexing,
     IndexingAlong,
+    IndexedWrites,
+    ScatterReductions,
     Creation,
+    ComplexParts,
     Random,
+    Distributions,
     Rectifiers,
     Sigmoids,
     HardActivations,
@@ -100,6 +132,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    ChannelNormalization,
     Convolutions,
     AveragePooling,
     MaxPooling,
@@ -107,6 +140,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     PooledPlaces,
     Patches,
     Shuffles,
+    Upsampling,
 )
 
 

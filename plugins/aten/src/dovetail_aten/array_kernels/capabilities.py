@@ -123,6 +123,11 @@ class Capabilities(Protocol):
         repeated places.
         """
 
+    def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:
+        """Return a copy of `array` with `values` combined with what is at ``[key]``, one after the
+        other at repeated places, by ``multiply``, ``maximum`` or ``minimum``.
+        """
+
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
         """Return a copy of `array` with the slices of `source` added at `index` along `dim`;
         indices are in range.

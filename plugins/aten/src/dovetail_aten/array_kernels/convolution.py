@@ -8,8 +8,8 @@ from typing import Any
 
 from .convolution_geometry import check_convolution_dtypes, convolution_of
 from .family import operator, widened
+from .sliding_windows import SlidingWindows
 from .window_geometry import Window
-from .windows import SlidingWindows
 
 
 class Convolutions(SlidingWindows):

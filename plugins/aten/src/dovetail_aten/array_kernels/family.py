@@ -64,7 +64,7 @@ def widened(method: _Method) -> _Method:
                 return method(self, x, *args, **kwargs)
             return _in_single(self, method, x, args, kwargs)
         except ValueError as error:
-            raise misfit(error, *args, x) from error
+            raise misfit(error, x, *args) from error
 
     return compute  # type: ignore[return-value]
 

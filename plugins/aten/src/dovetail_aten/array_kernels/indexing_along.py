@@ -8,34 +8,14 @@ from typing import Any
 from dovetail_kernel import int32, int64
 
 from .dims import wrap_dim
-from .family import Family, helper, operator
+from .family import helper, operator
+from .places_along import PlacesAlong
 
 _ALL = slice(None)
 
 
-class IndexingAlong(Family):
+class IndexingAlong(PlacesAlong):
     """Elements and slices at indices along one dimension."""
-
-    def _check_vector(self, name: str, index: Any) -> None:
-        """Refuse an index that is not a vector of int32 or int64."""
-        if index.ndim > 1:
-            raise IndexError(
-                f"{name}(): Index is supposed to be a vector, but has {index.ndim} dimensions"
-            )
-        if self.dtypes[index.dtype] not in (int32, int64):
-            raise RuntimeError(
-                f"{name}(): Expected dtype int32 or int64 for index, but got "
-                f"{self.dtypes[index.dtype].scalar_name}"
-            )
-
-    def _check_range(self, index: Any, size: int) -> None:
-        """Refuse indices out of range, unless values cannot be looked at."""
-        xp = self.xp
-        if self.lazy or not index.size:
-            return
-        if bool(xp.amin(index) < 0) or bool(xp.amax(index) >= size):
-            wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
-            raise IndexError(f"index out of range in self: {int(wrong)} is not in [0, {size})")
 
     @operator("index_select")
     def index_select(self, x: Any, dim: int, index: Any) -> Any:
@@ -56,36 +36,7 @@ class IndexingAlong(Family):
     @operator("index_add")
     def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
         """Return a copy with ``alpha * source`` added to the slices at `index` along `dim`."""
-        self._check_vector("index_add_", index)
-        axis = wrap_dim(dim, x.ndim)
-        if x.dtype != source.dtype:
-            raise RuntimeError(
-                f"index_add_(): self ({self.dtypes[x.dtype].scalar_name}) and source "
-                f"({self.dtypes[source.dtype].scalar_name}) must "
-                "have the same scalar type"
-            )
-        index = index.reshape(-1)
-        if source.ndim and axis >= source.ndim:
-            raise RuntimeError(
-                f"index_add_(): Indexing dim {axis} is out of bounds of the source tensor with "
-                f"dim {source.ndim}"
-            )
-        along = source.shape[axis] if source.ndim else 1
-        expected = list(x.shape)
-        if x.ndim:
-            expected[axis] = along
-        if list(source.shape) != expected and (x.ndim or source.ndim):
-            raise RuntimeError(
-                "source tensor shape must match self tensor shape, excluding the specified "
-                "dimension. "
-                f"Got self.shape = {list(x.shape)} source.shape = {list(source.shape)}"
-            )
-        if index.size != along:
-            raise RuntimeError(
-                f"index_add_(): Number of indices ({index.size}) should be equal to "
-                f"source.size(dim): ({along}), for dim: {dim}"
-            )
-        self._check_range(index, x.shape[axis] if x.ndim else 1)
+        axis, index = self._check_slices("index_add_", x, dim, index, source)
         if alpha != 1:
             source = source * self.numbers.like(source, alpha)
         if not x.ndim:
@@ -152,27 +103,6 @@ class IndexingAlong(Family):
         zeros = xp.zeros((num_weights, width), dtype=grad_output.dtype)
         return self.capabilities.index_add(zeros, 0, flat, rows)
 
-    def _check_index(self, name: str, x: Any, index: Any, axis: int) -> None:
-        """Refuse an index of the wrong rank or dtype, or out of range."""
-        xp = self.xp
-        if self.dtypes[index.dtype] not in (int32, int64):
-            raise RuntimeError(
-                f"{name}(): Expected dtype int32/int64 for index, but got "
-                f"{self.dtypes[index.dtype].scalar_name}"
-            )
-        if max(index.ndim, 1) != max(x.ndim, 1):
-            raise RuntimeError(
-                "Index tensor must have the same number of dimensions as input tensor"
-            )
-        if self.lazy:
-            return
-        size = x.shape[axis] if x.ndim else 1
-        if bool(xp.amin(index) < 0) or bool(xp.amax(index) >= size):
-            wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
-            raise RuntimeError(
-                f"index {int(wrong)} is out of bounds for dimension {axis} with size {size}"
-            )
-
     @operator("gather")
     def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
         """Return the elements at `index` along `dim`, at the same place in all other dimensions."""
@@ -198,47 +128,10 @@ class IndexingAlong(Family):
         self, name: str, x: Any, dim: int, index: Any, source: Any, accumulate: bool
     ) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
-        axis = wrap_dim(dim, x.ndim)
-        is_array = hasattr(source, "dtype")
-        if is_array and source.dtype != x.dtype:
-            raise RuntimeError(
-                f"{name}(): Expected self.dtype to be equal to src.dtype. Convert one of them."
-            )
-        x = self.capabilities.contiguous(x)
+        shape = x.shape
+        x, axis, index, source = self._lined_up(name, x, dim, index, source)
         if not index.size:
             return self.capabilities.clone(x)
-        self._check_index(name, x, index, axis)
-        if is_array and max(source.ndim, 1) != max(index.ndim, 1):
-            raise RuntimeError(
-                "Index tensor must have the same number of dimensions as src tensor. Reshape one "
-                "of them."
-            )
-        fits = all(
-            [
-                n <= size
-                for d, (n, size) in enumerate(zip(index.shape, x.shape, strict=False))
-                if d != axis
-            ]
-        )
-        if is_array and max(source.ndim, 1) == max(index.ndim, 1):
-            fits = fits and all(
-                [n <= size for n, size in zip(index.shape, source.shape, strict=False)]
-            )
-        if not fits:
-            raise RuntimeError(
-                f"Expected index {list(index.shape)} to be no larger than self {list(x.shape)} "
-                "apart from dimension "
-                f"{axis}"
-                + (f" and to be no larger size than src {list(source.shape)}" if is_array else "")
-            )
-        shape = x.shape
-        if not x.ndim or not index.ndim:
-            x, index = x.reshape(-1), index.reshape(-1)
-        if is_array:
-            source = source.reshape(-1) if not source.ndim else source
-            source = source[tuple([slice(n) for n in index.shape])]
-        else:
-            source = self.numbers.fitting(x, source)
         return self.capabilities.scatter(x, axis, index, source, accumulate).reshape(shape)
 
     @operator("scatter.src", "scatter.value")

@@ -184,6 +184,67 @@ class Losses(Family):
             )
         return xp.multiply(slope, grad_output)
 
+    @operator("huber_loss")
+    def huber_loss(self, x: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> Any:
+        """Return ``d ** 2 / 2`` where d = abs(x - target) is less than `delta`, else ``delta * (d -
+        delta / 2)``, reduced (Huber 1964, doi:10.1214/aoms/1177703732).
+        """
+        xp = self.xp
+        if not delta > 0:
+            raise RuntimeError(
+                "huber_loss does not support non-positive values for delta. Give more than 0."
+            )
+        if x.dtype != target.dtype or x.dtype not in self._full:
+            result = self._in_single("huber_cpu", self.huber_loss, x, target, reduction, delta)
+            return self._as_input(result, x)
+        size = xp.absolute(self._difference(x, target))
+        lesser = xp.minimum(size, self.numbers.like(size, delta))
+        half = xp.multiply(lesser, self.numbers.like(size, 0.5))
+        return reduced(xp.multiply(lesser, xp.subtract(size, half)), reduction)
+
+    def _check_probabilities(self, x: Any, target: Any) -> None:
+        """Refuse what are no probabilities; values are looked at unless that waits."""
+        own, other = self.dtypes[x.dtype], self.dtypes[target.dtype]
+        if own is not other:
+            raise RuntimeError(
+                f"Found dtype {other.scalar_name} but expected {own.scalar_name}. Convert one."
+            )
+        if own.category != FLOAT:
+            raise NotImplementedError(
+                f"\"binary_cross_entropy\" not implemented for '{own.scalar_name}'. Convert to a "
+                "floating-point dtype first."
+            )
+        for name, each in (("input", x), ("target", target)):
+            if not self.lazy and not bool(((each >= 0) & (each <= 1)).all()):
+                raise RuntimeError(
+                    f"all elements of {name} should be between 0 and 1. Take the sigmoid, or use "
+                    "binary_cross_entropy_with_logits."
+                )
+
+    @operator("binary_cross_entropy")
+    def binary_cross_entropy(
+        self, x: Any, target: Any, weight: Any = None, reduction: int = MEAN
+    ) -> Any:
+        """Return ``-target * log(x) - (1 - target) * log(1 - x)``, weighted and reduced; a
+        logarithm is at least -100.
+        """
+        self._check_probabilities(x, target)
+        return self._entropy(x, target, weight, reduction)
+
+    @widened
+    def _entropy(self, x: Any, target: Any, weight: Any, reduction: int) -> Any:
+        """Return the binary cross entropy of probabilities."""
+        xp, like = self.xp, self.numbers.like
+        least = like(x, -100)
+        of_one = xp.maximum(xp.log(x), least)
+        of_zero = xp.maximum(xp.log1p(xp.negative(x)), least)
+        loss = xp.subtract(
+            xp.multiply(xp.subtract(target, like(x, 1)), of_zero), xp.multiply(target, of_one)
+        )
+        if weight is not None:
+            loss = xp.multiply(loss, weight).astype(x.dtype, copy=False)
+        return reduced(loss, reduction)
+
     @operator("binary_cross_entropy_with_logits")
     @widened
     def binary_cross_entropy_with_logits(

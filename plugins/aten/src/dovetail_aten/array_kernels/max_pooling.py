@@ -13,8 +13,8 @@ from .family import operator, widened
 from .maxima import Maxima
 from .pooling_geometry import check_adaptive, pooled_windows
 from .runs import adaptive_runs
+from .sliding_windows import SlidingWindows
 from .window_geometry import Window
-from .windows import SlidingWindows
 
 
 class MaxPooling(Maxima, SlidingWindows):

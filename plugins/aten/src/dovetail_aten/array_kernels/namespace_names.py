@@ -12,11 +12,12 @@ __all__ = ["NAMES", "with_names"]
 _TEXT = """
     absolute add all amax amin any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh
     argmax argmin argsort array asarray bincount bitwise_and bitwise_or bitwise_xor bool_
-    broadcast_arrays complex128 concatenate conjugate cumprod cumsum dtype empty_like equal exp
-    expand_dims expm1 eye flip float64 floor_divide fmod full full_like greater greater_equal int64
-    invert isfinite isinf isnan less less_equal log log1p logaddexp logical_and logical_not
-    logical_or matmul maximum minimum multiply negative nonzero not_equal ones ones_like power prod
-    reciprocal remainder rint sign sqrt stack subtract sum take take_along_axis true_divide trunc
+    broadcast_arrays complex128 concatenate conjugate copysign cumprod cumsum dtype empty_like equal
+    exp expand_dims expm1 eye flip float64 floor floor_divide fmod frexp full full_like greater
+    greater_equal int64 invert isfinite isin isinf isnan left_shift less less_equal lexsort linalg
+    log log1p logaddexp logical_and logical_not logical_or matmul maximum minimum multiply negative
+    nonzero not_equal ones ones_like power prod reciprocal remainder repeat right_shift rint
+    searchsorted sign signbit sin sqrt stack subtract sum take take_along_axis tan true_divide trunc
     uint64 uint8 where zeros zeros_like
 """
 NAMES: Final = tuple(_TEXT.split())

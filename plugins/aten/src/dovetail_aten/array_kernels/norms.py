@@ -9,13 +9,16 @@ from dovetail_kernel import dtype as Dtype
 from dovetail_kernel import promote_types
 from dovetail_kernel.types.dtype import FLOAT
 
-from .dims import wrap_dims
-from .family import Family, operator
+from .dims import wrap_dim, wrap_dims
+from .family import Family, operator, widened
 from .reductions import Dims, count
+
+SMALL = 1e-7
+"""What is added to a norm that is divided by."""
 
 
 class Norms(Family):
-    """Vector norms and logsumexp."""
+    """Vector norms, what they limit, and logsumexp."""
 
     def _norm_of(self, x: Any, ord: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
         """Return the vector norm of an array of full precision."""
@@ -54,7 +57,7 @@ class Norms(Family):
                 f"Got {kind.scalar_name}. Convert it."
             )
         if dtype is not None:
-            _check_wider(kind, self.dtypes[dtype])
+            check_wider("linalg.vector_norm", kind, self.dtypes[dtype])
             x = x.astype(dtype, copy=False)
         own = x.dtype
         wide = x.astype(self.precision.single) if own in self.precision.halves else x
@@ -65,6 +68,18 @@ class Norms(Family):
     def norm(self, x: Any, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Any:
         """Return the vector norm `p` over `dim`."""
         return self.vector_norm(x, 2 if p is None else p, dim, keepdim)
+
+    @operator("renorm")
+    @widened
+    def renorm(self, x: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+        """Return `x` with every part along `dim` whose `p`-norm is greater than `maxnorm` scaled to
+        that.
+        """
+        xp, like = self.xp, self.numbers.like
+        axes = check_renorm(x.shape, p, dim, maxnorm)
+        norm = self.vector_norm(x, p, axes, True)
+        factor = xp.true_divide(like(norm, maxnorm), xp.add(norm, like(norm, SMALL)))
+        return xp.multiply(x, xp.where(norm > maxnorm, factor, like(norm, 1)))
 
     @operator("logsumexp")
     def logsumexp(self, x: Any, dim: Dims, keepdim: bool = False) -> Any:
@@ -85,7 +100,32 @@ class Norms(Family):
         return self.ordered(total + (top if keepdim else top.squeeze(dims)))
 
 
-def _check_wider(own: Dtype, wanted: Dtype) -> None:
+def check_renorm(shape: Any, p: Any, dim: int, maxnorm: Any) -> tuple[int, ...]:
+    """Return the dimensions besides `dim`, which the norms of `renorm` are taken over.
+
+    Raises
+    ------
+    RuntimeError
+        For a shape without any, and for numbers that are no norm or no length.
+    IndexError
+        If `dim` is out of range.
+    """
+    for name, number in (("p", p), ("maxnorm", maxnorm)):
+        if isinstance(number, complex):
+            raise RuntimeError(f"renorm: {name} must be real-valued, but got {number}")
+    if not p > 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported: {p}. Give more than 0.")
+    if not maxnorm >= 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}. Give a length.")
+    if len(shape) < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {len(shape)} dimensions. Add one."
+        )
+    own = wrap_dim(dim, len(shape))
+    return tuple([axis for axis in range(len(shape)) if axis != own])
+
+
+def check_wider(name: str, own: Dtype, wanted: Dtype) -> None:
     """Refuse to compute the norm of numbers of dtype `own` in a dtype that does not hold them."""
     if wanted.category < FLOAT:
         problem = f"dtype should be floating point or complex, but got {wanted.scalar_name}"
@@ -99,4 +139,4 @@ def _check_wider(own: Dtype, wanted: Dtype) -> None:
         )
     else:
         return
-    raise RuntimeError(f"linalg.vector_norm: {problem}. Convert the tensor first.")
+    raise RuntimeError(f"{name}: {problem}. Convert the tensor first.")

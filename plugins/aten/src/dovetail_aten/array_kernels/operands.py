@@ -110,6 +110,13 @@ class Numbers:
             array = array.astype(self._native_dtypes[result_dtype([own], [], [category])])
         return array, self.of_dtype(value, array.dtype)
 
+    def either(self, x: Any, other: Any) -> tuple[Any, Any]:
+        """Return two arrays of one dtype, of which either may be given as a number."""
+        if hasattr(x, "dtype"):
+            return self.pair(x, other)
+        array, number = self.pair(other, x)
+        return number, array
+
     def as_float(self, array: Any) -> Any:
         """Return a floating-point or complex array itself, any other one in the default dtype."""
         if self._dtypes[array.dtype].category < FLOAT:
@@ -129,6 +136,9 @@ class Precision:
         )
         self.complex = frozenset(
             each for each, dtype in capabilities.dtypes.items() if dtype.category == COMPLEX
+        )
+        self.real_floats = frozenset(
+            each for each, dtype in capabilities.dtypes.items() if dtype.category == FLOAT
         )
         self._real = frozenset(
             each

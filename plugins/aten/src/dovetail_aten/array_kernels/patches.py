@@ -8,7 +8,7 @@ from typing import Any
 
 from .family import operator, widened
 from .patch_geometry import blocks_of, folded_blocks_of
-from .windows import SlidingWindows
+from .sliding_windows import SlidingWindows
 
 
 class Patches(SlidingWindows):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from dovetail_kernel.types.dtype import COMPLEX
 
 from .capabilities import Capabilities
-from .family import Family, helper, operator
+from .family import Family, helper, operator, widened
 from .table import KernelTable
 
 _NAN = complex(math.nan, math.nan)
@@ -110,14 +110,27 @@ class Pointwise(Family):
             return both.astype(x.dtype, copy=False)
         return replaced(x)
 
-    @operator("xlogy.Tensor")
+    @operator("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other")
     def xlogy(self, x: Any, other: Any) -> Any:
         """Return ``x * log(other)``, which is 0 where `x` is 0 and `other` is not NaN."""
         xp = self.xp
+        x, other = self.numbers.either(x, other)
         one = self.numbers.like(other, 1)
         none = xp.logical_and(x == 0, xp.logical_not(xp.isnan(other)))
         product = xp.multiply(x, xp.log(xp.where(none, one, other)))
         return xp.where(none, self.numbers.like(product, 0), product)
+
+    @operator("deg2rad")
+    @widened
+    def deg2rad(self, x: Any) -> Any:
+        """Return radians for degrees."""
+        return self.xp.multiply(x, self.numbers.like(x, math.pi / 180))
+
+    @operator("rad2deg")
+    @widened
+    def rad2deg(self, x: Any) -> Any:
+        """Return degrees for radians."""
+        return self.xp.multiply(x, self.numbers.like(x, 180 / math.pi))
 
     @operator("_conj_physical")
     def conj_physical(self, x: Any) -> Any:

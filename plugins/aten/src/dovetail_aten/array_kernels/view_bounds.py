@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["check_strides", "check_view_bounds", "extent"]
+__all__ = ["check_strides", "check_view_bounds", "extent", "shares_places"]
 
 _BEYOND: Final = 1 << 63
 """The first number that is no address: sizes and strides in bytes stay below it."""
@@ -19,6 +19,11 @@ def extent(size: Sequence[int], stride: Sequence[int]) -> int:
     if 0 in size:
         return 0
     return 1 + sum([(length - 1) * step for length, step in zip(size, stride, strict=True)])
+
+
+def shares_places(size: Sequence[int], stride: Sequence[int]) -> bool:
+    """Return whether several elements of a view, an expanded one, share a place in memory."""
+    return any([not step and length > 1 for length, step in zip(size, stride, strict=True)])
 
 
 def check_strides(size: Sequence[int], stride: Sequence[int], itemsize: int) -> None:

@@ -228,7 +228,7 @@ class Views(Family):
         before = (_ALL,) * wrap_dim(dim, x.ndim)
         return [x[(*before, index, ...)] for index in range(x.shape[len(before)])]
 
-    @operator("split.Tensor")
+    @operator("split.Tensor", "unsafe_split.Tensor")
     def split(self, x: Any, split_size: int, dim: int = 0) -> list[Any]:
         """Return views of pieces of `split_size` along `dim`; the last may be shorter."""
         if not x.ndim:
@@ -249,7 +249,7 @@ class Views(Family):
             for start in range(0, max(size, 1), max(split_size, 1))
         ]
 
-    @operator("split_with_sizes")
+    @operator("split_with_sizes", "unsafe_split_with_sizes")
     def split_with_sizes(self, x: Any, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:
         """Return views of pieces of these sizes along `dim`."""
         if not x.ndim:

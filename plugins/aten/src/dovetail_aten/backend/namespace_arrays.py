@@ -189,6 +189,16 @@ class NamespaceArrays(CoreArrays):
             array, key, values, accumulate, "index_put(self, array, key, values, accumulate)"
         )
 
+    def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:
+        """Return a copy with `values` combined with what is at ``[key]``: by ``multiply``,
+        ``maximum`` or ``minimum``, also at repeated places.
+        """
+        method = "index_combine(self, array, key, values, function)"
+        self._check_mutable(method)
+        made = self.clone(array)
+        self.needed(f"{function}.at", method)(made, key, values)
+        return made
+
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
         """Return a copy with the slices of `source` added at `index` along `dim`."""
         key = (*(_ALL,) * dim, index)

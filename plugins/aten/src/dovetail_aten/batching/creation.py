@@ -7,6 +7,8 @@ from typing import Any
 
 from dovetail_dispatcher import Operator
 
+from .._generated import functions as F
+from ..array_kernels.view_bounds import extent
 from .randomness import new_random, random_like
 from .table import Rule
 
@@ -37,3 +39,11 @@ def _new(call: Callable[..., Any]) -> Rule:
         return call(self, (info.batch_size, *size), *args, **options), 0
 
     return apply
+
+
+def new_empty_strided(
+    info: Any, in_dims: Any, self: Any, size: Sequence[int], stride: Sequence[int], **options: Any
+) -> Any:
+    """Lay one sample behind the other, each with the strides that are asked for."""
+    sizes, strides = (info.batch_size, *size), (extent(size, stride), *stride)
+    return F.new_empty_strided(self, sizes, strides, **options), 0

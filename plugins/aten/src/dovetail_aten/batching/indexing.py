@@ -266,14 +266,15 @@ def scatter(op: Operator) -> Rule:
     from_tensor = op.schema.arguments[3].real_type.schema_str == "Tensor"
 
     def apply(
-        info: Any, in_dims: Any, self: Any, dim: int, index: Any, src: Any
+        info: Any, in_dims: Any, self: Any, dim: int, index: Any, src: Any, *how: Any, **more: Any
     ) -> tuple[Any, Any]:
         place = front(dim, logical_ndim(self, in_dims[0]))
         given = [(self, in_dims[0]), (index, in_dims[2])]
         if from_tensor:
             given.append((src, in_dims[3]))
         zero_dim, tensors = _elements(info, *given)
-        made = call(tensors[0], place, tensors[1], tensors[2] if from_tensor else src)
+        given_src = tensors[2] if from_tensor else src
+        made = call(tensors[0], place, tensors[1], given_src, *how, **more)
         return F.squeeze_dim(made, 1) if zero_dim else made, 0
 
     return apply

@@ -57,11 +57,25 @@ def mse_loss(
     return _reduced(F.mse_loss(left, right, NONE), reduction), 0
 
 
-def smooth_l1_loss(
-    info: Any, in_dims: Any, self: Any, target: Any, reduction: int = MEAN, beta: float = 1.0
-) -> tuple[Any, Any]:
-    left, right = _lined_up(in_dims[:2], self, target)
-    return _reduced(F.smooth_l1_loss(left, right, NONE, beta), reduction), 0
+def pointwise_loss(op: Operator) -> Rule:
+    """Return the rule of a loss of each element, whose argument ``reduction`` says how they are
+    combined.
+    """
+    call = op.handle
+    arguments = [a for a in op.schema.arguments if not a.kwarg_only]
+    at = [a.name for a in arguments].index("reduction")
+    tensors = ["Tensor" in a.real_type.schema_str for a in arguments]
+
+    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        given = [i for i, value in enumerate(args) if tensors[i] and value is not None]
+        lined_up = _lined_up([in_dims[i] for i in given], *[args[i] for i in given])
+        values = [*args]
+        for i, tensor in zip(given, lined_up, strict=True):
+            values[i] = tensor
+        values[at] = NONE
+        return _reduced(call(*values, **kwargs), args[at]), 0
+
+    return apply
 
 
 def mse_loss_backward(

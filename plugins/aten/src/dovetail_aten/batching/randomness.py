@@ -10,9 +10,10 @@ import math
 from typing import Any
 
 from dovetail_dispatcher import Operator
+from dovetail_kernel import TensorBase
 
 from .._generated import functions as F
-from .table import Rule, batched, logical_ndim, logical_shape
+from .table import Rule, batched, logical_ndim, logical_shape, padded
 
 REFUSED = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' "
@@ -78,6 +79,51 @@ def drawn_in_place(op: Operator) -> Rule:
             return call(self, *args, **kwargs), 0
         drawn = call(F.new_empty(self, logical_shape(self, 0)), *args, **kwargs)
         return F.copy_(self, drawn), 0
+
+    return apply
+
+
+def drawn_in_place_by(op: Operator) -> Rule:
+    """Return the rule of an operator that fills a tensor by the probabilities of another."""
+    call = op.handle
+
+    @_drawing
+    def apply(
+        info: Any, in_dims: Any, self: Any, p: Any, *, generator: Any = None
+    ) -> tuple[Any, Any]:
+        if in_dims[0] is None and (in_dims[1] is not None or info.randomness == "different"):
+            raise RuntimeError(DIFFERENT_IN_PLACE)
+        if info.randomness == "different":
+            return call(self, padded(p, in_dims[1], logical_ndim(self, 0)), generator=generator), 0
+        if in_dims[1] is not None:
+            raise RuntimeError(SAME_OF_BATCH)
+        if in_dims[0] is None:
+            return call(self, p, generator=generator), None
+        drawn = call(F.new_empty(self, logical_shape(self, 0)), p, generator=generator)
+        return F.copy_(self, drawn), 0
+
+    return apply
+
+
+def drawn_from(op: Operator) -> Rule:
+    """Return the rule of an operator that draws a number for every element of tensors, which
+    broadcast.
+    """
+    call = op.handle
+
+    @_drawing
+    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        places = [place for place, value in enumerate(args) if isinstance(value, TensorBase)]
+        if info.randomness == "same":
+            if any([in_dims[place] is not None for place in places]):
+                raise RuntimeError(SAME_OF_BATCH)
+            return call(*args, **kwargs), None
+        values = list(args)
+        ndim = max([logical_ndim(values[place], in_dims[place]) for place in places])
+        for place in places:
+            spread = batched(values[place], in_dims[place], info.batch_size)
+            values[place] = padded(spread, 0, ndim)
+        return call(*values, **kwargs), 0
 
     return apply
 

@@ -56,11 +56,3 @@ def tested_over(op: Operator) -> Rule:
         return F.squeeze_dim(test(F.unsqueeze(self, 1), physical or (1,), True), 1), 0
 
     return apply
-
-
-def nonzero_static(
-    info: Any, in_dims: Any, self: Any, *, size: int, fill_value: int = -1
-) -> tuple[Any, Any]:
-    """Return the places of each sample, of which there are as many."""
-    rows = [F.nonzero_static(row, size=size, fill_value=fill_value) for row in F.unbind(self, 0)]
-    return F.stack(rows, 0), 0

@@ -47,6 +47,7 @@ def complete(function: FunctionType, name: str, overload: str) -> FunctionType:
         op.promote,
         called,
         is_operator=called.endswith("_operator"),
+        takes_old="old" in function.__code__.co_varnames,
     ).source()
     function.__globals__.update(bindings)
     function.__code__ = compile_source(text, function.__name__, bindings).__code__

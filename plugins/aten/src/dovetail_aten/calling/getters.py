@@ -1,8 +1,12 @@
-"""Functions that are also getters of attributes."""
+"""Functions that are also getters of attributes, and what is done on assignment to such."""
 
 from __future__ import annotations
 
 from types import FunctionType
+from typing import Any
+
+from dovetail_dispatcher.schema.numbers import is_number
+from dovetail_kernel import TensorBase
 
 
 def getter(function: FunctionType) -> FunctionType:
@@ -13,3 +17,22 @@ def getter(function: FunctionType) -> FunctionType:
     return FunctionType(
         function.__code__, function.__globals__, function.__name__, None, function.__closure__
     )
+
+
+def write_part(part: Any, value: Any) -> None:
+    """Write a tensor or a number to `part`, a view of the tensor whose attribute is assigned.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if isinstance(value, TensorBase):
+        part.copy_(value)
+    elif is_number(value):
+        part.fill_(value)
+    else:
+        raise TypeError(
+            f"can't assign a {type(value).__name__} to a {part.type()}. Assign a tensor or a "
+            "number."
+        )

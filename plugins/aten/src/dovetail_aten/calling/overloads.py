@@ -5,7 +5,7 @@ at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.calls.templates.python_function import python_schema
@@ -16,6 +16,8 @@ from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import TensorBase
 from dovetail_kernel.types.dtype import dtype
 
+from .old_overloads import OLD_OVERLOADS, old_overload
+from .refused_calls import refuse
 from .several_outs import several_outs, wrong_out
 
 NUMBERS = frozenset({int, float, bool, complex})
@@ -123,15 +125,18 @@ class Overloads:
     def _overridden(
         self, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
-        """Let an overriding argument decide a call that no overload fits; raise TypeError if there
-        is none.
+        """Run a call that no overload fits as one of old, or let an overriding argument decide it;
+        raise TypeError if there is none.
         """
         name = self._name.partition("::")[2]
+        first: Any = overloads[0].function
+        function = first.__globals__[name]
+        if function in OLD_OVERLOADS:
+            return old_overload(function, args, kwargs)
         _, overloaded = overriding(args, kwargs)
         if not overloaded:
-            refuse(name, overloads, args, kwargs)
-        first: Any = overloads[0].function
-        return call_overrides(first.__globals__[name], overloaded, args, kwargs)
+            refuse(name, [overload.signature for overload in overloads], args, kwargs)
+        return call_overrides(function, overloaded, args, kwargs)
 
     def _read(self) -> list[Overload]:
         """Return the overloads as their schemas say."""
@@ -209,23 +214,12 @@ def fits(value: Any, kind: str) -> bool:
         case "Storage":
             return type(value).__name__ in ("UntypedStorage", "TypedStorage")
         case "int[]" | "SymInt[]":
-            return isinstance(value, tuple | list)
+            # A tensor of one number may stand for an int, one of several may not.
+            return isinstance(value, tuple | list) and not (
+                value and isinstance(value[0], TensorBase) and value[0].ndim
+            )
     if kind.endswith("[]"):
-        return isinstance(value, tuple | list)
+        return isinstance(value, tuple | list) and (not value or fits(value[0], kind[:-2]))
     if kind.startswith(("int[", "SymInt[")):
         return isinstance(value, tuple | list | int)
     return True
-
-
-def refuse(
-    name: str, overloads: Sequence[Overload], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> NoReturn:
-    """Raise the TypeError of a call that no overload fits."""
-    got = [type(value).__name__ for value in args]
-    got += [f"{keyword}={type(value).__name__}" for keyword, value in kwargs.items()]
-    expected = "".join([f"\n * {overload.signature}" for overload in overloads])
-    raise TypeError(
-        f"{name}() received an invalid combination of arguments - got ({', '.join(got)}), "
-        f"but expected one of:{expected}\n"
-        "Give the arguments of one of them."
-    )

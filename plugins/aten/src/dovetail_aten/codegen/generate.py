@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 from .closure import Need, closure, groups_of
+from .deprecated import with_deprecated
 from .derivative_records import Derivative
 from .derivatives import read_derivatives
 from .errors import DeclarationError
-from .library import BASE, DERIVATIVES, NATIVE_FUNCTIONS, Library
+from .library import BASE, DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, Library
 from .native_functions import NativeFunction, read_native_functions
 from .needs import needs
 from .policies import missing_policy
@@ -68,7 +69,10 @@ def read_build(library: Library, selection: Selection | None = None) -> Build:
     DeclarationError, DerivativeError
         With the line and the remedy.
     """
-    functions = read_native_functions([path / NATIVE_FUNCTIONS for path in library.declarations])
+    functions = with_deprecated(
+        read_native_functions([path / NATIVE_FUNCTIONS for path in library.declarations]),
+        _existing(library, DEPRECATED),
+    )
     _check_policies(library, functions)
     derivatives = _derivatives(library, functions)
     if selection is None:
@@ -199,8 +203,13 @@ def _read(path: Path) -> str | None:
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
+def _existing(library: Library, name: str) -> list[Path]:
+    """Return the files called `name` that the declarations have."""
+    return [path for folder in library.declarations if (path := folder / name).exists()]
+
+
 def _derivatives(library: Library, functions: Sequence[NativeFunction]) -> list[Derivative]:
-    paths = [path for folder in library.declarations if (path := folder / DERIVATIVES).exists()]
+    paths = _existing(library, DERIVATIVES)
     if not paths:
         return []
     helpers, tensors_only = helper_functions(library.derivative_helpers, library.package)

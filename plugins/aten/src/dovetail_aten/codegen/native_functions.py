@@ -1,6 +1,4 @@
-"""Reads ``native_functions.yaml``: every operator of a library, with the in-place and out variants
-derived from it.
-"""
+"""Reads ``native_functions.yaml``: every operator of a library, and the variants derived of it."""
 
 from __future__ import annotations
 
@@ -26,6 +24,7 @@ REFUSED_KINDS = (
     "any_bool",
     "bool_alpha",
     "wide_unsigned",
+    "half",
 )
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
@@ -38,7 +37,7 @@ _KEYS = {
     "func", "variants", "python_module", "promotion", "promote", "refuses", "autogen", "composite",
     "derived_from", "tags", *policies.KEYS,
 }  # fmt: skip
-_PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max")
+_PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max", "x", "n")
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,8 @@ class NativeFunction:
         PyTorch's tags, sorted.
     where
         Line of the entry.
+    old
+        Schemas of its overloads of old: they have its arguments in another order.
     copy_of
         Name with overload of the view operator whose result this operator copies, or None.
     """
@@ -85,6 +86,7 @@ class NativeFunction:
     derived_from: str | None
     tags: tuple[str, ...]
     where: Location
+    old: tuple[FunctionSchema, ...] = ()
     copy_of: str | None = None
 
     @property
@@ -188,7 +190,7 @@ def _read(entry: Entry) -> list[NativeFunction]:
             f"the policies are those of {entry.text('derived_from')}.",
             f"Remove {', '.join(said_twice)}.",
         )
-    schema, text = _schema(entry)
+    schema, text = read_schema(entry)
     where = entry.lines["func"]
     variants = entry.names("variants") or ("function",)
     module = _one_of(entry, "python_module", ("", *PYTHON_MODULES), "")
@@ -213,7 +215,8 @@ def _read(entry: Entry) -> list[NativeFunction]:
     return [function, *_derived(function, entry)]
 
 
-def _schema(entry: Entry) -> tuple[FunctionSchema, str]:
+def read_schema(entry: Entry) -> tuple[FunctionSchema, str]:
+    """Return the schema of an entry, and its text without namespace."""
     text = entry.text("func")
     namespace, separator, rest = text.partition("::")
     if not separator or not namespace.isidentifier():

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
+from dovetail_dispatcher.schema import FunctionSchema
 
+from .errors import DeclarationError
 from .native_functions import NativeFunction
 
 
@@ -49,6 +51,11 @@ class OverloadSet:
     def is_public(self) -> bool:
         """Whether the name is a function at the top level of the front end."""
         return self.module == "" and any([overload.is_public for overload in self.overloads])
+
+    @property
+    def old(self) -> tuple[FunctionSchema, ...]:
+        """The overloads of old, which the function of the name takes too."""
+        return tuple([schema for overload in self.overloads for schema in overload.old])
 
     @property
     def has_choice(self) -> bool:
@@ -109,4 +116,25 @@ def function_name(function: NativeFunction) -> str:
     ``sum_default``.
     """
     own = function.identifier
+    if function.base_name.removesuffix("_") == "scatter" and "reduce" in own.split("_"):
+        own = own.replace("scatter_", "scatter_with_", 1)  # scatter_reduce is an operator
     return own if function.schema.overload_name else f"{own}_default"
+
+
+def check_names(sets: Sequence[OverloadSet]) -> None:
+    """Check that no function of an overload has the name of another operator.
+
+    Raises
+    ------
+    DeclarationError
+        With the line of the overload.
+    """
+    names = {overloads.name for overloads in sets}
+    for overloads in sets:
+        for function in overloads.overloads if overloads.has_choice else ():
+            if (name := function_name(function)) in names:
+                raise DeclarationError(
+                    function.where,
+                    f"the function of {function.name} has the name of the operator {name}.",
+                    "Give it another name in function_name (codegen/overload_sets.py).",
+                )

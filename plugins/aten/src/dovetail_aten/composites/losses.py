@@ -172,6 +172,38 @@ def binary_cross_entropy_with_logits(
     return reduce(loss, reduction)
 
 
+def kl_div(self: Any, target: Any, reduction: int = MEAN, *, log_target: bool = False) -> Any:
+    """Return ``target * (log(target) - self)``, reduced; the target may be given as logarithms."""
+    for dtype in (self.dtype, target.dtype):
+        if not dtype.is_floating_point:
+            kind = "Complex" if dtype.is_complex else "Integral"
+            raise RuntimeError(
+                f"kl_div: {kind} inputs not supported. Convert to a floating-point dtype."
+            )
+    if log_target:
+        terms = F.mul(F.exp(target), F.sub(target, self))
+    else:
+        terms = F.sub(F.xlogy(target, target), F.mul(target, self))
+    return reduce(terms, reduction)
+
+
+def poisson_nll_loss(
+    input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int
+) -> Any:
+    """Return the negative log likelihood of counts `target` under Poisson distributions of means
+    `input`; `full` adds Stirling's approximation of what does not depend on them.
+    """
+    if log_input:
+        loss = F.sub(F.exp(input), F.mul(target, input))
+    else:
+        loss = F.sub(input, F.mul(target, F.log(F.add(input, eps))))
+    if full:
+        entropy = F.sub(F.mul(target, F.log(target)), target)
+        stirling = F.add(entropy, F.mul(F.log(F.mul(target, 2 * math.pi)), 0.5))
+        loss = F.add(loss, F.masked_fill(stirling, F.le(target, 1), 0))
+    return reduce(loss, reduction)
+
+
 def smooth_l1_loss_backward(
     grad_output: Any, self: Any, target: Any, reduction: int, beta: float
 ) -> Any:

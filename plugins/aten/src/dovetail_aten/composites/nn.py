@@ -51,22 +51,6 @@ def prelu(self: Any, weight: Any) -> Any:
     return F._prelu_kernel(self, weight)
 
 
-def dropout(input: Any, p: float, train: bool) -> Any:
-    """Return `input` with elements zeroed with probability `p` and the rest scaled, while
-    training.
-    """
-    if not 0 <= p <= 1:
-        raise RuntimeError(
-            f"dropout probability has to be between 0 and 1, but got {p}. Choose one between."
-        )
-    if p == 0 or not train or input.numel() == 0:
-        return input
-    if p == 1:
-        return F.mul(input, F.new_zeros(input, ()))
-    noise = F.div_(F.bernoulli_(F.empty_like(input), 1 - p), 1 - p)
-    return F.mul(input, noise)
-
-
 def embedding(
     weight: Any,
     indices: Any,

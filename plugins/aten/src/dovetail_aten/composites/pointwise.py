@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.array_kernels.comparison import check_tolerances
-from dovetail_kernel import float64, int64, result_dtype, scalar_category
+from dovetail_kernel import complex128, float64, int64, result_dtype, scalar_category
 
 
 def square(self: Any) -> Any:
@@ -57,6 +57,38 @@ def imag(self: Any) -> Any:
             "dovetail.zeros_like(x)."
         )
     return F.select(F.view_as_real(self), -1, 1)
+
+
+def conj_physical(self: Any) -> Any:
+    """Return the complex conjugate; a real tensor itself."""
+    return F._conj_physical(self) if self.dtype.is_complex else self
+
+
+def conj_physical_(self: Any) -> Any:
+    """Conjugate `self` in place."""
+    return F.copy_(self, F._conj_physical(self))
+
+
+def resolve_neg(self: Any) -> Any:
+    """Return `self`: no tensor is lazily negated."""
+    return self
+
+
+def is_conj(self: Any) -> bool:
+    """Return False: no tensor is lazily conjugated."""
+    return False
+
+
+def is_neg(self: Any) -> bool:
+    """Return False: no tensor is lazily negated."""
+    return False
+
+
+def isreal(self: Any) -> Any:
+    """Return where the imaginary part is zero."""
+    if self.dtype.is_complex:
+        return F.eq(F.imag(self), 0)
+    return F.ones_like(self, dtype=_bool())
 
 
 def is_complex(self: Any) -> bool:
@@ -157,3 +189,37 @@ def is_nonzero(self: Any) -> bool:
             "Boolean value of Tensor with more than one value is ambiguous. Use x.any() or x.all()."
         )
     return bool(self)
+
+
+def float_power(self: Any, exponent: Any) -> Any:
+    """Return ``self ** exponent``, computed in float64 or complex128; one of them may be a
+    number.
+    """
+    wide = _wide(self, exponent)
+    return F.pow(_as_wide(self, wide), _as_wide(exponent, wide))
+
+
+def float_power_(self: Any, exponent: Any) -> Any:
+    """Raise `self`, of float64 or complex128, to a power in place."""
+    wide = _wide(self, exponent)
+    if self.dtype is not wide:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.scalar_name} but the "
+            f"operation's result requires dtype {wide.scalar_name}. Use float_power instead."
+        )
+    return F.pow_(self, _as_wide(exponent, wide))
+
+
+def _wide(*operands: Any) -> Any:
+    """Return the dtype that `float_power` computes in."""
+    is_complex = [
+        isinstance(each, complex) or (hasattr(each, "dtype") and each.dtype.is_complex)
+        for each in operands
+    ]
+    return complex128 if any(is_complex) else float64
+
+
+def _as_wide(operand: Any, dtype: Any) -> Any:
+    if hasattr(operand, "dtype"):
+        return F.to(operand, dtype=dtype)
+    return complex(operand) if dtype is complex128 else float(operand)

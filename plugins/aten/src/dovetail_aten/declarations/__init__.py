@@ -16,19 +16,31 @@ if TYPE_CHECKING:
 
 FAMILIES: Final = (
     "pointwise",
+    "special",
+    "fft",
     "reductions",
     "views",
+    "pieces",
+    "stacks",
     "shapes",
     "matmul",
+    "linalg",
     "nn",
     "convolution",
     "pooling",
     "activations",
+    "distances",
+    "dropouts",
     "losses",
+    "margin_losses",
+    "normalization",
     "indexing",
+    "scattering",
     "creation",
     "random",
+    "searching",
     "statistics",
+    "sampling",
 )
 
 

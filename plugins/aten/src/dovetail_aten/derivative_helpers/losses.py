@@ -46,6 +46,32 @@ def smooth_l1_loss_double_backward_grad_output(
     )
 
 
+def huber_loss_backward(
+    k: Any, grad: Any, self: Any, target: Any, reduction: int, delta: float
+) -> Any:
+    """Return the gradient of huber_loss with respect to `self`: the difference, limited."""
+    slope = k.clamp(k.sub(self, target), -delta, delta)
+    return _weighted(k, k.mul(grad, slope), None, [self, target], reduction)
+
+
+def binary_cross_entropy_backward(
+    k: Any, grad: Any, input: Any, target: Any, weight: Any, reduction: int
+) -> Any:
+    """Return the gradient of binary_cross_entropy with respect to `input`."""
+    width = k.clamp_min(k.mul(k.rsub(input, 1), input), 1e-12)
+    slope = k.div(k.sub(input, target), width)
+    return _weighted(k, k.mul(grad, slope), weight, [input, target], reduction)
+
+
+def binary_cross_entropy_target_backward(
+    k: Any, grad: Any, input: Any, target: Any, weight: Any, reduction: int
+) -> Any:
+    """Return the gradient of binary_cross_entropy with respect to `target`."""
+    other, own = k.log1p(k.neg(input)), k.log(input)
+    slope = k.sub(k.clamp_min(other, -100), k.clamp_min(own, -100))
+    return _weighted(k, k.mul(grad, slope), weight, [input, target], reduction)
+
+
 def binary_cross_entropy_with_logits_backward(
     k: Any, grad: Any, input: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
 ) -> Any:

@@ -128,3 +128,18 @@ def xlogy_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     """
     defined = k.logical_and(k.eq(self, 0), k.le(other, 0))
     return k.masked_fill(k.xlogy(grad, other), defined, 0)
+
+
+def xlogy_number_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+    """Return the gradient of ``self * log(other)`` for a number `other`; zero where the product was
+    defined to be zero.
+    """
+    if other > 0:
+        return k.mul(grad, math.log(other))
+    slope = -math.inf if other == 0 else math.nan
+    return k.masked_fill(k.mul(grad, slope), k.eq(self, 0), 0)
+
+
+def copysign_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+    """Return the gradient of copysign: the sign that `self` was multiplied by; zero at zero."""
+    return k.mul(grad, k.masked_fill(k.div(result, self), k.eq(self, 0), 0.0))

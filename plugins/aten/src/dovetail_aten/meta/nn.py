@@ -55,6 +55,14 @@ def mse_loss(
     return like(result, ()) if reduction else result
 
 
+def binary_cross_entropy(
+    self: MetaArray, target: MetaArray, weight: MetaArray | None = None, reduction: int = 1
+) -> MetaArray:
+    given = [each for each in (self, target, weight) if each is not None]
+    result = broadcast_result(given, self.dtype)
+    return like(result, ()) if reduction else result
+
+
 def mse_loss_backward(
     grad_output: MetaArray, self: MetaArray, target: MetaArray, reduction: int
 ) -> MetaArray:

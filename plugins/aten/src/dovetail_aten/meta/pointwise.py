@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail_kernel import get_default_dtype
+from dovetail_kernel import get_default_dtype, int32
 
 from .meta_array import MetaArray
-from .table import broadcast_result, float_of
+from .table import broadcast_result, dense_like, float_of
 
 
 def where(condition: MetaArray, self: Any, other: Any) -> MetaArray:
@@ -24,6 +24,14 @@ def masked_fill(self: MetaArray, mask: MetaArray, value: Any) -> MetaArray:
 def div_mode(self: MetaArray, other: Any, *, rounding_mode: str | None) -> MetaArray:
     arrays = [self, other] if isinstance(other, MetaArray) else [self]
     return broadcast_result(arrays, self.dtype if rounding_mode else float_of(self.dtype))
+
+
+def frexp(self: MetaArray) -> tuple[MetaArray, MetaArray]:
+    if self.dtype.category != 2:
+        raise RuntimeError(
+            "torch.frexp() only supports floating-point dtypes. Convert the tensor first."
+        )
+    return dense_like(self), dense_like(self, int32)
 
 
 def angle(self: MetaArray) -> MetaArray:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from dovetail_kernel import int64
 
+from ..array_kernels.histograms import check_bins
 from .meta_array import MetaArray
 from .reductions import extreme_along
 from .table import like
@@ -32,3 +36,22 @@ def nonzero_static(self: MetaArray, *, size: int, fill_value: int = -1) -> MetaA
             f"nonzero_static: 'size' must be an non-negative integer, but is {size}."
         )
     return MetaArray((size, self.ndim), int64)
+
+
+def histc(self: MetaArray, bins: int = 100, min: Any = 0, max: Any = 0) -> MetaArray:
+    check_bins(bins)
+    return like(self, (bins,))
+
+
+def histogram(self: MetaArray, bins: Any = 100, **_options: Any) -> tuple[MetaArray, MetaArray]:
+    count = bins if isinstance(bins, int) else bins.size - 1
+    check_bins(count)
+    return like(self, (count,)), like(self, (count + 1,))
+
+
+def histogramdd(self: MetaArray, bins: Sequence[Any], **_options: Any) -> MetaArray:
+    return like(self, [each if isinstance(each, int) else each.size - 1 for each in bins])
+
+
+def histogramdd_bin_edges(self: MetaArray, bins: Sequence[int], **_options: Any) -> list[MetaArray]:
+    return [like(self, (count + 1,)) for count in bins]

@@ -30,6 +30,8 @@ from .._generated import functions as aten
 from ..backend.devices import as_device
 from .factories import empty
 from .from_data import as_tensor
+from .typed_storage import TypedStorage
+from .untyped_storage import UntypedStorage
 
 __all__ = [
     "BFloat16Tensor",
@@ -85,8 +87,19 @@ class TypedTensor(type):
         )
 
 
-def legacy_tensor(wanted: dtype | None, *args: Any, device: Any = None, **kwargs: Any) -> Any:
-    """Return a tensor on the cpu, as PyTorch's constructors of old make it.
+def new(self: TensorBase, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+    """Return a tensor of this tensor's dtype and device, from data or of a size; see
+    `legacy_tensor`.
+
+    ``new_tensor`` and ``new_empty`` say what they make: prefer these.
+    """
+    return legacy_tensor(self.dtype, *args, device=device, where=self.device, **kwargs)
+
+
+def legacy_tensor(
+    wanted: dtype | None, *args: Any, device: Any = None, where: Any = "cpu", **kwargs: Any
+) -> Any:
+    """Return a tensor as PyTorch's constructors of old make it.
 
     Parameters
     ----------
@@ -95,9 +108,12 @@ def legacy_tensor(wanted: dtype | None, *args: Any, device: Any = None, **kwargs
     *args
         Nothing: an empty tensor. Ints, or one `Size`: an uninitialized tensor of that size. A
         tensor: another one that shares its data and graph. A sequence: a tensor of these numbers,
-        converted to the dtype; an array of it shares its memory.
+        converted to the dtype; an array of it shares its memory. A storage: a tensor that shows
+        it.
     device
-        Only the cpu.
+        Only one of the type of `where`.
+    where
+        The device.
     **kwargs
         One of ``data``, ``other`` and ``size`` instead of a single argument.
 
@@ -106,7 +122,7 @@ def legacy_tensor(wanted: dtype | None, *args: Any, device: Any = None, **kwargs
     TypeError
         For other arguments, and for a tensor of another dtype than `wanted`.
     RuntimeError
-        For another device than the cpu, and for any beside a tensor.
+        For a device of another type than `where`, and for any beside a tensor.
 
     Notes
     -----
@@ -116,15 +132,16 @@ def legacy_tensor(wanted: dtype | None, *args: Any, device: Any = None, **kwargs
     name: str
     given: Any
     name, given = _single(args, kwargs)
-    if device is not None and as_device(device).type != "cpu":
+    place = as_device(where)
+    if device is not None and as_device(device).type != place.type:
         raise RuntimeError(
-            "legacy constructor expects device type: cpu but device type: "
+            f"legacy constructor expects device type: {place.type} but device type: "
             f"{as_device(device).type} was passed. Use "
             "tensor(data, device=...) or empty(size, device=...)."
         )
     options: dict[str, Any] = {
         "dtype": get_default_dtype() if wanted is None else wanted,
-        "device": "cpu",
+        "device": where if device is None else device,
     }
     if name == "size" or (name == "" and isinstance(given, Size)):
         return empty(tuple(given), **options)
@@ -141,6 +158,10 @@ def legacy_tensor(wanted: dtype | None, *args: Any, device: Any = None, **kwargs
                 "x.to()."
             )
         return aten.alias(given)  # type: ignore[arg-type]
+    if isinstance(given, TypedStorage):
+        given = given._untyped_storage
+    if isinstance(given, UntypedStorage):
+        return empty(0, **options).set_(given)
     if isinstance(given, str):
         raise TypeError(
             "new(): invalid data type 'str'. Give a sequence of numbers, or ints: the sizes."

@@ -1,14 +1,19 @@
-"""`nonzero` as users call it: one tensor of places, or one for each dimension."""
+"""`nonzero` and `unravel_index` as users call them: places as rows, or one tensor for each
+dimension.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from dovetail_dispatcher import overridable
+from dovetail_kernel import bool as bool_
 
 from .._generated import functions as aten
 
-__all__ = ["nonzero"]
+__all__ = ["nonzero", "unravel_index"]
 
 
 @overridable
@@ -42,3 +47,52 @@ def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
             "nonzero does not support the out kwarg when as_tuple is True. Leave out one of them."
         )
     return aten.nonzero_numpy(input)
+
+
+@overridable
+def unravel_index(indices: Any, shape: int | Sequence[int]) -> tuple[Any, ...]:
+    """Return the places in a tensor of some shape of elements that are counted through it.
+
+    Parameters
+    ----------
+    indices
+        A tensor of integers, of any shape: numbers of elements in C order.
+    shape
+        The sizes of the tensor that they are counted through.
+
+    Returns
+    -------
+    tuple of Tensor
+        One tensor for each dimension, of the shape of `indices` and int64.
+
+    Raises
+    ------
+    TypeError
+        If `indices` are no integers, or `shape` holds something else than ints.
+    ValueError
+        For a negative size.
+    """
+    if indices.is_floating_point() or indices.is_complex() or indices.dtype is bool_:
+        raise TypeError(
+            f"expected 'indices' to be integer dtype, but got {indices.dtype}. Convert it."
+        )
+    if not isinstance(shape, int | list | tuple):
+        raise TypeError(
+            f"expected 'shape' to be int or sequence of ints, but got {type(shape)}. Give a tuple."
+        )
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(
+                f"expected 'shape' sequence to only contain ints, but got {type(size)}. Give ints."
+            )
+        if size < 0:
+            raise ValueError(
+                f"'shape' cannot have negative values, but got {sizes}. Give sizes of 0 or more."
+            )
+    return tuple(
+        [
+            aten.remainder(aten.floor_divide(indices, max(prod(sizes[dim + 1 :]), 1)), max(size, 1))
+            for dim, size in enumerate(sizes)
+        ]
+    )

@@ -30,8 +30,10 @@ from ..array_kernels.memory_layout import is_contiguous
 from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
+from .distinct import unique, unique_consecutive
 from .from_data import tensor
-from .legacy_constructors import TensorMeta
+from .legacy_constructors import TensorMeta, new
+from .low_rank import lu
 from .norms import norm
 from .places import nonzero
 from .sizes import shape_of
@@ -61,10 +63,15 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     _is_plain: ClassVar[bool] = True
     __array_priority__: ClassVar[int] = 1000
 
+    lu = lu
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
     nonzero = nonzero  # with as_tuple
+    unique = unique
+    unique_consecutive = unique_consecutive  # with as many results as were asked for
 
     # -- making tensors of tensors -----------------------------------------------------------------
+
+    new = new
 
     @property
     def data(self) -> Any:

@@ -26,9 +26,10 @@ from ..graph.node import EdgeTuple
 from .active_levels import active_levels, is_in_transform
 from .anomaly import anomaly_mode
 from .array_side import array_side
-from .engine import execute, execute_plainly
+from .engine import execute_plainly
 from .graph_task import current_task
-from .roots import FLOATING, Output, as_tuple, edge_of_input, root_of, roots_of
+from .imperative_engine import default_engine
+from .roots import FLOATING, Output, as_tuple, make_grads
 
 _UNUSUAL: Final = NOT_PLAIN | VIEW | WRAPPED_BIT | INFERENCE
 
@@ -80,22 +81,13 @@ def backward(
                 "`grad_tensors`."
             )
         grad_tensors = grad_variables
-    wanted: list[EdgeTuple] | None = None
-    if inputs is not None:
-        given = as_tuple(inputs)
-        if not given:
-            raise RuntimeError(
-                "`inputs` argument to `backward()` cannot be empty. Leave it out to reach every "
-                "leaf."
-            )
-        wanted = []
-        for each in given:
-            if isinstance(each, TensorBase) and not each.is_leaf:
-                each.retain_grad()
-            wanted.append(
-                edge_of_input(each, "can't retain_grad on Tensor that has requires_grad=False")
-            )
-    roots, grads = roots_of(as_tuple(tensors), grad_tensors)
+    given = None if inputs is None else as_tuple(inputs)
+    if given is not None and not given:
+        raise RuntimeError(
+            "`inputs` argument to `backward()` cannot be empty. Leave it out to reach every leaf."
+        )
+    outputs = as_tuple(tensors)
+    grads = make_grads(outputs, grad_tensors)
     if create_graph and not _warned_of_cycle:
         _warned_of_cycle.append(True)
         warnings.warn(
@@ -109,9 +101,8 @@ def backward(
             UserWarning,
             stacklevel=2,
         )
-    execute(
-        roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted
-    )
+    keep_graph = create_graph if retain_graph is None else retain_graph
+    default_engine.run_backward(outputs, grads, keep_graph, create_graph, given, True, True)
 
 
 def _check_not_in_transform() -> None:
@@ -165,8 +156,8 @@ def backward_of_one(
                     bool(retain_graph),
                 )
                 return
-    root = root_of(0, tensor, gradient)
-    execute((root[0],), (root[1],), bool(retain_graph), False)
+    grads = make_grads((tensor,), (gradient,))
+    default_engine.run_backward((tensor,), grads, bool(retain_graph), False, None, True, True)
 
 
 @overridable
@@ -224,42 +215,38 @@ def grad(
         )
     if allow_unused is None:
         allow_unused = materialize_grads
-    wanted_inputs = as_tuple(inputs)
-    if not wanted_inputs:
+    wanted = as_tuple(inputs)
+    if not wanted:
         raise RuntimeError(
             "`inputs` argument to `grad()` cannot be empty. Name at least one tensor."
         )
-    wanted = [
-        edge_of_input(each, "One of the differentiated Tensors does not require grad")
-        for each in wanted_inputs
-    ]
+    given = as_tuple(outputs)
+    found: tuple[TensorBase | None, ...]
     if is_grads_batched:
-        batched = _grad_batched(
+        found = _grad_batched(
             grad,
-            as_tuple(outputs),
+            given,
             inputs,
             as_tuple(grad_outputs),
             retain_graph,
             create_graph,
             allow_unused,
         )
-        found = list(batched)
     else:
-        roots, grads = roots_of(as_tuple(outputs), grad_outputs)
-        keeps = create_graph if retain_graph is None else retain_graph
-        found = list(execute(roots, grads, keeps, create_graph, wanted, True))
-    for index, (each, gradient) in enumerate(zip(wanted_inputs, found, strict=True)):
-        if gradient is not None:
-            continue
-        if not allow_unused:
-            raise RuntimeError(
-                f"The differentiated Tensor at index {index} appears to not have been used in the "
-                "graph. Set "
-                "allow_unused=True if this is the desired behavior."
-            )
-        if materialize_grads:
-            found[index] = _zeros_for(each, create_graph)
-    return tuple(found)
+        found = default_engine.run_backward(  # type: ignore[assignment]
+            given,
+            make_grads(given, grad_outputs),
+            create_graph if retain_graph is None else retain_graph,
+            create_graph,
+            wanted,
+            allow_unused,
+        )
+    if materialize_grads:
+        pairs = zip(wanted, found, strict=True)
+        return tuple(
+            [_zeros_for(each, create_graph) if got is None else got for each, got in pairs]
+        )
+    return found
 
 
 def grad_or_zeros(

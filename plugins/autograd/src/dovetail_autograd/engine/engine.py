@@ -22,7 +22,8 @@ from ..graph.node import EdgeTuple
 from .anomaly import anomaly_mode
 from .array_side import ArraySide, array_side, as_arrays
 from .evaluate import run_node
-from .graph_task import GRAPH_ROOT, GraphTask, current_task
+from .graph_root import GRAPH_ROOT
+from .graph_task import GraphTask, current_task
 from .run_on_arrays import run_on_arrays
 from .run_on_tensors import run_on_tensors
 
@@ -33,43 +34,58 @@ _DEPTH_OF_A_THREAD: Final = 40
 
 def execute(
     roots: Sequence[EdgeTuple],
-    grads: Sequence[TensorBase],
+    inputs: Sequence[TensorBase],
     keep_graph: bool,
     create_graph: bool,
-    wanted: Sequence[EdgeTuple] | None = None,
-    capture: bool = False,
+    accumulate_grad: bool,
+    outputs: Sequence[EdgeTuple] = (),
 ) -> Sequence[TensorBase | None]:
     """Run the graph from `roots` down.
 
     Parameters
     ----------
     roots
-        The edges of the outputs.
-    grads
-        The gradient at each root, of the right shape.
+        The edges of what is differentiated.
+    inputs
+        The gradient at each of them.
     keep_graph
         Keep saved values.
     create_graph
         Record the run itself.
-    wanted
-        Run only what leads to these edges; default: everything.
-    capture
-        Return the gradients at `wanted` instead of running those nodes for their own sake.
+    accumulate_grad
+        Add gradients to the ``.grad`` of leaves; else return those at `outputs`, and run these
+        nodes only on the way to others of them.
+    outputs
+        Run only what leads to these edges. Default: everything.
 
     Returns
     -------
     sequence
-        One gradient, or None if unused, per edge of `wanted` if `capture`; else empty.
+        Without `accumulate_grad` one gradient per edge of `outputs`, None if none came; else
+        nothing.
+
+    Raises
+    ------
+    RuntimeError
+        Without `accumulate_grad` and `outputs`; for a gradient that does not fit its root; and
+        for what nodes raise.
     """
+    if not accumulate_grad and not outputs:
+        raise RuntimeError(
+            "grad requires non-empty inputs. Name the edges whose gradients are wanted, or set "
+            "accumulate_grad=True."
+        )
+    if not roots:
+        return [None] * (0 if accumulate_grad else len(outputs))
     outer = current_task.get()
-    side = array_side(backend_of_signature(grads[0]._signature))
-    task = GraphTask(roots, side, keep_graph, create_graph, outer)
+    side = array_side(backend_of_signature(inputs[0]._signature))
+    task = GraphTask(keep_graph, create_graph, roots, side, outer)
     if outer is not None:
-        task.depth = outer.depth + 1
-        if task.depth % _DEPTH_OF_A_THREAD == 0:
-            return _on_new_thread(task, grads, wanted, capture)
-    _run(task, grads, wanted, capture)
-    return task.captured
+        task.reentrant_depth = outer.reentrant_depth + 1
+        if task.reentrant_depth % _DEPTH_OF_A_THREAD == 0:
+            return _on_new_thread(task, inputs, outputs, accumulate_grad)
+    _run(task, inputs, outputs, accumulate_grad)
+    return task.captured_vars
 
 
 def _on_new_thread(task: GraphTask, *arguments: Any) -> Sequence[TensorBase | None]:
@@ -86,22 +102,25 @@ def _on_new_thread(task: GraphTask, *arguments: Any) -> Sequence[TensorBase | No
     thread.join()
     if failure:
         raise failure[0]
-    return task.captured
+    return task.captured_vars
 
 
 def _run(
-    task: GraphTask, grads: Sequence[TensorBase], wanted: Sequence[EdgeTuple] | None, capture: bool
+    task: GraphTask,
+    grads: Sequence[TensorBase],
+    outputs: Sequence[EdgeTuple],
+    accumulate_grad: bool,
 ) -> None:
     before = state()
     if before & ~NO_GRAD and dispatch_state(before).function_modes:
         try:
             set_state(functions_as_they_are(before))  # what the engine calls, no user has called
-            _run(task, grads, wanted, capture)
+            _run(task, grads, outputs, accumulate_grad)
         finally:
             set_state(before)
         return
-    if wanted is not None:
-        task.want(wanted, capture)
+    if outputs:
+        task.init_to_execute(outputs, accumulate_grad)
     arrays = None
     if not task.create_graph and not before & ~NO_GRAD and not anomaly_mode()[0]:
         arrays = as_arrays(grads, task.side)
@@ -125,7 +144,7 @@ def execute_plainly(
         The tensor that holds it; None if there is none.
     """
     roots = (root,)
-    task = GraphTask(roots, side, keep_graph, False, None)
+    task = GraphTask(keep_graph, False, roots, side)
     node: Any = root[0]
     if (
         node._array_backend is not None

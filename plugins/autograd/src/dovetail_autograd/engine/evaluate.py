@@ -5,7 +5,8 @@ gradients, anomaly mode.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from sys import getrefcount
+from typing import TYPE_CHECKING, Final
 
 from dovetail_kernel.keys import interception
 from dovetail_kernel.keys.state import functions_as_they_are, set_state, state
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from ..graph.node import Node
     from .graph_task import GraphTask
 
+_alone = (object(),)
+_UNSHARED: Final = getrefcount(_alone[0])
+"""How many references `getrefcount` finds to a gradient that one tuple alone holds."""
+
 
 def evaluate(
     task: GraphTask, node: Node, grads: list[TensorBase | None]
@@ -32,26 +37,26 @@ def evaluate(
     The order is that of PyTorch: tensor hooks, retained gradients, captured gradients, node
     pre-hooks, the node, node hooks. A node that is only captured does not run.
     """
-    hooks = node._node_hooks
-    if hooks is not None:
-        _before_capture(hooks, grads)
-    captures = task.captures and task.captures.get(node)
-    if captures:
-        for output_nr, position in captures:
-            task.captured[position] = grads[output_nr]
-        if not task.runs(node):
-            return [None] * len(node.next_edges)
-    given = tuple(grads)
-    if hooks is not None and hooks.before:
-        given = run_node_hooks(hooks.before, given)
     outer = task.node
     task.node = node
     try:
+        hooks = node._node_hooks
+        if hooks is not None:
+            _before_capture(hooks, grads)
+        captures = task.captures and task.captures.get(node)
+        if captures:
+            for output_nr, position in captures:
+                task.captured_vars[position] = grads[output_nr]
+            if not task.runs(node):
+                return [None] * len(node.next_edges)
+        given = tuple(grads)
+        if hooks is not None and hooks.before:
+            given = run_node_hooks(hooks.before, given)
         returned = _apply(node, given)
+        if hooks is not None and hooks.after:
+            returned = run_node_hooks(hooks.after, conform_all(node, returned), given)
     finally:
         task.node = outer
-    if hooks is not None and hooks.after:
-        returned = run_node_hooks(hooks.after, conform_all(node, returned), given)
     if not task.keep_graph:
         node._release_saved()
     return returned
@@ -121,31 +126,37 @@ def is_watched(node: AccumulateGrad) -> bool:
     return node._node_hooks is not None or bool(node.meta.post_accumulate)
 
 
-def run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase | None) -> None:
+def run_leaf(task: GraphTask, node: AccumulateGrad, grads: list[TensorBase | None]) -> None:
     """Bring a complete gradient, or none, to a leaf that has hooks or is captured, or while
     gradients are tensors.
+
+    Parameters
+    ----------
+    grads
+        The gradient, which is taken out.
     """
-    hooks = node._node_hooks
-    grads: list[TensorBase | None] = [grad]
-    if hooks is not None:
-        _before_capture(hooks, grads)
-    captures = task.captures and task.captures.get(node)
-    if captures:
-        for _, position in captures:
-            task.captured[position] = grads[0]
-        if not task.runs(node):
-            return
-    given = tuple(grads)
-    if hooks is not None and hooks.before:
-        given = run_node_hooks(hooks.before, given)
-    if given[0] is not None:
-        outer = task.node
-        task.node = node
-        try:
-            node.accumulate_tensor(given[0])
-        finally:
-            task.node = outer
-    elif node.meta.post_accumulate:
-        run_post_accumulate_hooks(node.variable, node.meta.post_accumulate)
-    if hooks is not None and hooks.after:
-        run_node_hooks(hooks.after, (), given)
+    outer = task.node
+    task.node = node
+    try:
+        hooks = node._node_hooks
+        if hooks is not None:
+            _before_capture(hooks, grads)
+        captures = task.captures and task.captures.get(node)
+        if captures:
+            for _, position in captures:
+                task.captured_vars[position] = grads[0]
+            if not task.runs(node):
+                return
+        given = tuple(grads)
+        grads[0] = None
+        if hooks is not None and hooks.before:
+            given = run_node_hooks(hooks.before, given)
+        if given[0] is not None:
+            is_unshared = getrefcount(given[0]) <= _UNSHARED
+            node.accumulate_tensor(given[0], is_unshared)
+        elif node.meta.post_accumulate:
+            run_post_accumulate_hooks(node.variable, node.meta.post_accumulate)
+        if hooks is not None and hooks.after:
+            run_node_hooks(hooks.after, (), given)
+    finally:
+        task.node = outer

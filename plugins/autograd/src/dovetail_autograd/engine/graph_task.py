@@ -1,89 +1,117 @@
-"""GraphTask: what one run of the engine knows; the run under way; and how many gradients each node
-of a graph waits for.
-"""
+"""GraphTask: what one run of the engine knows; and the run under way."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
 
-from ..graph.node import Node
-from ..recording.fused_nodes import split
+from .arrays_ahead import ArraysAhead, as_waiting
+from .dependencies import PRUNED, count_gradients, leading_to
+from .ready_queue import InputBuffer, ReadyQueue
 
 if TYPE_CHECKING:
-    from ..graph.node import EdgeTuple
+    from ..graph.node import EdgeTuple, Node
     from .array_side import ArraySide
 
-PRUNED: Final = 1 << 59
-"""The least count of a node that is not to run: however many gradients come, it never becomes
-ready.
-"""
+
+class ExecInfo(NamedTuple):
+    """What a run that does not go through the whole graph does with a node.
+
+    Attributes
+    ----------
+    needed
+        Whether it runs.
+    captures
+        Per gradient of it that was asked for the number of the output, and the position in
+        `GraphTask.captured_vars`.
+    """
+
+    needed: bool
+    captures: tuple[tuple[int, int], ...]
 
 
 class GraphTask:
     """One run of the engine.
 
-    Attributes
+    What waits is seen best from a hook: ``task.ready_queue``, ``task.not_ready`` and
+    ``task.dependencies`` are what the loop over tensors uses; while the loop over arrays runs, they
+    are made of its arrays when they are asked for.
+
+    Parameters
     ----------
+    keep_graph, create_graph
+        Whether saved values survive, and whether the backward is itself recorded. Default: False.
     roots
-        Where it begins.
+        The edges where it begins. Default: none; `Engine.compute_dependencies` sets them.
     side
         The array side of the backend that the first gradient is on.
+    outer
+        The run that this one is nested in.
+
+    Attributes
+    ----------
     counts
         Every node that is still ahead, with how many gradients it gets besides the first; `PRUNED`
         or more for a node that is not to run. None where the run does without, since to count
         takes a walk through the whole graph.
-    keep_graph, create_graph
-        Whether saved values survive, and whether the backward is itself recorded.
+    queue, buffers
+        Where nodes and their gradients wait in the loop over tensors.
+    arrays
+        What waits in the loop over arrays, while it is interrupted.
     captures
-        Per node (output number, position in `captured`) for the gradients that were asked for;
+        Per node (output number, position in `captured_vars`) for the gradients that were asked for;
         None: none were.
+    captured_vars
+        These gradients.
     kept
         The nodes that lead to what is wanted, or None for all of them.
     needed
         Those of them that run, rather than being captured only.
     node
         The node that runs now, while its code may ask for it.
-    callbacks
+    final_callbacks
         Called when the run is over.
-    outer
-        The run that this one is nested in.
+    reentrant_depth
+        How many runs this one is nested in.
     error_state
         The error state of the array library that the user chose, while gradients are arrays.
     """
 
     counts: dict[Node, int] | None = None
     captures: dict[Node, list[tuple[int, int]]] | None = None
-    captured: list[TensorBase | None]
+    captured_vars: list[TensorBase | None]
     kept: set[Node] | None = None
     needed: set[Node] | None = None
     node: Node | None = None
-    callbacks: tuple[Callable[[], Any], ...] = ()
-    depth = 0
+    final_callbacks: tuple[Callable[[], Any], ...] = ()
+    reentrant_depth = 0
     error_state: Any = None
+    queue: ReadyQueue | None = None
+    buffers: dict[Node, InputBuffer]
+    arrays: ArraysAhead | None = None
     _id: int | None = None
     _reached: Container[Node] | None = None
 
     def __init__(
         self,
-        roots: Sequence[EdgeTuple],
-        side: ArraySide,
-        keep_graph: bool,
-        create_graph: bool,
-        outer: GraphTask | None,
+        keep_graph: bool = False,
+        create_graph: bool = False,
+        roots: Sequence[EdgeTuple] = (),
+        side: ArraySide | None = None,
+        outer: GraphTask | None = None,
     ) -> None:
         self.roots = roots
         self.keep_graph = keep_graph
         self.create_graph = create_graph
-        self.side = side
+        self.side: Any = side
         self.outer = outer
-        self.captured = []
+        self.captured_vars = []
 
     @property
     def id(self) -> int:
@@ -92,6 +120,56 @@ class GraphTask:
             self._id = _next_id()
         return self._id
 
+    # -- what waits --------------------------------------------------------------------------------
+
+    @property
+    def ready_queue(self) -> ReadyQueue:
+        """The nodes that have all their gradients, with these."""
+        if self.arrays is not None:
+            return as_waiting(self.side, self.arrays).ready_queue
+        if self.queue is None:
+            self.queue = ReadyQueue()
+            self.buffers = {}
+        return self.queue
+
+    @property
+    def not_ready(self) -> dict[Node, InputBuffer]:
+        """The gradients that came to nodes which wait for further ones."""
+        if self.arrays is not None:
+            return as_waiting(self.side, self.arrays).not_ready
+        return {} if self.queue is None else self.buffers
+
+    @property
+    def dependencies(self) -> dict[Node, int]:
+        """How many gradients are still to come to each node that waits for any."""
+        if self.arrays is not None:
+            return as_waiting(self.side, self.arrays).dependencies
+        counts = self.counts
+        if counts is None:
+            counts = count_gradients(self.roots if self.node is None else self.node.next_edges)
+        left = {node: (count + 1) & (PRUNED - 1) for node, count in counts.items()}
+        return {node.presented(): count for node, count in left.items() if count}
+
+    @property
+    def exec_info(self) -> dict[Node, ExecInfo]:
+        """What a run that was asked for some gradients does with the nodes that lead there; empty
+        for a run through the whole graph.
+        """
+        if self.kept is None or self.needed is None:
+            return {}
+        captures = self.captures or {}
+        return {
+            node.presented(): ExecInfo(node in self.needed, tuple(captures.get(node, ())))
+            for node in self.kept
+        }
+
+    @property
+    def nodes_in_graph(self) -> set[Node]:
+        """Every node that the roots lead to."""
+        return {node.presented() for node in count_gradients(self.roots)}
+
+    # -- what runs ---------------------------------------------------------------------------------
+
     def count(self, edges: Sequence[EdgeTuple | None]) -> dict[Node, int]:
         """Fill `counts` with all that `edges` lead to, and return it."""
         self.counts = counts = count_gradients(edges)
@@ -99,24 +177,24 @@ class GraphTask:
         if kept is not None:
             for node in counts:
                 if node not in kept:
-                    counts[node] = 2 * PRUNED
+                    counts[node] += 2 * PRUNED
         return counts
 
-    def want(self, wanted: Sequence[EdgeTuple], capture: bool) -> None:
-        """Prune the run to what leads to `wanted`.
+    def init_to_execute(self, outputs: Sequence[EdgeTuple], accumulate_grad: bool) -> None:
+        """Prune the run to what leads to `outputs`.
 
-        With `capture` the gradients at `wanted` are kept in `captured`, and one of these nodes runs
-        only if it leads to another one that is wanted.
+        Without `accumulate_grad` the gradients there are kept in `captured_vars`, and one of these
+        nodes runs only if it leads to another one that is wanted.
         """
-        nodes = {edge[0] for edge in wanted}
+        nodes = {edge[0] for edge in outputs}
         self._reached = reached = count_gradients(self.roots)
-        self.kept = self.needed = kept = _leading_to(nodes, reached)
-        if not capture:
+        self.kept = self.needed = kept = leading_to(nodes, reached)
+        if accumulate_grad:
             return
-        self.captured = [None] * len(wanted)
+        self.captured_vars = [None] * len(outputs)
         captures: dict[Node, list[tuple[int, int]]] = {}
         self.captures = captures
-        for position, edge in enumerate(wanted):
+        for position, edge in enumerate(outputs):
             captures.setdefault(edge[0], []).append((edge[1], position))
         self.needed = {
             node
@@ -141,38 +219,11 @@ class GraphTask:
             self.captures is not None and node in self.captures and self.reaches(node)
         )
 
-
-def count_gradients(roots: Sequence[EdgeTuple | None]) -> dict[Node, int]:
-    """Return every node that `roots` lead to, with how many gradients it gets besides the first."""
-    counts: dict[Node, int] = {}
-    pending: list[Sequence[EdgeTuple | None]] = [roots]
-    for edges in pending:  # which grows meanwhile
-        for edge in edges:
-            if edge is not None:
-                node = edge[0]
-                if node in counts:
-                    counts[node] += 1
-                else:
-                    counts[node] = 0
-                    pending.append(node.next_edges if node._fusion is None else split(node))
-    return counts
-
-
-def _leading_to(nodes: set[Node], reached: Iterable[Node]) -> set[Node]:
-    """Return those of the nodes `reached` that lead to `nodes`, and `nodes`."""
-    sources: dict[Node, list[Node]] = {}
-    for node in reached:
-        for edge in node.next_edges:
-            if edge is not None:
-                sources.setdefault(edge[0], []).append(node)
-    leading = set(nodes)
-    stack = list(nodes)
-    while stack:
-        for node in sources.get(stack.pop(), ()):
-            if node not in leading:
-                leading.add(node)
-                stack.append(node)
-    return leading
+    def __repr__(self) -> str:
+        return (
+            f"<GraphTask {self.id}: {len(self.ready_queue)} nodes ready, "
+            f"{len(self.not_ready)} not ready>"
+        )
 
 
 _next_id: Callable[[], int] = itertools.count().__next__
@@ -200,21 +251,6 @@ def call_in_task(task: GraphTask, function: Callable[..., Any], *arguments: Any)
 def call_back(task: GraphTask) -> None:
     """Call the callbacks of `task`, which may queue further ones."""
     done = 0
-    while done < len(task.callbacks):
-        task.callbacks[done]()
+    while done < len(task.final_callbacks):
+        task.final_callbacks[done]()
         done += 1
-
-
-class GraphRoot(Node):
-    """Stands for the caller of the engine where a message names the node that a gradient came
-    from.
-    """
-
-    __slots__ = ()
-
-    def name(self) -> str:
-        """Return the name of the node."""
-        return "GraphRoot"
-
-
-GRAPH_ROOT: Final = GraphRoot()

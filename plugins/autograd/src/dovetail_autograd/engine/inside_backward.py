@@ -1,46 +1,21 @@
-"""Answers code that a backward calls: which run and which node it is in; and takes callbacks."""
+"""Answers code that a backward calls: which run and which node it is in."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..graph.node import Node
-from .graph_task import current_task
+from .graph_task import GraphTask, current_task
+from .plan import dry_run
 
 
-def queue_callback(callback: Any) -> None:
-    """Call `callback` at the end of the backward that is under way.
-
-    Raises
-    ------
-    RuntimeError
-        Outside backward.
-    """
-    task = current_task.get()
-    if task is None:
-        raise RuntimeError(
-            "Final callbacks can only be installed during backward pass. Call this from a hook or "
-            "backward."
-        )
-    task.callbacks = (*task.callbacks, callback)
+def current_graph_task() -> GraphTask | None:
+    """Return the backward under way, None outside."""
+    return current_task.get()
 
 
 def current_graph_task_id() -> int:
     """Return the number of the backward under way, -1 outside."""
     task = current_task.get()
     return -1 if task is None else task.id
-
-
-def runs_whole_graph() -> bool:
-    """Return whether the backward under way, and those it is nested in, were asked for all leaves
-    rather than some.
-    """
-    task = current_task.get()
-    while task is not None:
-        if task.kept is not None:
-            return False
-        task = task.outer
-    return True
 
 
 def current_autograd_node() -> Node | None:
@@ -50,7 +25,7 @@ def current_autograd_node() -> Node | None:
 
 
 def will_engine_execute_node(node: Node) -> bool:
-    """Return whether the backward under way runs `node`.
+    """Return whether the backward under way runs `node`, or captures its gradient.
 
     Raises
     ------
@@ -58,7 +33,7 @@ def will_engine_execute_node(node: Node) -> bool:
         Outside backward, or for something that is no node.
     """
     if not isinstance(node, Node):
-        raise TypeError(
+        raise RuntimeError(
             f"_will_engine_execute_node expects an grad_fn, but got {type(node).__name__}"
         )
     task = current_task.get()
@@ -66,4 +41,22 @@ def will_engine_execute_node(node: Node) -> bool:
         raise RuntimeError(
             "_get_should_execute_nodes should only be called during the backward pass"
         )
-    return task.runs(node)
+    return task.gets_gradient(node)
+
+
+def current_graph_task_execution_order() -> list[Node]:
+    """Return the nodes that the backward under way runs, in their order.
+
+    PyTorch answers only inside the first node, and with multithreading disabled.
+
+    Raises
+    ------
+    RuntimeError
+        Outside backward.
+    """
+    task = current_task.get()
+    if task is None:
+        raise RuntimeError(
+            "_current_graph_task_execution_order should only be called during the backward pass"
+        )
+    return [step.node for step in dry_run(task)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
@@ -43,17 +44,15 @@ def edge_of_input(value: Any, message: str) -> EdgeTuple:
 
     Raises
     ------
-    TypeError
-        For anything else.
     RuntimeError
-        With `message`, for a tensor that does not require grad.
+        With `message`, for a tensor that does not require grad; and for anything else.
     """
     if isinstance(value, GradientEdge):
         return value.node, value.output_nr
-    value = _recorded(value)
+    value = recorded(value)
     if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"inputs have to be Tensors or GradientEdges, but got {type(value).__name__}."
+        raise RuntimeError(
+            f"all inputs have to be Tensors or GradientEdges, but got {type(value).__name__}"
         )
     edge = gradient_edge(value)
     if edge is None:
@@ -61,59 +60,34 @@ def edge_of_input(value: Any, message: str) -> EdgeTuple:
     return edge
 
 
-def roots_of(
-    outputs: tuple[Any, ...], grad_outputs: Any
-) -> tuple[list[EdgeTuple], list[TensorBase]]:
-    """Return the edges of `outputs`, and the gradient to begin with at each.
+def make_grads(outputs: Sequence[Any], grad_outputs: Any) -> tuple[TensorBase | None, ...]:
+    """Return the gradient to begin with at each of `outputs`: what was given, else 1; None for an
+    output without graph where there is no such 1.
 
     Raises
     ------
-    TypeError, RuntimeError
-        As `root_of`, and if there are not as many gradients as outputs.
+    TypeError
+        If a gradient is no tensor.
+    RuntimeError
+        If there are not as many gradients as outputs, or one does not fit.
     """
-    gradients = (None,) * len(outputs) if grad_outputs is None else as_tuple(grad_outputs)
+    if grad_outputs is None:
+        return tuple([_one(output) for output in outputs])
+    gradients = as_tuple(grad_outputs)
     if len(gradients) != len(outputs):
         raise RuntimeError(
             f"got {len(outputs)} tensors and {len(gradients)} gradients. Give one gradient, or "
             "None, per tensor."
         )
-    roots: list[EdgeTuple] = []
-    grads: list[TensorBase] = []
-    for index, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
-        edge, gradient = root_of(index, output, gradient)
-        roots.append(edge)
-        grads.append(gradient)
-    return roots, grads
+    return tuple(
+        [
+            _one(outputs[index]) if given is None else _checked(index, given, outputs[index])
+            for index, given in enumerate(gradients)
+        ]
+    )
 
 
-def root_of(index: int, output: Any, gradient: Any) -> tuple[EdgeTuple, TensorBase]:
-    """Return the edge of one output, and the gradient to begin with, which is 1 by default.
-
-    Raises
-    ------
-    TypeError
-        If the gradient is no tensor.
-    RuntimeError
-        If the output does not require grad, or the gradient does not fit it.
-    """
-    if isinstance(output, GradientEdge):
-        edge: EdgeTuple | None = (output.node, output.output_nr)
-        shape = _metadata(output)[0]
-    else:
-        output = _recorded(output)
-        edge = gradient_edge(output)
-        shape = output.array.shape
-    gradient = _one(output, shape) if gradient is None else _checked(index, gradient, output, shape)
-    if edge is None:
-        raise RuntimeError(
-            f"element {index} of tensors does not require grad and does not have a grad_fn. "
-            "Compute it, in grad mode, "
-            "from a tensor that requires grad."
-        )
-    return edge, gradient
-
-
-def _recorded(value: Any) -> Any:
+def recorded(value: Any) -> Any:
     """Return `value`; for a dual tensor that itself has no graph, the primal that may have one."""
     while isinstance(value, TensorBase) and value._signature & (WRAPPED_BIT | GRAD) == WRAPPED_BIT:
         if value.array.kind != "DualTensor":
@@ -122,27 +96,29 @@ def _recorded(value: Any) -> Any:
     return value
 
 
-def _metadata(edge: GradientEdge) -> Metadata:
+def _metadata(edge: Any) -> Metadata:
+    """Return shape and native dtype of the gradient at a gradient edge."""
+    if not isinstance(edge, GradientEdge):
+        raise TypeError(
+            f"only a Tensor or a GradientEdge can be differentiated, but got {type(edge).__name__}"
+        )
     metadata = edge.node.input_metadata
     return metadata[edge.output_nr] if isinstance(metadata, list) else metadata
 
 
-def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
+def _one(output: Any) -> TensorBase | None:
+    """Return 1 for a real scalar; None for what has no graph where it is no such scalar."""
+    if not isinstance(output, TensorBase):
+        return _one_at(output)
+    output = recorded(output)
+    shape = output.array.shape
     if shape and prod(shape) != 1:
-        raise RuntimeError(
-            "grad can be implicitly created only for scalar outputs, but the shape is "
-            f"{list(shape)}. "
-            "Reduce it to a scalar, or give its gradient."
-        )
-    if isinstance(output, GradientEdge):
-        native, backend = _metadata(output)[1], output.node._array_backend
-        if backend is None:
-            raise RuntimeError(
-                "grad cannot be implicitly created for an edge of unknown backend. Give its "
-                "gradient."
-            )
-        return engine_ops.filled(shape, native, backend, 1)
+        if gradient_edge(output) is None:
+            return None
+        raise _not_scalar(shape)
     if not output._signature & FLOATING:
+        if gradient_edge(output) is None:
+            return None
         raise RuntimeError(
             f"grad can be implicitly created only for real scalar outputs but got {output.dtype}. "
             "Give its gradient."
@@ -163,7 +139,31 @@ def _one(output: Any, shape: tuple[int, ...]) -> TensorBase:
     return new_tensor(one, output._signature & _OF_NUMBERS | NORMAL, tensor_class())
 
 
-def _checked(index: int, gradient: Any, output: Any, shape: tuple[int, ...]) -> TensorBase:
+def _one_at(edge: Any) -> TensorBase:
+    """Return 1 for a gradient edge at which the gradient of a scalar arrives."""
+    shape, native = _metadata(edge)
+    backend = edge.node._array_backend
+    if shape and prod(shape) != 1:
+        raise _not_scalar(shape)
+    if backend is None:
+        raise RuntimeError(
+            "grad cannot be implicitly created for an edge of unknown backend. Give its gradient."
+        )
+    return engine_ops.filled(shape, native, backend, 1)
+
+
+def _not_scalar(shape: Sequence[int]) -> RuntimeError:
+    return RuntimeError(
+        "grad can be implicitly created only for scalar outputs, but the shape is "
+        f"{list(shape)}. "
+        "Reduce it to a scalar, or give its gradient."
+    )
+
+
+def _checked(index: int, gradient: Any, output: Any) -> TensorBase:
+    """Return the gradient that was given for one output."""
+    is_tensor = isinstance(output, TensorBase)
+    shape = recorded(output).array.shape if is_tensor else _metadata(output)[0]
     if not isinstance(gradient, TensorBase):
         raise TypeError(
             f"gradients can be either Tensors or None, but got {type(gradient).__name__}"
@@ -174,9 +174,7 @@ def _checked(index: int, gradient: Any, output: Any, shape: tuple[int, ...]) -> 
             f"output[{index}] has a shape "
             f"of dovetail.Size({list(shape)}). Give a gradient of the output's shape."
         )
-    differs = (
-        isinstance(output, TensorBase) and (gradient._signature ^ output._signature) & DTYPE_MASK
-    )
+    differs = is_tensor and (gradient._signature ^ output._signature) & DTYPE_MASK
     if differs and (output.dtype.is_complex or gradient.dtype.is_complex):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same "

@@ -22,8 +22,10 @@ from ..graph.node import EdgeTuple, Metadata, Node
 from ..recording.fused_nodes import split
 from .array_side import as_arrays, as_tensors
 from .conform import conform_array, conform_tensor
+from .dependencies import PRUNED
 from .evaluate import is_watched, run_leaf, run_node
-from .graph_task import GRAPH_ROOT, PRUNED, GraphTask, call_back, call_in_task
+from .graph_root import GRAPH_ROOT
+from .graph_task import GraphTask, call_back, call_in_task
 from .run_on_tensors import loop_over_tensors
 
 
@@ -45,7 +47,7 @@ def run_on_arrays(
             _loop_over_arrays(task, node, edges, grads)
         finally:
             set_error_state(before)
-    if task.callbacks:
+    if task.final_callbacks:
         call_in_task(task, call_back, task)
 
 
@@ -55,12 +57,16 @@ def _call_from_arrays(task: GraphTask, function: Callable[..., Any], *arguments:
     """
     error_state = task.side.error_state
     if error_state is None:
-        return call_in_task(task, function, *arguments)
+        try:
+            return call_in_task(task, function, *arguments)
+        finally:
+            task.arrays = None
     _, set_error_state, _, quiet = error_state
     try:
         set_error_state(task.error_state)
         return call_in_task(task, function, *arguments)
     finally:
+        task.arrays = None
         set_error_state(quiet)
 
 
@@ -104,6 +110,9 @@ def _loop_over_arrays(
             if grad is None:
                 if target._is_leaf_node:
                     if counts is not None:
+                        task.arrays = (
+                            buffers, leaves, following, arrived, second, waiting, edges, index,
+                        )  # fmt: skip
                         _pass_leaf(task, node, index, target, counts, leaves)
                 elif target is not following and target is not second and target not in buffers:
                     heappush(ready, (-target.sequence_nr, target))
@@ -136,8 +145,14 @@ def _loop_over_arrays(
                 if captures is None and target._array_backend is backend:
                     target.accumulate_array(grad)
                     if target.meta.post_accumulate:
+                        task.arrays = (
+                            buffers, leaves, following, arrived, second, waiting, edges, index,
+                        )  # fmt: skip
                         _call_hooks_of_leaf(task, target)
                 else:
+                    task.arrays = (
+                        buffers, leaves, following, arrived, second, waiting, edges, index,
+                    )  # fmt: skip
                     _call_from_arrays(task, _run_leaf, task, node, index, target, grad)
             elif target is following:
                 arrived = arrived + grad
@@ -192,6 +207,7 @@ def _loop_over_arrays(
                 if not keep_graph:
                     node._release_saved()
                 continue
+        task.arrays = buffers, leaves, None, None, second, waiting, edges, -1
         tensors: Any = _run_on_tensors(task, node, arrived)
         edges = node.next_edges
         grads = as_arrays(tensors, side)
@@ -207,6 +223,7 @@ def _loop_over_arrays(
         if target._array_backend is backend:
             target.accumulate_array(grad)
         else:
+            task.arrays = {}, leaves, None, None, None, None, (), -1
             _call_from_arrays(task, _run_leaf, task, GRAPH_ROOT, 0, target, grad)
 
 
@@ -260,18 +277,24 @@ def _pass_leaf(
     elif target in leaves:
         _call_from_arrays(task, _run_leaf, task, node, index, target, leaves.pop(target))
     elif is_watched(target):
-        _call_from_arrays(task, run_leaf, task, target, None)
+        _call_from_arrays(task, run_leaf, task, target, [None])
+    task.arrays = None
 
 
 def _call_hooks_of_leaf(task: GraphTask, leaf: AccumulateGrad) -> None:
-    _call_from_arrays(task, run_post_accumulate_hooks, leaf.variable, leaf.meta.post_accumulate)
+    task.node = leaf
+    try:
+        _call_from_arrays(task, run_post_accumulate_hooks, leaf.variable, leaf.meta.post_accumulate)
+    finally:
+        task.node = None
 
 
 def _run_leaf(task: GraphTask, node: Node, index: int, target: AccumulateGrad, grad: Any) -> None:
     """Bring a complete gradient to a leaf that has hooks, is captured, or is elsewhere."""
     shape, dtype = cast(Metadata, target.input_metadata)
     tensor = task.side.wrap(grad, None)
-    run_leaf(task, target, conform_tensor(node, index, tensor, shape, dtype, target._array_backend))
+    tensor = conform_tensor(node, index, tensor, shape, dtype, target._array_backend)
+    run_leaf(task, target, [tensor])
 
 
 def _run_on_tensors(task: GraphTask, node: Node, arrived: Any) -> Sequence[TensorBase | None]:

@@ -1,4 +1,4 @@
-"""Answers the attributes of tensors: `requires_grad`, `grad`, `grad_fn`, hooks, `backward`."""
+"""Answers the attributes of tensors: `requires_grad`, `grad`, `grad_fn`, `backward`."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import Any
 
 from dovetail_kernel import dtype, set_autograd_interface
 from dovetail_kernel.keys.state import dispatch_state
-from dovetail_kernel.tensor.autograd_interface import AutogradInterface
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import DetachedCounter, share_version
 from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW, WRAPPED_BIT
 
-from ..graph.accumulate import watch_leaves
-from ..graph.autograd_meta import UNSET, gradient_edge, meta_of, requires_grad, retain_on_node
-from ..graph.hooks import Hooks, NodeHooks, RemovableHandle
+from ..graph.autograd_meta import UNSET, meta_of, requires_grad, retain_on_node
 from ..graph.node import Node
 from .active_levels import is_in_transform, refuse_captured, text_inside
 from .backward import backward_of_one
+from .hook_interface import HookInterface
 
 _SCALAR_TYPES = {
     "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
@@ -28,7 +26,7 @@ _SCALAR_TYPES = {
 }  # fmt: skip
 
 
-class TensorInterface(AutogradInterface):
+class TensorInterface(HookInterface):
     """Answers for every tensor, once autograd is installed."""
 
     def requires_grad(self, tensor: TensorBase) -> bool:
@@ -290,73 +288,7 @@ class TensorInterface(AutogradInterface):
             tensor._meta.retains_grad = False
         return tensor
 
-    def backward_hooks(self, tensor: TensorBase) -> Hooks | None:
-        """Return the mapping of tensor hooks, or None."""
-        node = self.grad_fn(tensor)
-        hooks = node._node_hooks if node is not None else tensor._meta and tensor._meta.hooks
-        if hooks is None:
-            return None
-        found: Hooks | None = hooks.tensor.get(tensor.output_nr)
-        return found
-
-    def post_accumulate_grad_hooks(self, tensor: TensorBase) -> Hooks | None:
-        """Return the mapping of post-accumulate hooks, or None."""
-        hooks: Hooks | None = tensor._meta and tensor._meta.post_accumulate
-        return hooks
-
-    def register_hook(self, tensor: TensorBase, hook: Any) -> RemovableHandle:
-        """Call `hook` with the gradient of `tensor` whenever it is computed; it may return a
-        replacement.
-
-        Raises
-        ------
-        RuntimeError
-            If `tensor` does not require grad.
-        """
-        edge = gradient_edge(tensor) if requires_grad(tensor) else None
-        if edge is None:
-            raise RuntimeError(
-                "cannot register a hook on a tensor that doesn't require gradient. Call "
-                "requires_grad_() on it first."
-            )
-        node, output_nr = edge[0], edge[1]
-        hooks = _leaf_hooks(tensor, node) if self.is_leaf(tensor) else node._make_hooks()
-        return hooks.tensor_hooks(output_nr).register(hook)
-
-    def register_post_accumulate_grad_hook(self, tensor: TensorBase, hook: Any) -> RemovableHandle:
-        """Call `hook` with the leaf after a gradient was accumulated into it.
-
-        Raises
-        ------
-        RuntimeError
-            If `tensor` is no leaf, or does not require grad.
-        """
-        if not requires_grad(tensor):
-            raise RuntimeError(
-                "cannot register a hook on a tensor that doesn't require gradient. Call "
-                "requires_grad_() on it first."
-            )
-        if not self.is_leaf(tensor):
-            raise RuntimeError(
-                "post accumulate grad hooks cannot be registered on non-leaf tensors. Use "
-                "register_hook() or "
-                "retain_grad()."
-            )
-        meta = meta_of(tensor)
-        watch_leaves()
-        if meta.post_accumulate is None:
-            meta.post_accumulate = Hooks()
-        return meta.post_accumulate.register(hook)
-
     backward = staticmethod(backward_of_one)
-
-
-def _leaf_hooks(tensor: TensorBase, node: Node) -> NodeHooks:
-    """Return the hooks of a leaf: the tensor owns them, since its accumulator comes and goes."""
-    meta = meta_of(tensor)
-    hooks = node._make_hooks()
-    meta.hooks = hooks
-    return hooks
 
 
 def _let_rest(tensor: TensorBase, resting: bool) -> None:

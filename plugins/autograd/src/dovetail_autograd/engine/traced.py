@@ -28,6 +28,6 @@ def traced_evaluate(
     return returned
 
 
-def traced_run_leaf(task: GraphTask, node: AccumulateGrad, grad: TensorBase | None) -> None:
+def traced_run_leaf(task: GraphTask, node: AccumulateGrad, grads: list[TensorBase | None]) -> None:
     """Bring a complete gradient, or none, to a leaf, as `run_leaf` does, and record it."""
-    record_node(node.name(), (grad,), run_leaf, task, node, grad)
+    record_node(node.name(), grads, run_leaf, task, node, grads)

@@ -171,7 +171,7 @@ class AccumulateGrad(Node):
             elif present._signature == self.plain_signature:
                 add_in_place(present, grad, self.is_mutable)
             else:
-                meta.grad = engine_ops.add(present, self.wrap(grad))
+                engine_ops.add_(present, self.wrap(grad))
 
     def wrap(self, grad: Any) -> TensorBase:
         """Return a new tensor around the array `grad`, which has the leaf's shape and dtype."""
@@ -187,9 +187,15 @@ class AccumulateGrad(Node):
         tensor._meta = None
         return tensor
 
-    def accumulate_tensor(self, grad: TensorBase) -> None:
-        """Add the tensor `grad` to the leaf's gradient; out of place where a graph of the backward
-        is recorded.
+    def accumulate_tensor(self, grad: TensorBase, is_unshared: bool = False) -> None:
+        """Add the tensor `grad` to the leaf's gradient, in place unless the backward is recorded;
+        or make it the leaf's gradient.
+
+        Parameters
+        ----------
+        is_unshared
+            Whether nothing but the caller holds `grad`, so that it may become the gradient as it
+            is. Default: False.
         """
         variable = self.variable
         meta = self.meta
@@ -197,22 +203,46 @@ class AccumulateGrad(Node):
             present = meta.grad
             recording = is_grad_enabled()
             if present is None:
-                if recording and grad._signature & GRAD:
-                    meta.grad = engine_ops.copy_in_layout(grad, variable)
-                elif grad._signature & NOT_PLAIN:
+                if grad._signature & NOT_PLAIN and not recording:
                     meta.grad = engine_ops.clone(engine_ops.detach(grad))
+                elif is_unshared and not recording and self._can_own(grad):
+                    meta.grad = engine_ops.detach(grad)
+                elif engine_ops.needs_dispatch(grad):
+                    meta.grad = engine_ops.copy_in_layout(grad, variable, _is_dense(variable.array))
                 else:
                     meta.grad = wrap(copy_like(grad.array, variable.array), grad._backend)
-            elif (
-                recording
-                or present._signature != self.plain_signature
-                or grad._signature & NOT_PLAIN
-            ):
+            elif recording:
                 meta.grad = engine_ops.add(present, grad)
-            else:
+            elif present._signature == self.plain_signature and not engine_ops.needs_dispatch(grad):
                 add_in_place(present, grad.array, self.is_mutable)
+            else:
+                engine_ops.add_(present, grad)
         if meta.post_accumulate:
             run_post_accumulate_hooks(variable, meta.post_accumulate)
+
+    def apply_tensors(self, *grads: TensorBase | None) -> tuple[()]:
+        """Accumulate the gradient that is given, if any, as a call of the node does."""
+        (grad,) = grads
+        if grad is not None:
+            self.accumulate_tensor(grad)
+        elif self.meta.post_accumulate:
+            run_post_accumulate_hooks(self.variable, self.meta.post_accumulate)
+        return ()
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the leaf requires grad: True, for else it had no such node."""
+        return True
+
+    def _can_own(self, grad: TensorBase) -> bool:
+        """Return whether the array of `grad`, which nothing else holds, is nothing else's memory
+        and laid out as the leaf's.
+        """
+        if not self.is_mutable:
+            return True
+        if _references_to_array(grad) > _OF_A_TENSOR:
+            return False
+        return grad.array.base is None and bool(grad.stride() == self.variable.stride())
 
     def give_dtype(self, wanted: dtype | None) -> None:
         """Accumulate gradients of another dtype than the leaf's; None: of whichever comes."""
@@ -240,7 +270,7 @@ class RestingAccumulateGrad(AccumulateGrad):
     def accumulate_array(self, grad: Any) -> None:
         """Drop the gradient."""
 
-    def accumulate_tensor(self, grad: TensorBase) -> None:
+    def accumulate_tensor(self, grad: TensorBase, is_unshared: bool = False) -> None:
         """Drop the gradient; as in PyTorch, hooks run all the same."""
         if self.meta.post_accumulate:
             run_post_accumulate_hooks(self.variable, self.meta.post_accumulate)
@@ -274,18 +304,27 @@ def copy_like(grad: Any, model: Any) -> Any:
         return grad.copy()
     if not hasattr(grad, "transpose"):
         return grad.copy()
-    order = sorted(range(len(strides)), key=lambda dim: -strides[dim])
-    if not _is_dense(model, order):
+    if not _is_dense(model):
         return grad.copy()
+    order = _order(strides)
     inverse = sorted(range(len(order)), key=order.__getitem__)
     return grad.transpose(order).copy().transpose(inverse)
 
 
-def _is_dense(array: Any, order: list[int]) -> bool:
+def _order(strides: tuple[int, ...]) -> list[int]:
+    """Return the dimensions in the order in which they lie in memory."""
+    return sorted(range(len(strides)), key=lambda dim: -strides[dim])
+
+
+def _is_dense(array: Any) -> bool:
+    """Return whether `array` is known to fill its memory, each place once."""
+    strides = getattr(array, "strides", None)
+    if strides is None:
+        return False
     expected = array.dtype.itemsize
-    for dim in reversed(order):
+    for dim in reversed(_order(strides)):
         if array.shape[dim] != 1:
-            if array.strides[dim] != expected:
+            if strides[dim] != expected:
                 return False
             expected *= array.shape[dim]
     return True
@@ -337,5 +376,18 @@ def _count_references() -> tuple[int, int]:
     grad = grads[0]
     return target.accumulate_array(grad)
 
+
+def _references_to_array(tensor: Any) -> int:
+    """Return how many references `getrefcount` finds to the array of `tensor`."""
+    array = tensor.array
+    return getrefcount(array)
+
+
+class _OfATensor:
+    def __init__(self) -> None:
+        self.array = object()
+
+
+_OF_A_TENSOR: Final = _references_to_array(_OfATensor())
 
 UNSHARED, UNSHARED_BASE = _count_references()

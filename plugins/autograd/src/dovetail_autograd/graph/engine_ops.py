@@ -8,10 +8,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
-from dovetail_kernel.keys.state import state
+from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import apart, share_version
+from dovetail_kernel.types.layout import contiguous_format
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 if TYPE_CHECKING:
@@ -44,6 +45,16 @@ def add(left: TensorBase, right: TensorBase) -> TensorBase:
         result: TensorBase = operator("add", "Tensor")(left, right)
         return result
     return wrap(left.array + right.array, left._backend)
+
+
+def add_(tensor: TensorBase, other: TensorBase) -> None:
+    """Add `other` to `tensor` in place, which is not recorded."""
+    before = state()
+    try:
+        set_state(before | NO_GRAD)
+        operator("add_", "Tensor")(tensor, other)
+    finally:
+        set_state(before)
 
 
 def sum_to_size(tensor: TensorBase, shape: tuple[int, ...]) -> TensorBase:
@@ -112,10 +123,19 @@ def clone(tensor: TensorBase) -> TensorBase:
     return wrap(tensor.array.copy(), tensor._backend)
 
 
-def copy_in_layout(tensor: TensorBase, model: TensorBase) -> TensorBase:
-    """Return a copy of `tensor`, recorded as one, whose memory is laid out like that of `model`."""
-    new: TensorBase = operator("empty_like", "default")(detach(model))
-    copied: TensorBase = operator("copy_", "default")(new, tensor)
+def copy_in_layout(tensor: TensorBase, model: TensorBase, is_dense: bool) -> TensorBase:
+    """Return a copy of `tensor`, recorded as one, whose memory is laid out like that of `model`, or
+    in the usual order where that is not dense.
+    """
+    if model._signature & (WRAPPED_BIT | PYTHON_DISPATCH):
+        new: TensorBase = operator("empty_like", "default")(detach(model))
+    elif is_dense:
+        shape = list(model.array.shape)
+        new = operator("new_empty_strided", "default")(tensor, shape, list(model.stride()))
+    else:
+        copied: TensorBase = operator("clone", "default")(tensor, memory_format=contiguous_format)
+        return copied
+    copied = operator("copy_", "default")(new, tensor)
     return copied
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .node import Node
+if TYPE_CHECKING:
+    from .node import Node
 
 
 def flatten(node: Node, returned: Any) -> Sequence[Any]:
     """Return what a body of `node` returned as one gradient per edge: entries for a ``Tensor[]``
-    argument are lists.
+    argument are lists or tuples.
 
     Raises
     ------
@@ -19,7 +20,7 @@ def flatten(node: Node, returned: Any) -> Sequence[Any]:
     """
     if type(returned) is tuple and len(returned) == len(node.next_edges):
         for grad in returned:
-            if type(grad) is list:
+            if type(grad) is list or type(grad) is tuple:
                 break
         else:
             return returned

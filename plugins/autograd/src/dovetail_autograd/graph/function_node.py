@@ -40,7 +40,7 @@ class FunctionNode(Node):
     _made
         Signatures of the outputs; 0 for one that is no tensor.
     _no_tensors
-        Positions of the arguments of the call that are not tensors.
+        Positions of the arguments of the call that are not tensors, in order: no edge is for them.
     to_save
         What `save_for_backward` was given last.
     """
@@ -69,7 +69,10 @@ class FunctionNode(Node):
     @property
     def needs_input_grad(self) -> tuple[Any, ...]:
         """Per argument of the call whether it requires grad."""
-        return tuple([edge is not None for edge in self.next_edges])
+        needs = [edge is not None for edge in self.next_edges]
+        for position in self._no_tensors:
+            needs.insert(position, False)
+        return tuple(needs)
 
     def save_for_backward(self, *tensors: TensorBase | None) -> None:
         """Keep `tensors` for backward; the last call counts. None is allowed.
@@ -200,18 +203,24 @@ class FunctionNode(Node):
 
     # -- backward ----------------------------------------------------------------------------------
 
+    def apply(self, *grads: Any) -> Any:
+        """Return what the user's `backward`, or `vjp`, returns for gradients of the outputs."""
+        function = self._function
+        return (self._vjp() if function._has_vjp else function.backward)(self, *grads)
+
+    def _vjp(self) -> Any:
+        if self._function.backward is not no_backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
+                "You should only "
+                "implement one of them."
+            )
+        return self._function.vjp
+
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
         """Call the user's backward, and check what it returns."""
         function = self._function
-        backward = function.backward
-        if function._has_vjp:
-            if backward is not no_backward:
-                raise RuntimeError(
-                    "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. "
-                    "You should only "
-                    "implement one of them."
-                )
-            backward = function.vjp
+        backward = self._vjp() if function._has_vjp else function.backward
         result: Any
         if len(grads) == 1 and grads[0] is not None:
             result = backward(self, grads[0])
@@ -225,11 +234,14 @@ class FunctionNode(Node):
                 )
             result = backward(self, *grads)
         returned: tuple[Any, ...] = result if type(result) is tuple else (result,)
-        if len(returned) != len(self.next_edges):
-            returned = self._of_right_length(returned)
-        for index, grad in enumerate(returned):
-            if grad is not None and (not isinstance(grad, TensorBase) or index in self._no_tensors):
-                raise self._wrong_gradient(index, grad)
+        if self._no_tensors or len(returned) != len(self.next_edges):
+            returned = self._of_tensors(returned)
+        for grad in returned:
+            if grad is not None and not isinstance(grad, TensorBase):
+                raise RuntimeError(
+                    f"expected Variable or None (got {type(grad).__name__}). Return a tensor or "
+                    f"None from {self._function.__name__}.backward."
+                )
         return returned
 
     def _zeros(self, index: int) -> TensorBase | None:
@@ -239,8 +251,9 @@ class FunctionNode(Node):
         shape, native = metadata[index] if isinstance(metadata, list) else metadata
         return engine_ops.filled(shape, native, backend_of_signature(self._made[index]), 0)
 
-    def _of_right_length(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        expected = len(self.next_edges)
+    def _of_tensors(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return those of the gradients that edges are for: of arguments that are tensors."""
+        expected = len(self.next_edges) + len(self._no_tensors)
         if len(grads) > expected and all([grad is None for grad in grads[expected:]]):
             grads = grads[:expected]
         if len(grads) != expected:
@@ -249,20 +262,15 @@ class FunctionNode(Node):
                 f"{expected}, got "
                 f"{len(grads)}). Return one per argument of apply(), None where there is none."
             )
-        return grads
-
-    def _wrong_gradient(self, index: int, grad: Any) -> RuntimeError:
-        if not isinstance(grad, TensorBase):
-            return RuntimeError(
-                f"expected Variable or None (got {type(grad).__name__}). Return a tensor or None "
-                "from "
-                f"{self._function.__name__}.backward."
-            )
-        return RuntimeError(
-            f"function {self.name()} returned a gradient different than None at position "
-            f"{index + 1}, but the "
-            "corresponding forward input was not a Variable. Return None there."
-        )
+        kept = list(grads)
+        for index in reversed(self._no_tensors):
+            if kept.pop(index) is not None:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position "
+                    f"{index + 1}, but the "
+                    "corresponding forward input was not a Variable. Return None there."
+                )
+        return tuple(kept)
 
     def _release_saved(self) -> None:
         """Free what was saved."""

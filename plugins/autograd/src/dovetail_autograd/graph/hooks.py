@@ -7,9 +7,12 @@ from __future__ import annotations
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
+
+TensorHooks: TypeAlias = dict[int, Callable[..., Any]]
+"""`Hooks`, or the dict that was assigned in their place."""
 
 
 class RemovableHandle:
@@ -64,9 +67,16 @@ class Hooks(OrderedDict[int, Callable[..., Any]]):
 
     def register(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Add `hook` and return the handle that removes it."""
-        handle = RemovableHandle(self)
-        self[handle.id] = hook
-        return handle
+        return add_hook(self, hook)
+
+
+def add_hook(hooks: TensorHooks, hook: Callable[..., Any]) -> RemovableHandle:
+    """Add `hook` to a mapping, which may be one that was assigned; return the handle that removes
+    it.
+    """
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
 
 
 class NodeHooks:
@@ -88,13 +98,13 @@ class NodeHooks:
     __slots__ = ("after", "before", "metadata", "retained", "tensor")
 
     def __init__(self) -> None:
-        self.tensor: dict[int, Hooks] = {}
+        self.tensor: dict[int, TensorHooks] = {}
         self.retained: dict[int, weakref.ref[TensorBase]] = {}
         self.before = Hooks()
         self.after = Hooks()
         self.metadata: dict[Any, Any] | None = None
 
-    def tensor_hooks(self, output_nr: int) -> Hooks:
+    def tensor_hooks(self, output_nr: int) -> TensorHooks:
         """Return the tensor hooks on output `output_nr`, made on demand."""
         hooks = self.tensor.get(output_nr)
         if hooks is None:
@@ -107,7 +117,7 @@ def hook_name(hook: Any) -> str:
     return getattr(hook, "__name__", type(hook).__name__)
 
 
-def run_tensor_hooks(hooks: Hooks, grad: TensorBase | None) -> TensorBase | None:
+def run_tensor_hooks(hooks: TensorHooks, grad: TensorBase | None) -> TensorBase | None:
     """Run tensor hooks in order; each may replace the gradient.
 
     Raises

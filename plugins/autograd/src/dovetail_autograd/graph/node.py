@@ -8,13 +8,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn, TypeAlias
 
+from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 
-from .hooks import Hooks, NodeHooks, RemovableHandle
+from .flatten import flatten
+from .hooks import NodeHooks, RemovableHandle, TensorHooks
 
 if TYPE_CHECKING:
     from dovetail_kernel.devices.backends import Backend
-    from dovetail_kernel.tensor.tensor_base import TensorBase
 
 next_sequence_nr: Callable[[], int] = itertools.count().__next__
 """Return the next sequence number. Edges always lead to smaller ones (AccumulateGrad apart)."""
@@ -172,6 +173,45 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.sequence_nr
 
+    def _set_sequence_nr(self, sequence_nr: int) -> None:
+        self.sequence_nr = sequence_nr
+
+    # -- calling it --------------------------------------------------------------------------------
+
+    def __call__(self, *grads: TensorBase | None) -> Any:
+        """Return the gradients of the inputs for those of the outputs, as the node computes them:
+        one, or a tuple of several. Hooks do not run, and what was saved stays.
+
+        Parameters
+        ----------
+        *grads
+            One tensor, or None, per output of the node.
+
+        Raises
+        ------
+        TypeError
+            If there are not as many gradients as outputs, or one is no tensor.
+        RuntimeError
+            If what the node saved was freed.
+        """
+        node = self.presented()
+        if len(grads) != node._num_outputs:
+            raise TypeError(
+                f"expected {node._num_outputs} arguments, got {len(grads)} instead. Give "
+                f"{node.name()} one gradient, or None, per output."
+            )
+        for index, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, TensorBase):
+                raise TypeError(
+                    f"argument {index} is not a Variable, but {type(grad).__name__}. Give a tensor "
+                    "or None."
+                )
+        if node._is_formula_node and not any([grad is not None for grad in grads]):
+            returned = (None,) * len(node.next_edges)
+        else:
+            returned = tuple(flatten(node, node.apply_tensors(*grads)))
+        return returned[0] if len(returned) == 1 else returned
+
     # -- hooks -------------------------------------------------------------------------------------
 
     def _make_hooks(self) -> NodeHooks:
@@ -213,7 +253,7 @@ class Node:
         """
         return self._make_hooks().before.register(hook)
 
-    def _tensor_hooks(self, output_nr: int) -> Hooks:
+    def _tensor_hooks(self, output_nr: int) -> TensorHooks:
         return self._make_hooks().tensor_hooks(output_nr)
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -223,4 +263,4 @@ class Node:
         )
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"

@@ -131,15 +131,15 @@ class Function(metaclass=FunctionMeta):
         """
         node = cls._node_class()
         node._array_backend = node._node_hooks = None
-        node._made = node._no_tensors = ()
+        node._made = ()
+        others: tuple[int, ...] = ()
         before = state()
         edges: list[Any] = []
-        edge: Any
         recording = False
         inputs = (*args, *kwargs.values()) if kwargs else args
         for value in inputs:
-            edge = None
             if isinstance(value, TensorBase):
+                edge: Any = None
                 if value._signature & GRAD_OR_WRAPPED:
                     if value._signature & WRAPPED_BIT:
                         return _apply_to_wrapped(cls, args, kwargs)
@@ -151,9 +151,10 @@ class Function(metaclass=FunctionMeta):
                         edge = leaf_edge(value)
                     if edge is not None:
                         recording = True
+                edges.append(edge)
             else:
-                node._no_tensors = (*node._no_tensors, len(edges))
-            edges.append(edge)
+                others = (*others, len(edges) + len(others))
+        node._no_tensors = others
         node.next_edges = tuple(edges)
         if before:
             if before & NO_GRAD:

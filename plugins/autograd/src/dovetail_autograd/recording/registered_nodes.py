@@ -88,6 +88,10 @@ class GeneratedNode(FunctionNode):
         attach_list(tensors, self, DIFFERENTIABLE)
         return tensors
 
+    def apply(self, *grads: Any) -> Any:
+        """Return what the user's backward returns for gradients of the results."""
+        return self.formula_record.backward(self, *grads)
+
     def apply_tensors(self, *grads: TensorBase | None) -> Sequence[TensorBase | None]:
         """Call the user's backward with a gradient per result, and check what it returns."""
         if self.returns_one_tensor and grads[0] is not None:

@@ -4,7 +4,7 @@ call per entry.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -53,6 +53,8 @@ class _Shape:
     ----------
     lists
         Positions of the arguments that are lists of tensors.
+    keywords
+        Names of the keyword-only arguments that are tensors.
     written
         Positions of the positional arguments that are written.
     has_out
@@ -64,6 +66,7 @@ class _Shape:
     """
 
     lists: tuple[int, ...]
+    keywords: tuple[str, ...]
     written: tuple[int, ...]
     has_out: bool
     is_plain: bool
@@ -89,6 +92,13 @@ def _shape_of(op: Any) -> _Shape:
                 i
                 for i, a in enumerate(arguments)
                 if a.real_type.schema_str in ("Tensor[]", "Tensor?[]")
+            ]
+        ),
+        tuple(
+            [
+                a.name
+                for a in arguments
+                if a.kwarg_only and a.real_type.schema_str in ("Tensor", "Tensor?") and not a.is_out
             ]
         ),
         tuple([i for i, a in enumerate(arguments) if a.is_write and not a.kwarg_only]),
@@ -187,6 +197,8 @@ class VmapLevel(Level):
         if shape.has_out:
             raise RuntimeError(loop_refusal(op))
         physical, in_dims = self.physical(args, shape.lists)
+        if shape.keywords:
+            in_dims += self.dims_of_keywords(shape.keywords, kwargs)
         if not _any_batched(in_dims) and (rule is None or not rule.takes_unbatched):
             _, kwargs = map_tensors(lambda each: self.unwrap(each)[0], (), kwargs)
             return present(op, args, kwargs, self.batched(op(*physical, **kwargs), None))
@@ -258,6 +270,14 @@ class VmapLevel(Level):
             values[position] = [tensor for tensor, _ in pairs]
             dims[position] = [dim for _, dim in pairs]
         return values, dims
+
+    def dims_of_keywords(self, names: Sequence[str], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Return the batch dimensions of the tensors that are keyword-only, in the order of the
+        schema: a rule of the base library finds them behind those of the other arguments. Other
+        operators have none, or no rule.
+        """
+        given = [kwargs.get(name) for name in names]
+        return [None if each is None else self.unwrap(each)[1] for each in given]
 
     def batched(self, outputs: Any, dims: Any) -> Any:
         """Return physical outputs, with their batch dimensions, as batched and shared arrays."""

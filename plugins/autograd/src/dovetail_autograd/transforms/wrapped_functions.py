@@ -41,8 +41,9 @@ def call_wrapped_function(
     level = max(levels, key=lambda each: each.depth)
     before = state()
     edges = [
-        gradient_edge(v) if isinstance(v, TensorBase) and v._signature & GRAD else None
+        gradient_edge(v) if v._signature & GRAD else None
         for v in inputs
+        if isinstance(v, TensorBase)
     ]
     recording = not before & NO_GRAD and any([edge is not None for edge in edges])
     missing = (

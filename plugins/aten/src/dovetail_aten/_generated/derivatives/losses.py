@@ -9,10 +9,36 @@ from __future__ import annotations
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
 from dovetail_aten.derivative_helpers.losses import (
+    binary_cross_entropy_backward, binary_cross_entropy_target_backward,
     binary_cross_entropy_with_logits_backward, binary_cross_entropy_with_logits_target_backward,
-    mse_loss_double_backward, nll_loss_double_backward, smooth_l1_loss_double_backward,
-    smooth_l1_loss_double_backward_grad_output,
+    huber_loss_backward, mse_loss_double_backward, nll_loss_double_backward,
+    smooth_l1_loss_double_backward, smooth_l1_loss_double_backward_grad_output,
 )
+
+
+def binary_cross_entropy_tensors(node, grad):
+    self_edge, target_edge = node.next_edges
+    self = node.unpack_self()
+    target = node.unpack_target()
+    weight = node.unpack_weight()
+    grad_self = None if self_edge is None else binary_cross_entropy_backward(k, grad, self, target, weight, node._reduction)
+    grad_target = None if target_edge is None else binary_cross_entropy_target_backward(k, grad, self, target, weight, node._reduction)
+    return grad_self, grad_target
+
+def binary_cross_entropy_arrays(node, k, edges, grad):
+    self_edge, target_edge = edges
+    grad_self = grad_target = None
+    if self_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
+        weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
+        grad_self = binary_cross_entropy_backward(k, grad, self, target, weight, node._reduction)
+    if target_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
+        weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
+        grad_target = binary_cross_entropy_target_backward(k, grad, self, target, weight, node._reduction)
+    return grad_self, grad_target
 
 
 def binary_cross_entropy_with_logits_tensors(node, grad):
@@ -40,6 +66,28 @@ def binary_cross_entropy_with_logits_arrays(node, k, edges, grad):
         weight = None if (saved := node._weight) is None else saved.array if (version := saved._counter) is None or version.value == node._weight_version else node.unpack_weight()
         pos_weight = None if (saved := node._pos_weight) is None else saved.array if (version := saved._counter) is None or version.value == node._pos_weight_version else node.unpack_pos_weight()
         grad_target = binary_cross_entropy_with_logits_target_backward(k, grad, self, target, weight, pos_weight, node._reduction)
+    return grad_self, grad_target
+
+
+def huber_loss_tensors(node, grad):
+    self_edge, target_edge = node.next_edges
+    self = node.unpack_self()
+    target = node.unpack_target()
+    grad_self = None if self_edge is None else huber_loss_backward(k, grad, self, target, node._reduction, node._delta)
+    grad_target = None if target_edge is None else k.neg(huber_loss_backward(k, grad, self, target, node._reduction, node._delta))
+    return grad_self, grad_target
+
+def huber_loss_arrays(node, k, edges, grad):
+    self_edge, target_edge = edges
+    grad_self = grad_target = None
+    if self_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
+        grad_self = huber_loss_backward(k, grad, self, target, node._reduction, node._delta)
+    if target_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        target = saved.array if (version := (saved := node._target)._counter) is None or version.value == node._target_version else node.unpack_target()
+        grad_target = k.neg(huber_loss_backward(k, grad, self, target, node._reduction, node._delta))
     return grad_self, grad_target
 
 
@@ -185,12 +233,14 @@ def smooth_l1_loss_backward_arrays(node, k, edges, grad):
 
 
 FORMULAS = (
-    Formula('aten::binary_cross_entropy_with_logits', 'BinaryCrossEntropyWithLogitsBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('weight', 'input', needed_by=('self', 'target')), Saved('pos_weight', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), tensors=binary_cross_entropy_with_logits_tensors, arrays=binary_cross_entropy_with_logits_arrays, refused=('weight', 'pos_weight'), where='losses/derivatives.yaml:3'),
-    Formula('aten::mse_loss', 'MseLossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), tensors=mse_loss_tensors, arrays=mse_loss_arrays, where='losses/derivatives.yaml:7'),
-    Formula('aten::mse_loss_backward', 'MseLossBackwardBackward0', ('grad_output', 'self', 'target'), saved=(Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target'))), tensors=mse_loss_backward_tensors, arrays=mse_loss_backward_arrays, where='losses/derivatives.yaml:11'),
-    Formula('aten::nll_loss_forward', 'NllLossBackward0', ('self',), saved=(Saved('self', 'input'), Saved('target', 'input'), Saved('weight', 'input'), Saved('reduction', 'value'), Saved('ignore_index', 'value'), Saved('total_weight', 'result', output=1)), tensors=nll_loss_forward_tensors, arrays=nll_loss_forward_arrays, output_differentiability=(True, False), refused=('weight',), where='losses/derivatives.yaml:16'),
-    Formula('aten::nll_loss_backward', 'NllLossBackwardBackward0', ('grad_output', 'self'), saved=(Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',))), tensors=nll_loss_backward_tensors, arrays=nll_loss_backward_arrays, refused=('weight', 'total_weight'), where='losses/derivatives.yaml:21'),
-    Formula('aten::smooth_l1_loss', 'SmoothL1LossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target')), Saved('beta', 'value', needed_by=('self', 'target'))), tensors=smooth_l1_loss_tensors, arrays=smooth_l1_loss_arrays, where='losses/derivatives.yaml:26'),
-    Formula('aten::smooth_l1_loss_backward', 'SmoothL1LossBackwardBackward0', ('grad_output', 'self', 'target'), saved=(Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')), Saved('beta', 'value', needed_by=('grad_output', 'self', 'target'))), tensors=smooth_l1_loss_backward_tensors, arrays=smooth_l1_loss_backward_arrays, where='losses/derivatives.yaml:30'),
+    Formula('aten::binary_cross_entropy', 'BinaryCrossEntropyBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('weight', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), tensors=binary_cross_entropy_tensors, arrays=binary_cross_entropy_arrays, refused=('weight',), where='losses/derivatives.yaml:3'),
+    Formula('aten::binary_cross_entropy_with_logits', 'BinaryCrossEntropyWithLogitsBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('weight', 'input', needed_by=('self', 'target')), Saved('pos_weight', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), tensors=binary_cross_entropy_with_logits_tensors, arrays=binary_cross_entropy_with_logits_arrays, refused=('weight', 'pos_weight'), where='losses/derivatives.yaml:7'),
+    Formula('aten::huber_loss', 'HuberLossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target')), Saved('delta', 'value', needed_by=('self', 'target'))), tensors=huber_loss_tensors, arrays=huber_loss_arrays, where='losses/derivatives.yaml:11'),
+    Formula('aten::mse_loss', 'MseLossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target'))), tensors=mse_loss_tensors, arrays=mse_loss_arrays, where='losses/derivatives.yaml:15'),
+    Formula('aten::mse_loss_backward', 'MseLossBackwardBackward0', ('grad_output', 'self', 'target'), saved=(Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target'))), tensors=mse_loss_backward_tensors, arrays=mse_loss_backward_arrays, where='losses/derivatives.yaml:19'),
+    Formula('aten::nll_loss_forward', 'NllLossBackward0', ('self',), saved=(Saved('self', 'input'), Saved('target', 'input'), Saved('weight', 'input'), Saved('reduction', 'value'), Saved('ignore_index', 'value'), Saved('total_weight', 'result', output=1)), tensors=nll_loss_forward_tensors, arrays=nll_loss_forward_arrays, output_differentiability=(True, False), refused=('weight',), where='losses/derivatives.yaml:24'),
+    Formula('aten::nll_loss_backward', 'NllLossBackwardBackward0', ('grad_output', 'self'), saved=(Saved('target', 'input', needed_by=('grad_output',)), Saved('weight', 'input', needed_by=('grad_output',)), Saved('reduction', 'value', needed_by=('grad_output',)), Saved('ignore_index', 'value', needed_by=('grad_output',))), tensors=nll_loss_backward_tensors, arrays=nll_loss_backward_arrays, refused=('weight', 'total_weight'), where='losses/derivatives.yaml:29'),
+    Formula('aten::smooth_l1_loss', 'SmoothL1LossBackward0', ('self', 'target'), saved=(Saved('self', 'input', needed_by=('self', 'target')), Saved('target', 'input', needed_by=('self', 'target')), Saved('reduction', 'value', needed_by=('self', 'target')), Saved('beta', 'value', needed_by=('self', 'target'))), tensors=smooth_l1_loss_tensors, arrays=smooth_l1_loss_arrays, where='losses/derivatives.yaml:34'),
+    Formula('aten::smooth_l1_loss_backward', 'SmoothL1LossBackwardBackward0', ('grad_output', 'self', 'target'), saved=(Saved('grad_output', 'input', needed_by=('self', 'target')), Saved('self', 'input', needed_by=('grad_output', 'self', 'target')), Saved('target', 'input', needed_by=('grad_output', 'self', 'target')), Saved('reduction', 'value', needed_by=('grad_output', 'self', 'target')), Saved('beta', 'value', needed_by=('grad_output', 'self', 'target'))), tensors=smooth_l1_loss_backward_tensors, arrays=smooth_l1_loss_backward_arrays, where='losses/derivatives.yaml:38'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

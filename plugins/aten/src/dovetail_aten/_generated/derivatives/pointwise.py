@@ -10,8 +10,8 @@ from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
 from dovetail_aten.derivative_helpers.pointwise import (
     acosh_backward, angle_backward, atan2_slope, clamp_backward, clamp_backward_min_max,
-    nan_to_num_backward, pow_backward, pow_backward_exponent, pow_backward_self, sgn_backward,
-    xlogy_self_backward,
+    copysign_backward, nan_to_num_backward, pow_backward, pow_backward_exponent, pow_backward_self,
+    sgn_backward, xlogy_number_backward, xlogy_self_backward,
 )
 
 
@@ -1606,6 +1606,260 @@ def xlogy_Tensor_arrays(node, k, edges, grad):
 
 
 
+def copysign_Tensor_tensors(node, grad):
+    self_edge, other_edge = node.next_edges
+    grad_self = None
+    if self_edge is not None:
+        self = node.unpack_self()
+        result = node.unpack_result()
+        grad_self = copysign_backward(k, grad, self, result)
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def copysign_Tensor_arrays(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = None
+    if self_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        result, version, expected = node._result
+        if version.value != expected: node.unpack_result()
+        grad_self = copysign_backward(k, grad, self, result)
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def copysign_Tensor_forward(self_t, self_p, result):
+    return copysign_backward(k, self_t, self_p, result)
+
+
+def copysign_Scalar_tensors(node, grad):
+    self = node.unpack_self()
+    result = node.unpack_result()
+    return (copysign_backward(k, grad, self, result),)
+
+def copysign_Scalar_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    result, version, expected = node._result
+    if version.value != expected: node.unpack_result()
+    return (copysign_backward(k, grad, self, result),)
+
+def copysign_Scalar_forward(grad, self, result): return copysign_backward(k, grad, self, result)
+
+
+
+
+
+def nextafter_tensors(node, grad):
+    self_edge, other_edge = node.next_edges
+    grad_self = None if self_edge is None else grad
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def nextafter_arrays(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = None if self_edge is None else grad
+    grad_other = None if other_edge is None else k.zeros_like(grad)
+    return grad_self, grad_other
+
+def nextafter_forward(self_t): return self_t
+
+
+def heaviside_tensors(node, grad):
+    self_edge, values_edge = node.next_edges
+    grad_self = grad_values = None
+    if self_edge is not None:
+        raise NotImplementedError("the derivative for 'aten::heaviside' is not implemented.")
+    if values_edge is not None:
+        raise NotImplementedError("the derivative for 'aten::heaviside' is not implemented.")
+    return grad_self, grad_values
+
+def heaviside_arrays(node, k, edges, grad):
+    self_edge, values_edge = edges
+    grad_self = grad_values = None
+    if self_edge is not None:
+        raise NotImplementedError("the derivative for 'aten::heaviside' is not implemented.")
+    if values_edge is not None:
+        raise NotImplementedError("the derivative for 'aten::heaviside' is not implemented.")
+    return grad_self, grad_values
+
+
+def ldexp_Tensor_tensors(node, grad):
+    self_edge, other_edge = node.next_edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        other = node.unpack_other()
+        grad_self = k.mul(grad, k.conj(k.exp2(other)))
+    if other_edge is not None:
+        result = node.unpack_result()
+        grad_other = k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))
+    return grad_self, grad_other
+
+def ldexp_Tensor_arrays(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+        grad_self = k.mul(grad, k.conj(k.exp2(other)))
+    if other_edge is not None:
+        result, version, expected = node._result
+        if version.value != expected: node.unpack_result()
+        grad_other = k.mul(grad, k.conj(k.mul(result, 0.6931471805599453)))
+    return grad_self, grad_other
+
+def ldexp_Tensor_real(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+        grad_self = k.mul(grad, k.exp2(other))
+    if other_edge is not None:
+        result, version, expected = node._result
+        if version.value != expected: node.unpack_result()
+        grad_other = k.mul(grad, k.mul(result, 0.6931471805599453))
+    return grad_self, grad_other
+
+def ldexp_Tensor_forward(self_t, other_p, other_t, result):
+    return k.add(k.mul(self_t, k.exp2(other_p)), k.mul(k.mul(other_t, result), 0.6931471805599453))
+
+
+def frexp_Tensor_tensors(node, grad, *_):
+    exponent = node.unpack_exponent()
+    return (k.div(grad, k.exp2(exponent)),)
+
+def frexp_Tensor_arrays(node, k, edges, grad, *_):
+    exponent, version, expected = node._exponent
+    if version.value != expected: node.unpack_exponent()
+    return (k.div(grad, k.exp2(exponent)),)
+
+def frexp_Tensor_forward0(self_t, exponent): return k.div(self_t, k.exp2(exponent))
+
+
+def round_decimals_tensors(node, grad): return (k.zeros_like(grad),)
+
+def round_decimals_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def round_decimals_forward(grad): return k.zeros_like(grad)
+
+
+
+
+
+
+
+
+
+
+def logaddexp2_tensors(node, grad):
+    self_edge, other_edge = node.next_edges
+    other = node.unpack_other()
+    self = node.unpack_self()
+    grad_self = None if self_edge is None else k.div(grad, k.add(k.exp2(k.sub(other, self)), 1))
+    grad_other = None if other_edge is None else k.div(grad, k.add(k.exp2(k.sub(self, other)), 1))
+    return grad_self, grad_other
+
+def logaddexp2_arrays(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        grad_self = k.div(grad, k.add(k.exp2(k.sub(other, self)), 1))
+    if other_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+        grad_other = k.div(grad, k.add(k.exp2(k.sub(self, other)), 1))
+    return grad_self, grad_other
+
+def logaddexp2_forward(self_t, other_p, self_p, other_t):
+    return k.add(k.div(self_t, k.add(k.exp2(k.sub(other_p, self_p)), 1)), k.div(other_t, k.add(k.exp2(k.sub(self_p, other_p)), 1)))
+
+
+def fmax_tensors(node, grad):
+    self_edge, other_edge = node.next_edges
+    self = node.unpack_self()
+    other = node.unpack_other()
+    grad_self = None if self_edge is None else k.where(k.logical_or(k.ge(self, other), k.isnan(other)), grad, 0)
+    grad_other = None if other_edge is None else k.where(k.logical_or(k.ge(self, other), k.isnan(other)), 0, grad)
+    return grad_self, grad_other
+
+def fmax_arrays(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+        grad_self = k.where(k.logical_or(k.ge(self, other), k.isnan(other)), grad, 0)
+    if other_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+        grad_other = k.where(k.logical_or(k.ge(self, other), k.isnan(other)), 0, grad)
+    return grad_self, grad_other
+
+def fmax_forward(self_p, other_p, self_t, other_t):
+    return k.where(k.logical_or(k.ge(self_p, other_p), k.isnan(other_p)), self_t, other_t)
+
+
+def fmin_tensors(node, grad):
+    self_edge, other_edge = node.next_edges
+    self = node.unpack_self()
+    other = node.unpack_other()
+    grad_self = None if self_edge is None else k.where(k.logical_or(k.le(self, other), k.isnan(other)), grad, 0)
+    grad_other = None if other_edge is None else k.where(k.logical_or(k.le(self, other), k.isnan(other)), 0, grad)
+    return grad_self, grad_other
+
+def fmin_arrays(node, k, edges, grad):
+    self_edge, other_edge = edges
+    grad_self = grad_other = None
+    if self_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+        grad_self = k.where(k.logical_or(k.le(self, other), k.isnan(other)), grad, 0)
+    if other_edge is not None:
+        self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+        other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+        grad_other = k.where(k.logical_or(k.le(self, other), k.isnan(other)), 0, grad)
+    return grad_self, grad_other
+
+def fmin_forward(self_p, other_p, self_t, other_t):
+    return k.where(k.logical_or(k.le(self_p, other_p), k.isnan(other_p)), self_t, other_t)
+
+
+def deg2rad_tensors(node, grad): return (k.deg2rad(grad),)
+
+def deg2rad_arrays(node, k, edges, grad): return (k.deg2rad(grad),)
+
+def deg2rad_forward(grad): return k.deg2rad(grad)
+
+
+def rad2deg_tensors(node, grad): return (k.rad2deg(grad),)
+
+def rad2deg_arrays(node, k, edges, grad): return (k.rad2deg(grad),)
+
+def rad2deg_forward(grad): return k.rad2deg(grad)
+
+
+def xlogy_Scalar_Self_tensors(node, grad):
+    other = node.unpack_other()
+    return (k.div(k.mul(grad, node._self), other),)
+
+def xlogy_Scalar_Self_arrays(node, k, edges, grad):
+    other = saved.array if (version := (saved := node._other)._counter) is None or version.value == node._other_version else node.unpack_other()
+    return (k.div(k.mul(grad, node._self), other),)
+
+def xlogy_Scalar_Self_forward(grad, self, other): return k.div(k.mul(grad, self), other)
+
+
+def xlogy_Scalar_Other_tensors(node, grad):
+    self = node.unpack_self()
+    return (xlogy_number_backward(k, grad, self, node._other),)
+
+def xlogy_Scalar_Other_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (xlogy_number_backward(k, grad, self, node._other),)
+
+def xlogy_Scalar_Other_forward(grad, self, other):
+    return xlogy_number_backward(k, grad, self, other)
+
+
 FORMULAS = (
     Formula('aten::abs', 'AbsBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=abs_tensors, arrays=abs_arrays, forward=(Forward(0, 'elementwise', abs_forward, ('self',)),), where='pointwise/derivatives.yaml:3'),
     Formula('aten::acos', 'AcosBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=acos_tensors, arrays=acos_arrays, real_arrays=acos_real, forward=(Forward(0, 'elementwise', acos_forward, ('self',)),), where='pointwise/derivatives.yaml:7'),
@@ -1723,5 +1977,30 @@ FORMULAS = (
     Formula('aten::gt.Scalar', 'GtBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:465'),
     Formula('aten::ge.Tensor', 'GeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:468'),
     Formula('aten::ge.Scalar', 'GeBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:471'),
+    Formula('aten::copysign.Tensor', 'CopysignBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('self',))), tensors=copysign_Tensor_tensors, arrays=copysign_Tensor_arrays, forward=(Forward(0, 'expression', copysign_Tensor_forward, ('self_t', 'self_p', 'result')),), where='pointwise/derivatives.yaml:474'),
+    Formula('aten::copysign.Scalar', 'CopysignBackward1', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=copysign_Scalar_tensors, arrays=copysign_Scalar_arrays, forward=(Forward(0, 'elementwise', copysign_Scalar_forward, ('self', 'result')),), where='pointwise/derivatives.yaml:479'),
+    Formula('aten::signbit', 'SignbitBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:483'),
+    Formula('aten::isposinf', 'IsposinfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:486'),
+    Formula('aten::isneginf', 'IsneginfBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:489'),
+    Formula('aten::nextafter', 'NextafterBackward0', ('self', 'other'), tensors=nextafter_tensors, arrays=nextafter_arrays, forward=(Forward(0, 'expression', nextafter_forward, ('self_t',)),), where='pointwise/derivatives.yaml:492'),
+    Formula('aten::heaviside', 'NotImplemented', ('self', 'values'), tensors=heaviside_tensors, arrays=heaviside_arrays, where='pointwise/derivatives.yaml:497'),
+    Formula('aten::ldexp.Tensor', 'LdexpBackward0', ('self', 'other'), saved=(Saved('other', 'input', needed_by=('self',)), Saved('result', 'result', needed_by=('other',))), tensors=ldexp_Tensor_tensors, arrays=ldexp_Tensor_arrays, real_arrays=ldexp_Tensor_real, forward=(Forward(0, 'expression', ldexp_Tensor_forward, ('self_t', 'other_p', 'other_t', 'result')),), where='pointwise/derivatives.yaml:502'),
+    Formula('aten::frexp.Tensor', 'FrexpBackward0', ('self',), saved=(Saved('exponent', 'result', output=1),), tensors=frexp_Tensor_tensors, arrays=frexp_Tensor_arrays, output_differentiability=(True, False), forward=(Forward(0, 'expression', frexp_Tensor_forward0, ('self_t', 'exponent')),), where='pointwise/derivatives.yaml:507'),
+    Formula('aten::round.decimals', 'RoundBackward1', ('self',), tensors=round_decimals_tensors, arrays=round_decimals_arrays, forward=(Forward(0, 'elementwise', round_decimals_forward, ()),), where='pointwise/derivatives.yaml:512'),
+    Formula('aten::gcd', 'GcdBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:516'),
+    Formula('aten::lcm', 'LcmBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:519'),
+    Formula('aten::bitwise_left_shift.Tensor', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:522'),
+    Formula('aten::bitwise_left_shift.Tensor_Scalar', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:525'),
+    Formula('aten::bitwise_left_shift.Scalar_Tensor', 'BitwiseLeftShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:528'),
+    Formula('aten::bitwise_right_shift.Tensor', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:531'),
+    Formula('aten::bitwise_right_shift.Tensor_Scalar', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:534'),
+    Formula('aten::bitwise_right_shift.Scalar_Tensor', 'BitwiseRightShiftBackward', (), output_differentiability=(False,), where='pointwise/derivatives.yaml:537'),
+    Formula('aten::logaddexp2', 'Logaddexp2Backward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=logaddexp2_tensors, arrays=logaddexp2_arrays, forward=(Forward(0, 'expression', logaddexp2_forward, ('self_t', 'other_p', 'self_p', 'other_t')),), where='pointwise/derivatives.yaml:540'),
+    Formula('aten::fmax', 'FmaxBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=fmax_tensors, arrays=fmax_arrays, forward=(Forward(0, 'expression', fmax_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:545'),
+    Formula('aten::fmin', 'FminBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('self', 'other')), Saved('other', 'input', needed_by=('self', 'other'))), tensors=fmin_tensors, arrays=fmin_arrays, forward=(Forward(0, 'expression', fmin_forward, ('self_p', 'other_p', 'self_t', 'other_t')),), where='pointwise/derivatives.yaml:550'),
+    Formula('aten::deg2rad', 'Deg2RadBackward0', ('self',), tensors=deg2rad_tensors, arrays=deg2rad_arrays, forward=(Forward(0, 'elementwise', deg2rad_forward, ()),), where='pointwise/derivatives.yaml:555'),
+    Formula('aten::rad2deg', 'Rad2DegBackward0', ('self',), tensors=rad2deg_tensors, arrays=rad2deg_arrays, forward=(Forward(0, 'elementwise', rad2deg_forward, ()),), where='pointwise/derivatives.yaml:559'),
+    Formula('aten::xlogy.Scalar_Self', 'XlogyBackward1', ('other',), saved=(Saved('self', 'value'), Saved('other', 'input')), tensors=xlogy_Scalar_Self_tensors, arrays=xlogy_Scalar_Self_arrays, forward=(Forward(0, 'elementwise', xlogy_Scalar_Self_forward, ('self', 'other')),), where='pointwise/derivatives.yaml:563'),
+    Formula('aten::xlogy.Scalar_Other', 'XlogyBackward2', ('self',), saved=(Saved('self', 'input'), Saved('other', 'value')), tensors=xlogy_Scalar_Other_tensors, arrays=xlogy_Scalar_Other_arrays, forward=(Forward(0, 'elementwise', xlogy_Scalar_Other_forward, ('self', 'other')),), where='pointwise/derivatives.yaml:567'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

@@ -74,6 +74,154 @@ def uniform__forward(self_p): return k.zeros_like(self_p)
 
 
 
+def cauchy__tensors(node, grad): return (k.zeros_like(grad),)
+
+def cauchy__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def cauchy__forward(self_p): return k.zeros_like(self_p)
+
+
+def exponential__tensors(node, grad): return (k.zeros_like(grad),)
+
+def exponential__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def exponential__forward(self_p): return k.zeros_like(self_p)
+
+
+def geometric__tensors(node, grad): return (k.zeros_like(grad),)
+
+def geometric__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def geometric__forward(self_p): return k.zeros_like(self_p)
+
+
+def log_normal__tensors(node, grad): return (k.zeros_like(grad),)
+
+def log_normal__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def log_normal__forward(self_p): return k.zeros_like(self_p)
+
+
+def random__from_tensors(node, grad): return (k.zeros_like(grad),)
+
+def random__from_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def random__from_forward(self_p): return k.zeros_like(self_p)
+
+
+def random__to_tensors(node, grad): return (k.zeros_like(grad),)
+
+def random__to_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def random__to_forward(self_p): return k.zeros_like(self_p)
+
+
+def random__tensors(node, grad): return (k.zeros_like(grad),)
+
+def random__arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def random__forward(self_p): return k.zeros_like(self_p)
+
+
+def bernoulli__Tensor_tensors(node, grad):
+    self_edge, p_edge = node.next_edges
+    grad_p = None
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    if p_edge is not None:
+        p = node.unpack_p()
+        grad_p = k.zeros_like(p)
+    return grad_self, grad_p
+
+def bernoulli__Tensor_arrays(node, k, edges, grad):
+    self_edge, p_edge = edges
+    grad_p = None
+    grad_self = None if self_edge is None else k.zeros_like(grad)
+    if p_edge is not None:
+        p = saved.array if (version := (saved := node._p)._counter) is None or version.value == node._p_version else node.unpack_p()
+        grad_p = k.zeros_like(p)
+    return grad_self, grad_p
+
+def bernoulli__Tensor_forward(self_p): return k.zeros_like(self_p)
+
+
+def bernoulli_p_tensors(node, grad): return (k.zeros_like(grad),)
+
+def bernoulli_p_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def bernoulli_p_forward(result): return k.zeros_like(result)
+
+
+def normal_Tensor_float_tensors(node, grad): return (k.zeros_like(grad),)
+
+def normal_Tensor_float_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def normal_Tensor_float_forward(result): return k.zeros_like(result)
+
+
+def normal_float_Tensor_tensors(node, grad): return (k.zeros_like(grad),)
+
+def normal_float_Tensor_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def normal_float_Tensor_forward(result): return k.zeros_like(result)
+
+
+def normal_Tensor_Tensor_tensors(node, grad):
+    mean_edge, std_edge = node.next_edges
+    grad_mean = grad_std = None
+    if mean_edge is not None:
+        mean = node.unpack_mean()
+        grad_mean = k.zeros_like(mean)
+    if std_edge is not None:
+        std = node.unpack_std()
+        grad_std = k.zeros_like(std)
+    return grad_mean, grad_std
+
+def normal_Tensor_Tensor_arrays(node, k, edges, grad):
+    mean_edge, std_edge = edges
+    grad_mean = grad_std = None
+    if mean_edge is not None:
+        mean = saved.array if (version := (saved := node._mean)._counter) is None or version.value == node._mean_version else node.unpack_mean()
+        grad_mean = k.zeros_like(mean)
+    if std_edge is not None:
+        std = saved.array if (version := (saved := node._std)._counter) is None or version.value == node._std_version else node.unpack_std()
+        grad_std = k.zeros_like(std)
+    return grad_mean, grad_std
+
+def normal_Tensor_Tensor_forward(result): return k.zeros_like(result)
+
+
+def poisson_tensors(node, grad): return (k.zeros_like(grad),)
+
+def poisson_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
+
+def poisson_forward(result): return k.zeros_like(result)
+
+
+def binomial_tensors(node, grad):
+    count_edge, prob_edge = node.next_edges
+    grad_count = grad_prob = None
+    if count_edge is not None:
+        count = node.unpack_count()
+        grad_count = k.zeros_like(count)
+    if prob_edge is not None:
+        prob = node.unpack_prob()
+        grad_prob = k.zeros_like(prob)
+    return grad_count, grad_prob
+
+def binomial_arrays(node, k, edges, grad):
+    count_edge, prob_edge = edges
+    grad_count = grad_prob = None
+    if count_edge is not None:
+        count = saved.array if (version := (saved := node._count)._counter) is None or version.value == node._count_version else node.unpack_count()
+        grad_count = k.zeros_like(count)
+    if prob_edge is not None:
+        prob = saved.array if (version := (saved := node._prob)._counter) is None or version.value == node._prob_version else node.unpack_prob()
+        grad_prob = k.zeros_like(prob)
+    return grad_count, grad_prob
+
+def binomial_forward(result): return k.zeros_like(result)
+
+
 FORMULAS = (
     Formula('aten::bernoulli', 'BernoulliBackward0', ('self',), tensors=bernoulli_tensors, arrays=bernoulli_arrays, forward=(Forward(0, 'expression', bernoulli_forward, ('result',)),), where='random/derivatives.yaml:3'),
     Formula('aten::bernoulli_.float', 'BernoulliBackward2', ('self',), tensors=bernoulli__float_tensors, arrays=bernoulli__float_arrays, forward=(Forward(0, 'expression', bernoulli__float_forward, ('self_p',)),), where='random/derivatives.yaml:7'),
@@ -84,5 +232,19 @@ FORMULAS = (
     Formula('aten::uniform_', 'UniformBackward0', ('self',), tensors=uniform__tensors, arrays=uniform__arrays, forward=(Forward(0, 'expression', uniform__forward, ('self_p',)),), where='random/derivatives.yaml:27'),
     Formula('aten::rand_like', 'RandLikeBackward', (), output_differentiability=(False,), where='random/derivatives.yaml:31'),
     Formula('aten::randn_like', 'RandnLikeBackward', (), output_differentiability=(False,), where='random/derivatives.yaml:34'),
+    Formula('aten::cauchy_', 'CauchyBackward0', ('self',), tensors=cauchy__tensors, arrays=cauchy__arrays, forward=(Forward(0, 'expression', cauchy__forward, ('self_p',)),), where='random/derivatives.yaml:37'),
+    Formula('aten::exponential_', 'ExponentialBackward0', ('self',), tensors=exponential__tensors, arrays=exponential__arrays, forward=(Forward(0, 'expression', exponential__forward, ('self_p',)),), where='random/derivatives.yaml:41'),
+    Formula('aten::geometric_', 'GeometricBackward0', ('self',), tensors=geometric__tensors, arrays=geometric__arrays, forward=(Forward(0, 'expression', geometric__forward, ('self_p',)),), where='random/derivatives.yaml:45'),
+    Formula('aten::log_normal_', 'LogNormalBackward0', ('self',), tensors=log_normal__tensors, arrays=log_normal__arrays, forward=(Forward(0, 'expression', log_normal__forward, ('self_p',)),), where='random/derivatives.yaml:49'),
+    Formula('aten::random_.from', 'RandomBackward0', ('self',), tensors=random__from_tensors, arrays=random__from_arrays, forward=(Forward(0, 'expression', random__from_forward, ('self_p',)),), where='random/derivatives.yaml:53'),
+    Formula('aten::random_.to', 'RandomBackward1', ('self',), tensors=random__to_tensors, arrays=random__to_arrays, forward=(Forward(0, 'expression', random__to_forward, ('self_p',)),), where='random/derivatives.yaml:57'),
+    Formula('aten::random_', 'RandomBackward2', ('self',), tensors=random__tensors, arrays=random__arrays, forward=(Forward(0, 'expression', random__forward, ('self_p',)),), where='random/derivatives.yaml:61'),
+    Formula('aten::bernoulli_.Tensor', 'BernoulliBackward1', ('self', 'p'), saved=(Saved('p', 'input', needed_by=('p',)),), tensors=bernoulli__Tensor_tensors, arrays=bernoulli__Tensor_arrays, forward=(Forward(0, 'expression', bernoulli__Tensor_forward, ('self_p',)),), where='random/derivatives.yaml:65'),
+    Formula('aten::bernoulli.p', 'BernoulliBackward0', ('self',), tensors=bernoulli_p_tensors, arrays=bernoulli_p_arrays, forward=(Forward(0, 'expression', bernoulli_p_forward, ('result',)),), where='random/derivatives.yaml:71'),
+    Formula('aten::normal.Tensor_float', 'NormalBackward1', ('mean',), tensors=normal_Tensor_float_tensors, arrays=normal_Tensor_float_arrays, forward=(Forward(0, 'expression', normal_Tensor_float_forward, ('result',)),), where='random/derivatives.yaml:76'),
+    Formula('aten::normal.float_Tensor', 'NormalBackward2', ('std',), tensors=normal_float_Tensor_tensors, arrays=normal_float_Tensor_arrays, forward=(Forward(0, 'expression', normal_float_Tensor_forward, ('result',)),), where='random/derivatives.yaml:81'),
+    Formula('aten::normal.Tensor_Tensor', 'NormalBackward3', ('mean', 'std'), saved=(Saved('mean', 'input', needed_by=('mean',)), Saved('std', 'input', needed_by=('std',))), tensors=normal_Tensor_Tensor_tensors, arrays=normal_Tensor_Tensor_arrays, forward=(Forward(0, 'expression', normal_Tensor_Tensor_forward, ('result',)),), where='random/derivatives.yaml:86'),
+    Formula('aten::poisson', 'PoissonBackward0', ('self',), tensors=poisson_tensors, arrays=poisson_arrays, forward=(Forward(0, 'expression', poisson_forward, ('result',)),), where='random/derivatives.yaml:92'),
+    Formula('aten::binomial', 'BinomialBackward0', ('count', 'prob'), saved=(Saved('count', 'input', needed_by=('count',)), Saved('prob', 'input', needed_by=('prob',))), tensors=binomial_tensors, arrays=binomial_arrays, forward=(Forward(0, 'expression', binomial_forward, ('result',)),), where='random/derivatives.yaml:96'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

@@ -77,6 +77,7 @@ def nanmedian_dim_arrays(node, k, edges, grad, *_):
     return (value_selecting_reduction_backward(k, grad, node._dim, indices, node._self_sym_sizes, node._keepdim),)
 
 
+
 FORMULAS = (
     Formula('aten::kthvalue', 'KthvalueBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), tensors=kthvalue_tensors, arrays=kthvalue_arrays, output_differentiability=(True, False), where='statistics/derivatives.yaml:3'),
     Formula('aten::median', 'MedianBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=median_tensors, arrays=median_arrays, where='statistics/derivatives.yaml:6'),
@@ -84,5 +85,6 @@ FORMULAS = (
     Formula('aten::mode', 'ModeBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), tensors=mode_tensors, arrays=mode_arrays, output_differentiability=(True, False), where='statistics/derivatives.yaml:12'),
     Formula('aten::nanmedian', 'NanmedianBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=nanmedian_tensors, arrays=nanmedian_arrays, where='statistics/derivatives.yaml:15'),
     Formula('aten::nanmedian.dim', 'NanmedianBackward1', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('dim', 'value'), Saved('keepdim', 'value'), Saved('indices', 'result', output=1)), tensors=nanmedian_dim_tensors, arrays=nanmedian_dim_arrays, output_differentiability=(True, False), where='statistics/derivatives.yaml:18'),
+    Formula('aten::histc', 'HistcBackward', (), output_differentiability=(False,), where='statistics/derivatives.yaml:21'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

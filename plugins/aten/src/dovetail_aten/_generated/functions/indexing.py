@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -18,9 +19,11 @@ from dovetail_aten.calling.several_outs import several_outs
 __all__ = [
     "index_Tensor_out", "index", "index_put", "index_put_", "index_select_out", "index_select",
     "index_add_out", "index_add", "index_add_", "gather_out", "gather", "scatter_value_out",
-    "scatter_src_out", "scatter_value", "scatter_src", "scatter", "scatter__value", "scatter__src",
-    "scatter_", "scatter_add_out", "scatter_add", "scatter_add_", "masked_select_out",
-    "masked_select", "take_out", "take", "one_hot",
+    "scatter_src_out", "scatter_with_reduce_out", "scatter_with_value_reduce_out", "scatter_value",
+    "scatter_src", "scatter_with_reduce", "scatter_with_value_reduce", "scatter", "scatter__value",
+    "scatter__src", "scatter_with__reduce", "scatter_with__value_reduce", "scatter_",
+    "scatter_add_out", "scatter_add", "scatter_add_", "masked_select_out", "masked_select",
+    "take_out", "take", "one_hot",
 ]
 
 
@@ -119,6 +122,8 @@ def gather(input, dim, index, *, sparse_grad=False, out=None):
 
 def scatter_value_out(input, dim, index, value, *, out): return complete(scatter_value_out, "aten::scatter", "value_out")(input, dim, index, value, out=out)
 def scatter_src_out(input, dim, index, src, *, out): return complete(scatter_src_out, "aten::scatter", "src_out")(input, dim, index, src, out=out)
+def scatter_with_reduce_out(input, dim, index, src, *, reduce, out): return complete(scatter_with_reduce_out, "aten::scatter", "reduce_out")(input, dim, index, src, reduce=reduce, out=out)
+def scatter_with_value_reduce_out(input, dim, index, value, *, reduce, out): return complete(scatter_with_value_reduce_out, "aten::scatter", "value_reduce_out")(input, dim, index, value, reduce=reduce, out=out)
 
 scatter_value_op, scatter_value_routes = operator("aten::scatter", "value")
 def scatter_value(input, dim, index, value):
@@ -144,8 +149,34 @@ def scatter_src(input, dim, index, src):
         return route(input, dim, index, src)
     return miss(scatter_src_op, (input, dim, index, src,), {}, scatter)
 
+scatter_reduce_op, scatter_reduce_routes = operator("aten::scatter", "reduce")
+def scatter_with_reduce(input, dim, index, src, *, reduce):
+    if dim.__class__ is not int or reduce.__class__ is not str:
+        return miss(scatter_reduce_op, (input, dim, index, src,), {"reduce": reduce}, scatter)
+    try:
+        route = scatter_reduce_routes[input._signature | index._signature | src._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, src, reduce)
+    return miss(scatter_reduce_op, (input, dim, index, src,), {"reduce": reduce}, scatter)
+
+scatter_value_reduce_op, scatter_value_reduce_routes = operator("aten::scatter", "value_reduce")
+def scatter_with_value_reduce(input, dim, index, value, *, reduce):
+    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float or reduce.__class__ is not str:
+        return miss(scatter_value_reduce_op, (input, dim, index, value,), {"reduce": reduce}, scatter)
+    try:
+        route = scatter_value_reduce_routes[input._signature | index._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, value, reduce)
+    return miss(scatter_value_reduce_op, (input, dim, index, value,), {"reduce": reduce}, scatter)
+
 _scatter_overloads = Overloads("aten::scatter", {
     "value": (scatter_value, scatter_value_out), "src": (scatter_src, scatter_src_out),
+    "reduce": (scatter_with_reduce, scatter_with_reduce_out),
+    "value_reduce": (scatter_with_value_reduce, scatter_with_value_reduce_out),
 })
 def scatter(*args, **kwargs):
     if not kwargs:
@@ -160,9 +191,12 @@ def scatter(*args, **kwargs):
 
 def scatter__value(input, dim, index, value): return complete(scatter__value, "aten::scatter_", "value")(input, dim, index, value)
 def scatter__src(input, dim, index, src): return complete(scatter__src, "aten::scatter_", "src")(input, dim, index, src)
+def scatter_with__reduce(input, dim, index, src, *, reduce): return complete(scatter_with__reduce, "aten::scatter_", "reduce")(input, dim, index, src, reduce=reduce)
+def scatter_with__value_reduce(input, dim, index, value, *, reduce): return complete(scatter_with__value_reduce, "aten::scatter_", "value_reduce")(input, dim, index, value, reduce=reduce)
 
 _scatter__overloads = Overloads("aten::scatter_", {
     "value": (scatter__value, None), "src": (scatter__src, None),
+    "reduce": (scatter_with__reduce, None), "value_reduce": (scatter_with__value_reduce, None),
 })
 def scatter_(*args, **kwargs):
     if not kwargs:

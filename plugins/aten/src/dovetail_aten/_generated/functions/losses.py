@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -17,7 +18,8 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "nll_loss", "nll_loss_nd", "nll_loss_forward", "cross_entropy_loss", "mse_loss", "l1_loss",
-    "smooth_l1_loss", "binary_cross_entropy_with_logits", "nll_loss_backward", "mse_loss_backward",
+    "smooth_l1_loss", "binary_cross_entropy_with_logits", "huber_loss", "binary_cross_entropy",
+    "kl_div", "poisson_nll_loss", "nll_loss_backward", "mse_loss_backward",
     "smooth_l1_loss_backward",
 ]
 
@@ -141,6 +143,61 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     else:
         return route(input, target, weight, pos_weight, reduction)
     return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
+
+
+huber_loss_op, huber_loss_routes = operator("aten::huber_loss", "")
+def huber_loss(input, target, reduction=1, delta=1.0):
+    if reduction.__class__ is not int or delta.__class__ is not float:
+        return miss(huber_loss_op, (input, target, reduction, delta,), {}, huber_loss)
+    try:
+        route = huber_loss_routes[input._signature | target._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, reduction, delta)
+    return miss(huber_loss_op, (input, target, reduction, delta,), {}, huber_loss)
+
+
+binary_cross_entropy_op, binary_cross_entropy_routes = operator("aten::binary_cross_entropy", "")
+def binary_cross_entropy(input, target, weight=None, reduction=1):
+    if reduction.__class__ is not int:
+        return miss(binary_cross_entropy_op, (input, target, weight, reduction,), {}, binary_cross_entropy)
+    try:
+        key = input._signature | target._signature | state()
+        if weight is not None:
+            key |= weight._signature
+        route = binary_cross_entropy_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, weight, reduction)
+    return miss(binary_cross_entropy_op, (input, target, weight, reduction,), {}, binary_cross_entropy)
+
+
+kl_div_op, kl_div_routes = operator("aten::kl_div", "")
+def kl_div(input, target, reduction=1, *, log_target=False):
+    if reduction.__class__ is not int or log_target.__class__ is not bool:
+        return miss(kl_div_op, (input, target, reduction,), {"log_target": log_target}, kl_div)
+    try:
+        route = kl_div_routes[input._signature | target._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, reduction, log_target)
+    return miss(kl_div_op, (input, target, reduction,), {"log_target": log_target}, kl_div)
+
+
+poisson_nll_loss_op, poisson_nll_loss_routes = operator("aten::poisson_nll_loss", "")
+def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+    if log_input.__class__ is not bool or full.__class__ is not bool or eps.__class__ is not float or reduction.__class__ is not int:
+        return miss(poisson_nll_loss_op, (input, target, log_input, full, eps, reduction,), {}, poisson_nll_loss)
+    try:
+        route = poisson_nll_loss_routes[input._signature | target._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, target, log_input, full, eps, reduction)
+    return miss(poisson_nll_loss_op, (input, target, log_input, full, eps, reduction,), {}, poisson_nll_loss)
 
 
 nll_loss_backward_op, nll_loss_backward_routes = operator("aten::nll_loss_backward", "")

@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -112,7 +113,9 @@ def inner(input, other):
 def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out): return complete(addmm_out, "aten::addmm", "out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
 
 addmm_op, addmm_routes = operator("aten::addmm", "")
-def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
+def addmm(input, mat1, mat2, *old, beta=1, alpha=1, out=None):
+    if old:
+        return old_overload(addmm, (input, mat1, mat2, *old), {"beta": beta, "alpha": alpha, "out": out})
     if out is not None:
         return addmm_out(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -124,14 +127,35 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     else:
         return route(input, mat1, mat2, beta, alpha)
     return miss(addmm_op, (input, mat1, mat2,), {"beta": beta, "alpha": alpha}, addmm)
+OLD_OVERLOADS[addmm] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2, *, Tensor out = None)",
+        "(Number beta, Tensor input, Tensor mat1, Tensor mat2, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
+    ),
+)
 
-def addmm_(input, mat1, mat2, *, beta=1, alpha=1): return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, beta=beta, alpha=alpha)
+
+def addmm_(input, mat1, mat2, *old, beta=1, alpha=1): return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, *old, beta=beta, alpha=alpha)
+OLD_OVERLOADS[addmm_] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2)",
+        "(Number beta, Tensor input, Tensor mat1, Tensor mat2)",
+    ),
+    (
+        "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta = 1, Number alpha = 1)",
+    ),
+)
 
 
 def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_out, "aten::addmv", "out")(input, mat, vec, beta=beta, alpha=alpha, out=out)
 
 addmv_op, addmv_routes = operator("aten::addmv", "")
-def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
+def addmv(input, mat, vec, *old, beta=1, alpha=1, out=None):
+    if old:
+        return old_overload(addmv, (input, mat, vec, *old), {"beta": beta, "alpha": alpha, "out": out})
     if out is not None:
         return addmv_out(input, mat, vec, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -143,14 +167,35 @@ def addmv(input, mat, vec, *, beta=1, alpha=1, out=None):
     else:
         return route(input, mat, vec, beta, alpha)
     return miss(addmv_op, (input, mat, vec,), {"beta": beta, "alpha": alpha}, addmv)
+OLD_OVERLOADS[addmv] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec, *, Tensor out = None)",
+        "(Number beta, Tensor input, Tensor mat, Tensor vec, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
+    ),
+)
 
-def addmv_(input, mat, vec, *, beta=1, alpha=1): return complete(addmv_, "aten::addmv_", "")(input, mat, vec, beta=beta, alpha=alpha)
+
+def addmv_(input, mat, vec, *old, beta=1, alpha=1): return complete(addmv_, "aten::addmv_", "")(input, mat, vec, *old, beta=beta, alpha=alpha)
+OLD_OVERLOADS[addmv_] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec)",
+        "(Number beta, Tensor input, Tensor mat, Tensor vec)",
+    ),
+    (
+        "(Tensor input, Tensor mat, Tensor vec, *, Number beta = 1, Number alpha = 1)",
+    ),
+)
 
 
 def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(addbmm_out, "aten::addbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
 
 addbmm_op, addbmm_routes = operator("aten::addbmm", "")
-def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
+def addbmm(input, batch1, batch2, *old, beta=1, alpha=1, out=None):
+    if old:
+        return old_overload(addbmm, (input, batch1, batch2, *old), {"beta": beta, "alpha": alpha, "out": out})
     if out is not None:
         return addbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -162,14 +207,35 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     else:
         return route(input, batch1, batch2, beta, alpha)
     return miss(addbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, addbmm)
+OLD_OVERLOADS[addbmm] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)",
+        "(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
+    ),
+)
 
-def addbmm_(input, batch1, batch2, *, beta=1, alpha=1): return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha)
+
+def addbmm_(input, batch1, batch2, *old, beta=1, alpha=1): return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, *old, beta=beta, alpha=alpha)
+OLD_OVERLOADS[addbmm_] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
+        "(Number beta, Tensor input, Tensor batch1, Tensor batch2)",
+    ),
+    (
+        "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
+    ),
+)
 
 
 def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(baddbmm_out, "aten::baddbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
 
 baddbmm_op, baddbmm_routes = operator("aten::baddbmm", "")
-def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
+def baddbmm(input, batch1, batch2, *old, beta=1, alpha=1, out=None):
+    if old:
+        return old_overload(baddbmm, (input, batch1, batch2, *old), {"beta": beta, "alpha": alpha, "out": out})
     if out is not None:
         return baddbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -181,8 +247,27 @@ def baddbmm(input, batch1, batch2, *, beta=1, alpha=1, out=None):
     else:
         return route(input, batch1, batch2, beta, alpha)
     return miss(baddbmm_op, (input, batch1, batch2,), {"beta": beta, "alpha": alpha}, baddbmm)
+OLD_OVERLOADS[baddbmm] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2, *, Tensor out = None)",
+        "(Number beta, Tensor input, Tensor batch1, Tensor batch2, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
+    ),
+)
 
-def baddbmm_(input, batch1, batch2, *, beta=1, alpha=1): return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha)
+
+def baddbmm_(input, batch1, batch2, *old, beta=1, alpha=1): return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, *old, beta=beta, alpha=alpha)
+OLD_OVERLOADS[baddbmm_] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
+        "(Number beta, Tensor input, Tensor batch1, Tensor batch2)",
+    ),
+    (
+        "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta = 1, Number alpha = 1)",
+    ),
+)
 
 
 matmul_op, matmul_routes = operator("aten::matmul", "")

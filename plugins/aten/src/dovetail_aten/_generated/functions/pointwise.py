@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -32,22 +33,26 @@ __all__ = [
     "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_Tensor", "subtract_Scalar",
     "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_", "multiply_Tensor",
     "multiply_Scalar", "multiply", "multiply__Tensor", "multiply__Scalar", "multiply_",
-    "divide_Tensor", "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode", "divide",
-    "divide__Tensor", "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode", "divide_",
+    "divide_out", "divide_Scalar_out", "divide_Tensor", "divide_Scalar", "divide_Tensor_mode",
+    "divide_Scalar_mode", "divide", "divide__Tensor", "divide__Scalar", "divide__Tensor_mode",
+    "divide__Scalar_mode", "divide_", "true_divide_out", "true_divide_Scalar_out",
     "true_divide_Tensor", "true_divide_Scalar", "true_divide", "true_divide__Tensor",
     "true_divide__Scalar", "true_divide_", "negative", "negative_", "absolute", "absolute_",
-    "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_", "xlogy_OutTensor", "xlogy",
-    "xlogy_", "neg_out", "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign",
-    "sign_", "sgn_out", "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out",
-    "sqrt", "sqrt_", "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_",
-    "exp2_out", "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_",
-    "log2_out", "log2", "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_",
-    "sin_out", "sin", "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out",
-    "asin", "asin_", "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2",
-    "atan2_", "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
+    "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_", "xlogy_OutTensor",
+    "xlogy_OutScalar_Self", "xlogy_OutScalar_Other", "xlogy_Tensor", "xlogy_Scalar_Self",
+    "xlogy_Scalar_Other", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other", "xlogy_", "neg_out",
+    "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign", "sign_", "sgn_out",
+    "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out", "sqrt", "sqrt_",
+    "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_", "exp2_out",
+    "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_", "log2_out", "log2",
+    "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_", "sin_out", "sin",
+    "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out", "asin", "asin_",
+    "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2", "atan2_",
+    "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
     "asinh_out", "asinh", "asinh_", "acosh_out", "acosh", "acosh_", "atanh_out", "atanh", "atanh_",
     "erf_out", "erf", "erf_", "erfc_out", "erfc", "erfc_", "sigmoid_out", "sigmoid", "sigmoid_",
-    "floor_out", "floor", "floor_", "ceil_out", "ceil", "ceil_", "round_out", "round", "round_",
+    "floor_out", "floor", "floor_", "ceil_out", "ceil", "ceil_", "round_out", "round_decimals_out",
+    "round_default", "round_decimals", "round", "round__default", "round__decimals", "round_",
     "trunc_out", "trunc", "trunc_", "fix", "fix_", "frac_out", "frac", "frac_", "isnan_out",
     "isnan", "isinf_out", "isinf", "isfinite", "nan_to_num_out", "nan_to_num", "nan_to_num_",
     "arcsin", "arcsin_", "arccos", "arccos_", "arctan", "arctan_", "arctan2", "arctan2_", "arcsinh",
@@ -82,9 +87,29 @@ __all__ = [
     "less__Scalar", "less_", "less_equal_Tensor", "less_equal_Scalar", "less_equal",
     "less_equal__Tensor", "less_equal__Scalar", "less_equal_", "not_equal_Tensor",
     "not_equal_Scalar", "not_equal", "not_equal__Tensor", "not_equal__Scalar", "not_equal_",
-    "isclose", "equal", "allclose", "_conj_physical_out", "_conj_physical", "is_complex",
-    "is_floating_point", "angle_out", "angle", "item", "_local_scalar_dense", "is_nonzero",
-    "sigmoid_backward", "tanh_backward",
+    "isclose", "equal", "allclose", "copysign_out", "copysign_Scalar_out", "copysign", "copysign_",
+    "signbit_out", "signbit", "isposinf_out", "isposinf", "isneginf_out", "isneginf", "isreal",
+    "nextafter_out", "nextafter", "nextafter_", "heaviside_out", "heaviside", "heaviside_",
+    "ldexp_out", "ldexp", "ldexp_", "frexp_Tensor_out", "frexp", "gcd_out", "gcd", "gcd_",
+    "lcm_out", "lcm", "lcm_", "bitwise_left_shift_Tensor_out",
+    "bitwise_left_shift_Tensor_Scalar_out", "bitwise_left_shift_Scalar_Tensor_out",
+    "bitwise_left_shift_Tensor", "bitwise_left_shift_Tensor_Scalar",
+    "bitwise_left_shift_Scalar_Tensor", "bitwise_left_shift", "lshift_operator",
+    "bitwise_left_shift__Tensor", "bitwise_left_shift__Tensor_Scalar", "bitwise_left_shift_",
+    "ilshift_operator", "bitwise_right_shift_Tensor_out", "bitwise_right_shift_Tensor_Scalar_out",
+    "bitwise_right_shift_Scalar_Tensor_out", "bitwise_right_shift_Tensor",
+    "bitwise_right_shift_Tensor_Scalar", "bitwise_right_shift_Scalar_Tensor", "bitwise_right_shift",
+    "rshift_operator", "bitwise_right_shift__Tensor", "bitwise_right_shift__Tensor_Scalar",
+    "bitwise_right_shift_", "irshift_operator", "__lshift___Scalar", "__lshift___Tensor",
+    "__lshift__", "__rshift___Scalar", "__rshift___Tensor", "__rshift__", "logaddexp2_out",
+    "logaddexp2", "fmax_out", "fmax", "fmin_out", "fmin", "deg2rad_out", "deg2rad", "deg2rad_",
+    "rad2deg_out", "rad2deg", "rad2deg_", "float_power_Tensor_Tensor_out", "float_power_Scalar_out",
+    "float_power_Tensor_Scalar_out", "float_power_Tensor_Tensor", "float_power_Scalar",
+    "float_power_Tensor_Scalar", "float_power", "float_power__Tensor", "float_power__Scalar",
+    "float_power_", "conj_physical_out", "conj_physical", "conj_physical_", "resolve_neg",
+    "is_conj", "is_neg", "_conj_physical_out", "_conj_physical", "is_complex", "is_floating_point",
+    "angle_out", "angle", "item", "_local_scalar_dense", "is_nonzero", "sigmoid_backward",
+    "tanh_backward",
 ]
 
 
@@ -92,7 +117,9 @@ def add_out(input, other, *, alpha=1, out): return complete(add_out, "aten::add"
 def add_Scalar_out(input, other, alpha=1, *, out): return complete(add_Scalar_out, "aten::add", "Scalar_out")(input, other, alpha, out=out)
 
 add_Tensor_op, add_Tensor_routes = operator("aten::add", "Tensor")
-def add(input, other, *, alpha=1, out=None):
+def add(input, other, *old, alpha=1, out=None):
+    if old:
+        return old_overload(add, (input, other, *old), {"alpha": alpha, "out": out})
     if out is not None:
         return add_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
@@ -108,6 +135,15 @@ def add(input, other, *, alpha=1, out=None):
     else:
         return route(input, other, alpha)
     return miss(add_Tensor_op, (input, other,), {"alpha": alpha}, add)
+OLD_OVERLOADS[add] = OldOverloads(
+    (
+        "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
+    ),
+    ('other',),
+)
 
 def add_operator(input, other):
     try:
@@ -122,7 +158,18 @@ def add_operator(input, other):
         return route(input, other, 1)
     return operate(add, input, other)
 
-def add_(input, other, *, alpha=1): return complete(add_, "aten::add_", "Tensor")(input, other, alpha=alpha)
+
+def add_(input, other, *old, alpha=1): return complete(add_, "aten::add_", "Tensor")(input, other, *old, alpha=alpha)
+OLD_OVERLOADS[add_] = OldOverloads(
+    (
+        "(Tensor input, Number alpha, Tensor other)",
+    ),
+    (
+        "(Tensor input, Tensor other, *, Number alpha = 1)",
+    ),
+    ('other',),
+)
+
 def iadd_operator(input, other): return complete(iadd_operator, "aten::add_", "Tensor")(input, other)
 
 
@@ -130,7 +177,9 @@ def sub_out(input, other, *, alpha=1, out): return complete(sub_out, "aten::sub"
 def sub_Scalar_out(input, other, alpha=1, *, out): return complete(sub_Scalar_out, "aten::sub", "Scalar_out")(input, other, alpha, out=out)
 
 sub_Tensor_op, sub_Tensor_routes = operator("aten::sub", "Tensor")
-def sub(input, other, *, alpha=1, out=None):
+def sub(input, other, *old, alpha=1, out=None):
+    if old:
+        return old_overload(sub, (input, other, *old), {"alpha": alpha, "out": out})
     if out is not None:
         return sub_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
@@ -146,6 +195,15 @@ def sub(input, other, *, alpha=1, out=None):
     else:
         return route(input, other, alpha)
     return miss(sub_Tensor_op, (input, other,), {"alpha": alpha}, sub)
+OLD_OVERLOADS[sub] = OldOverloads(
+    (
+        "(Tensor input, Number alpha, Tensor other, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor other, *, Number alpha = 1, Tensor out = None)",
+    ),
+    ('other',),
+)
 
 def sub_operator(input, other):
     try:
@@ -160,7 +218,18 @@ def sub_operator(input, other):
         return route(input, other, 1)
     return operate(sub, input, other)
 
-def sub_(input, other, *, alpha=1): return complete(sub_, "aten::sub_", "Tensor")(input, other, alpha=alpha)
+
+def sub_(input, other, *old, alpha=1): return complete(sub_, "aten::sub_", "Tensor")(input, other, *old, alpha=alpha)
+OLD_OVERLOADS[sub_] = OldOverloads(
+    (
+        "(Tensor input, Number alpha, Tensor other)",
+    ),
+    (
+        "(Tensor input, Tensor other, *, Number alpha = 1)",
+    ),
+    ('other',),
+)
+
 def isub_operator(input, other): return complete(isub_operator, "aten::sub_", "Tensor")(input, other)
 
 
@@ -729,6 +798,9 @@ def multiply_(*args, **kwargs):
     return _multiply__overloads.choose(args, kwargs)
 
 
+def divide_out(input, other, *, out): return complete(divide_out, "aten::divide", "out")(input, other, out=out)
+def divide_Scalar_out(input, other, *, out): return complete(divide_Scalar_out, "aten::divide", "Scalar_out")(input, other, out=out)
+
 divide_Tensor_op, divide_Tensor_routes = operator("aten::divide", "Tensor")
 def divide_Tensor(input, other):
     try:
@@ -776,7 +848,7 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
 
 _divide_overloads = Overloads("aten::divide", {
-    "Tensor": (divide_Tensor, None), "Scalar": (divide_Scalar, None),
+    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, divide_Scalar_out),
     "Tensor_mode": (divide_Tensor_mode, None), "Scalar_mode": (divide_Scalar_mode, None),
 })
 def divide(*args, **kwargs):
@@ -810,6 +882,9 @@ def divide_(*args, **kwargs):
     return _divide__overloads.choose(args, kwargs)
 
 
+def true_divide_out(input, other, *, out): return complete(true_divide_out, "aten::true_divide", "out")(input, other, out=out)
+def true_divide_Scalar_out(input, other, *, out): return complete(true_divide_Scalar_out, "aten::true_divide", "Scalar_out")(input, other, out=out)
+
 true_divide_Tensor_op, true_divide_Tensor_routes = operator("aten::true_divide", "Tensor")
 def true_divide_Tensor(input, other):
     try:
@@ -833,7 +908,8 @@ def true_divide_Scalar(input, other):
     return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
 
 _true_divide_overloads = Overloads("aten::true_divide", {
-    "Tensor": (true_divide_Tensor, None), "Scalar": (true_divide_Scalar, None),
+    "Tensor": (true_divide_Tensor, true_divide_out),
+    "Scalar": (true_divide_Scalar, true_divide_Scalar_out),
 })
 def true_divide(*args, **kwargs):
     if not kwargs:
@@ -930,11 +1006,11 @@ def hypot_(input, other): return complete(hypot_, "aten::hypot_", "")(input, oth
 
 
 def xlogy_OutTensor(input, other, *, out): return complete(xlogy_OutTensor, "aten::xlogy", "OutTensor")(input, other, out=out)
+def xlogy_OutScalar_Self(input, other, *, out): return complete(xlogy_OutScalar_Self, "aten::xlogy", "OutScalar_Self")(input, other, out=out)
+def xlogy_OutScalar_Other(input, other, *, out): return complete(xlogy_OutScalar_Other, "aten::xlogy", "OutScalar_Other")(input, other, out=out)
 
 xlogy_Tensor_op, xlogy_Tensor_routes = operator("aten::xlogy", "Tensor")
-def xlogy(input, other, *, out=None):
-    if out is not None:
-        return xlogy_OutTensor(input, other, out=out)
+def xlogy_Tensor(input, other):
     try:
         cls = other.__class__
         if cls in SCALAR_BITS:
@@ -947,7 +1023,63 @@ def xlogy(input, other, *, out=None):
         return route(input, other)
     return miss(xlogy_Tensor_op, (input, other,), {}, xlogy)
 
-def xlogy_(input, other): return complete(xlogy_, "aten::xlogy_", "Tensor")(input, other)
+xlogy_Scalar_Self_op, xlogy_Scalar_Self_routes = operator("aten::xlogy", "Scalar_Self")
+def xlogy_Scalar_Self(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
+    try:
+        route = xlogy_Scalar_Self_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
+
+xlogy_Scalar_Other_op, xlogy_Scalar_Other_routes = operator("aten::xlogy", "Scalar_Other")
+def xlogy_Scalar_Other(input, other):
+    if other.__class__ is not int and other.__class__ is not float:
+        return miss(xlogy_Scalar_Other_op, (input, other,), {}, xlogy)
+    try:
+        route = xlogy_Scalar_Other_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(xlogy_Scalar_Other_op, (input, other,), {}, xlogy)
+
+_xlogy_overloads = Overloads("aten::xlogy", {
+    "Tensor": (xlogy_Tensor, xlogy_OutTensor),
+    "Scalar_Self": (xlogy_Scalar_Self, xlogy_OutScalar_Self),
+    "Scalar_Other": (xlogy_Scalar_Other, xlogy_OutScalar_Other),
+})
+def xlogy(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
+                return xlogy_Tensor(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return xlogy_Scalar_Self(*args)
+            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
+                return xlogy_Scalar_Other(*args)
+    return _xlogy_overloads.choose(args, kwargs)
+
+
+def xlogy__Tensor(input, other): return complete(xlogy__Tensor, "aten::xlogy_", "Tensor")(input, other)
+def xlogy__Scalar_Other(input, other): return complete(xlogy__Scalar_Other, "aten::xlogy_", "Scalar_Other")(input, other)
+
+_xlogy__overloads = Overloads("aten::xlogy_", {
+    "Tensor": (xlogy__Tensor, None), "Scalar_Other": (xlogy__Scalar_Other, None),
+})
+def xlogy_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[1], TensorBase):
+                return xlogy__Tensor(*args)
+            if args[1].__class__ in NUMBERS:
+                return xlogy__Scalar_Other(*args)
+    return _xlogy__overloads.choose(args, kwargs)
 
 
 def neg_out(input, *, out): return complete(neg_out, "aten::neg", "out")(input, out=out)
@@ -1523,11 +1655,10 @@ def ceil_(input): return complete(ceil_, "aten::ceil_", "")(input)
 
 
 def round_out(input, *, out): return complete(round_out, "aten::round", "out")(input, out=out)
+def round_decimals_out(input, *, decimals, out): return complete(round_decimals_out, "aten::round", "decimals_out")(input, decimals=decimals, out=out)
 
 round_op, round_routes = operator("aten::round", "")
-def round(input, *, out=None):
-    if out is not None:
-        return round_out(input, out=out)
+def round_default(input):
     try:
         route = round_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1536,7 +1667,41 @@ def round(input, *, out=None):
         return route(input)
     return miss(round_op, (input,), {}, round)
 
-def round_(input): return complete(round_, "aten::round_", "")(input)
+round_decimals_op, round_decimals_routes = operator("aten::round", "decimals")
+def round_decimals(input, *, decimals):
+    if decimals.__class__ is not int:
+        return miss(round_decimals_op, (input,), {"decimals": decimals}, round)
+    try:
+        route = round_decimals_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, decimals)
+    return miss(round_decimals_op, (input,), {"decimals": decimals}, round)
+
+_round_overloads = Overloads("aten::round", {
+    "": (round_default, round_out), "decimals": (round_decimals, round_decimals_out),
+})
+def round(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round_default(*args)
+    return _round_overloads.choose(args, kwargs)
+
+
+def round__default(input): return complete(round__default, "aten::round_", "")(input)
+def round__decimals(input, *, decimals): return complete(round__decimals, "aten::round_", "decimals")(input, decimals=decimals)
+
+_round__overloads = Overloads("aten::round_", {
+    "": (round__default, None), "decimals": (round__decimals, None),
+})
+def round_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return round__default(*args)
+    return _round__overloads.choose(args, kwargs)
 
 
 def trunc_out(input, *, out): return complete(trunc_out, "aten::trunc", "out")(input, out=out)
@@ -2188,7 +2353,9 @@ def lerp_(*args, **kwargs):
 def addcmul_out(input, tensor1, tensor2, *, value=1, out): return complete(addcmul_out, "aten::addcmul", "out")(input, tensor1, tensor2, value=value, out=out)
 
 addcmul_op, addcmul_routes = operator("aten::addcmul", "")
-def addcmul(input, tensor1, tensor2, *, value=1, out=None):
+def addcmul(input, tensor1, tensor2, *old, value=1, out=None):
+    if old:
+        return old_overload(addcmul, (input, tensor1, tensor2, *old), {"value": value, "out": out})
     if out is not None:
         return addcmul_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
@@ -2200,14 +2367,33 @@ def addcmul(input, tensor1, tensor2, *, value=1, out=None):
     else:
         return route(input, tensor1, tensor2, value)
     return miss(addcmul_op, (input, tensor1, tensor2,), {"value": value}, addcmul)
+OLD_OVERLOADS[addcmul] = OldOverloads(
+    (
+        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
+    ),
+)
 
-def addcmul_(input, tensor1, tensor2, *, value=1): return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, value=value)
+
+def addcmul_(input, tensor1, tensor2, *old, value=1): return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, *old, value=value)
+OLD_OVERLOADS[addcmul_] = OldOverloads(
+    (
+        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
+    ),
+    (
+        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1)",
+    ),
+)
 
 
 def addcdiv_out(input, tensor1, tensor2, *, value=1, out): return complete(addcdiv_out, "aten::addcdiv", "out")(input, tensor1, tensor2, value=value, out=out)
 
 addcdiv_op, addcdiv_routes = operator("aten::addcdiv", "")
-def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
+def addcdiv(input, tensor1, tensor2, *old, value=1, out=None):
+    if old:
+        return old_overload(addcdiv, (input, tensor1, tensor2, *old), {"value": value, "out": out})
     if out is not None:
         return addcdiv_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
@@ -2219,8 +2405,25 @@ def addcdiv(input, tensor1, tensor2, *, value=1, out=None):
     else:
         return route(input, tensor1, tensor2, value)
     return miss(addcdiv_op, (input, tensor1, tensor2,), {"value": value}, addcdiv)
+OLD_OVERLOADS[addcdiv] = OldOverloads(
+    (
+        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1, Tensor out = None)",
+    ),
+)
 
-def addcdiv_(input, tensor1, tensor2, *, value=1): return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, value=value)
+
+def addcdiv_(input, tensor1, tensor2, *old, value=1): return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, *old, value=value)
+OLD_OVERLOADS[addcdiv_] = OldOverloads(
+    (
+        "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
+    ),
+    (
+        "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value = 1)",
+    ),
+)
 
 
 def masked_fill_Scalar_out(input, mask, value, *, out): return complete(masked_fill_Scalar_out, "aten::masked_fill", "Scalar_out")(input, mask, value, out=out)
@@ -3103,6 +3306,675 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     else:
         return route(input, other, rtol, atol, equal_nan)
     return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
+
+
+def copysign_out(input, other, *, out): return complete(copysign_out, "aten::copysign", "out")(input, other, out=out)
+def copysign_Scalar_out(input, other, *, out): return complete(copysign_Scalar_out, "aten::copysign", "Scalar_out")(input, other, out=out)
+
+copysign_Tensor_op, copysign_Tensor_routes = operator("aten::copysign", "Tensor")
+def copysign(input, other, *, out=None):
+    if out is not None:
+        return copysign_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = copysign_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = copysign_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(copysign_Tensor_op, (input, other,), {}, copysign)
+
+def copysign_(input, other): return complete(copysign_, "aten::copysign_", "Tensor")(input, other)
+
+
+def signbit_out(input, *, out): return complete(signbit_out, "aten::signbit", "out")(input, out=out)
+
+signbit_op, signbit_routes = operator("aten::signbit", "")
+def signbit(input, *, out=None):
+    if out is not None:
+        return signbit_out(input, out=out)
+    try:
+        route = signbit_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(signbit_op, (input,), {}, signbit)
+
+
+def isposinf_out(input, *, out): return complete(isposinf_out, "aten::isposinf", "out")(input, out=out)
+
+isposinf_op, isposinf_routes = operator("aten::isposinf", "")
+def isposinf(input, *, out=None):
+    if out is not None:
+        return isposinf_out(input, out=out)
+    try:
+        route = isposinf_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(isposinf_op, (input,), {}, isposinf)
+
+
+def isneginf_out(input, *, out): return complete(isneginf_out, "aten::isneginf", "out")(input, out=out)
+
+isneginf_op, isneginf_routes = operator("aten::isneginf", "")
+def isneginf(input, *, out=None):
+    if out is not None:
+        return isneginf_out(input, out=out)
+    try:
+        route = isneginf_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(isneginf_op, (input,), {}, isneginf)
+
+
+isreal_op, isreal_routes = operator("aten::isreal", "")
+def isreal(input):
+    try:
+        route = isreal_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(isreal_op, (input,), {}, isreal)
+
+
+def nextafter_out(input, other, *, out): return complete(nextafter_out, "aten::nextafter", "out")(input, other, out=out)
+
+nextafter_op, nextafter_routes = operator("aten::nextafter", "")
+def nextafter(input, other, *, out=None):
+    if out is not None:
+        return nextafter_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = nextafter_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = nextafter_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(nextafter_op, (input, other,), {}, nextafter)
+
+def nextafter_(input, other): return complete(nextafter_, "aten::nextafter_", "")(input, other)
+
+
+def heaviside_out(input, values, *, out): return complete(heaviside_out, "aten::heaviside", "out")(input, values, out=out)
+
+heaviside_op, heaviside_routes = operator("aten::heaviside", "")
+def heaviside(input, values, *, out=None):
+    if out is not None:
+        return heaviside_out(input, values, out=out)
+    try:
+        cls = values.__class__
+        if cls in SCALAR_BITS:
+            route = heaviside_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = heaviside_routes[input._signature | values._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, values)
+    return miss(heaviside_op, (input, values,), {}, heaviside)
+
+def heaviside_(input, values): return complete(heaviside_, "aten::heaviside_", "")(input, values)
+
+
+def ldexp_out(input, other, *, out): return complete(ldexp_out, "aten::ldexp", "out")(input, other, out=out)
+
+ldexp_Tensor_op, ldexp_Tensor_routes = operator("aten::ldexp", "Tensor")
+def ldexp(input, other, *, out=None):
+    if out is not None:
+        return ldexp_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = ldexp_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = ldexp_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(ldexp_Tensor_op, (input, other,), {}, ldexp)
+
+def ldexp_(input, other): return complete(ldexp_, "aten::ldexp_", "")(input, other)
+
+
+def frexp_Tensor_out(input, *, mantissa, exponent): return complete(frexp_Tensor_out, "aten::frexp", "Tensor_out")(input, mantissa=mantissa, exponent=exponent)
+
+frexp_Tensor_op, frexp_Tensor_routes = operator("aten::frexp", "Tensor")
+frexp_Tensor_named = named("frexp", ("mantissa", "exponent"))
+def frexp(input, *, out=None):
+    if out is not None:
+        return frexp_Tensor_out(input, **several_outs("frexp", ("mantissa", "exponent"), out))
+    try:
+        route = frexp_Tensor_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return frexp_Tensor_named(route(input))
+    return frexp_Tensor_named(miss(frexp_Tensor_op, (input,), {}, frexp))
+
+
+def gcd_out(input, other, *, out): return complete(gcd_out, "aten::gcd", "out")(input, other, out=out)
+
+gcd_op, gcd_routes = operator("aten::gcd", "")
+def gcd(input, other, *, out=None):
+    if out is not None:
+        return gcd_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = gcd_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = gcd_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(gcd_op, (input, other,), {}, gcd)
+
+def gcd_(input, other): return complete(gcd_, "aten::gcd_", "")(input, other)
+
+
+def lcm_out(input, other, *, out): return complete(lcm_out, "aten::lcm", "out")(input, other, out=out)
+
+lcm_op, lcm_routes = operator("aten::lcm", "")
+def lcm(input, other, *, out=None):
+    if out is not None:
+        return lcm_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = lcm_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = lcm_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(lcm_op, (input, other,), {}, lcm)
+
+def lcm_(input, other): return complete(lcm_, "aten::lcm_", "")(input, other)
+
+
+def bitwise_left_shift_Tensor_out(input, other, *, out): return complete(bitwise_left_shift_Tensor_out, "aten::bitwise_left_shift", "Tensor_out")(input, other, out=out)
+def bitwise_left_shift_Tensor_Scalar_out(input, other, *, out): return complete(bitwise_left_shift_Tensor_Scalar_out, "aten::bitwise_left_shift", "Tensor_Scalar_out")(input, other, out=out)
+def bitwise_left_shift_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_left_shift_Scalar_Tensor_out, "aten::bitwise_left_shift", "Scalar_Tensor_out")(input, other, out=out)
+
+bitwise_left_shift_Tensor_op, bitwise_left_shift_Tensor_routes = operator("aten::bitwise_left_shift", "Tensor")
+def bitwise_left_shift_Tensor(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = bitwise_left_shift_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = bitwise_left_shift_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_left_shift_Tensor_op, (input, other,), {}, bitwise_left_shift)
+
+bitwise_left_shift_Tensor_Scalar_op, bitwise_left_shift_Tensor_Scalar_routes = operator("aten::bitwise_left_shift", "Tensor_Scalar")
+def bitwise_left_shift_Tensor_Scalar(input, other):
+    if other.__class__ is not int and other.__class__ is not float:
+        return miss(bitwise_left_shift_Tensor_Scalar_op, (input, other,), {}, bitwise_left_shift)
+    try:
+        route = bitwise_left_shift_Tensor_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_left_shift_Tensor_Scalar_op, (input, other,), {}, bitwise_left_shift)
+
+bitwise_left_shift_Scalar_Tensor_op, bitwise_left_shift_Scalar_Tensor_routes = operator("aten::bitwise_left_shift", "Scalar_Tensor")
+def bitwise_left_shift_Scalar_Tensor(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(bitwise_left_shift_Scalar_Tensor_op, (input, other,), {}, bitwise_left_shift)
+    try:
+        route = bitwise_left_shift_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_left_shift_Scalar_Tensor_op, (input, other,), {}, bitwise_left_shift)
+
+_bitwise_left_shift_overloads = Overloads("aten::bitwise_left_shift", {
+    "Tensor": (bitwise_left_shift_Tensor, bitwise_left_shift_Tensor_out),
+    "Tensor_Scalar": (bitwise_left_shift_Tensor_Scalar, bitwise_left_shift_Tensor_Scalar_out),
+    "Scalar_Tensor": (bitwise_left_shift_Scalar_Tensor, bitwise_left_shift_Scalar_Tensor_out),
+})
+def bitwise_left_shift(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
+                return bitwise_left_shift_Tensor(*args)
+            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
+                return bitwise_left_shift_Tensor_Scalar(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return bitwise_left_shift_Scalar_Tensor(*args)
+    return _bitwise_left_shift_overloads.choose(args, kwargs)
+
+def lshift_operator(input, other):
+    if isinstance(other, TensorBase):
+        return bitwise_left_shift_Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return bitwise_left_shift_Tensor_Scalar(input, other)
+    return operate(bitwise_left_shift, input, other)
+
+
+def bitwise_left_shift__Tensor(input, other): return complete(bitwise_left_shift__Tensor, "aten::bitwise_left_shift_", "Tensor")(input, other)
+def bitwise_left_shift__Tensor_Scalar(input, other): return complete(bitwise_left_shift__Tensor_Scalar, "aten::bitwise_left_shift_", "Tensor_Scalar")(input, other)
+
+_bitwise_left_shift__overloads = Overloads("aten::bitwise_left_shift_", {
+    "Tensor": (bitwise_left_shift__Tensor, None),
+    "Tensor_Scalar": (bitwise_left_shift__Tensor_Scalar, None),
+})
+def bitwise_left_shift_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[1], TensorBase):
+                return bitwise_left_shift__Tensor(*args)
+            if args[1].__class__ in NUMBERS:
+                return bitwise_left_shift__Tensor_Scalar(*args)
+    return _bitwise_left_shift__overloads.choose(args, kwargs)
+
+def ilshift_operator(input, other):
+    if isinstance(other, TensorBase):
+        return bitwise_left_shift__Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return bitwise_left_shift__Tensor_Scalar(input, other)
+    return operate(bitwise_left_shift_, input, other)
+
+
+def bitwise_right_shift_Tensor_out(input, other, *, out): return complete(bitwise_right_shift_Tensor_out, "aten::bitwise_right_shift", "Tensor_out")(input, other, out=out)
+def bitwise_right_shift_Tensor_Scalar_out(input, other, *, out): return complete(bitwise_right_shift_Tensor_Scalar_out, "aten::bitwise_right_shift", "Tensor_Scalar_out")(input, other, out=out)
+def bitwise_right_shift_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_right_shift_Scalar_Tensor_out, "aten::bitwise_right_shift", "Scalar_Tensor_out")(input, other, out=out)
+
+bitwise_right_shift_Tensor_op, bitwise_right_shift_Tensor_routes = operator("aten::bitwise_right_shift", "Tensor")
+def bitwise_right_shift_Tensor(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = bitwise_right_shift_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = bitwise_right_shift_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_right_shift_Tensor_op, (input, other,), {}, bitwise_right_shift)
+
+bitwise_right_shift_Tensor_Scalar_op, bitwise_right_shift_Tensor_Scalar_routes = operator("aten::bitwise_right_shift", "Tensor_Scalar")
+def bitwise_right_shift_Tensor_Scalar(input, other):
+    if other.__class__ is not int and other.__class__ is not float:
+        return miss(bitwise_right_shift_Tensor_Scalar_op, (input, other,), {}, bitwise_right_shift)
+    try:
+        route = bitwise_right_shift_Tensor_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_right_shift_Tensor_Scalar_op, (input, other,), {}, bitwise_right_shift)
+
+bitwise_right_shift_Scalar_Tensor_op, bitwise_right_shift_Scalar_Tensor_routes = operator("aten::bitwise_right_shift", "Scalar_Tensor")
+def bitwise_right_shift_Scalar_Tensor(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(bitwise_right_shift_Scalar_Tensor_op, (input, other,), {}, bitwise_right_shift)
+    try:
+        route = bitwise_right_shift_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_right_shift_Scalar_Tensor_op, (input, other,), {}, bitwise_right_shift)
+
+_bitwise_right_shift_overloads = Overloads("aten::bitwise_right_shift", {
+    "Tensor": (bitwise_right_shift_Tensor, bitwise_right_shift_Tensor_out),
+    "Tensor_Scalar": (bitwise_right_shift_Tensor_Scalar, bitwise_right_shift_Tensor_Scalar_out),
+    "Scalar_Tensor": (bitwise_right_shift_Scalar_Tensor, bitwise_right_shift_Scalar_Tensor_out),
+})
+def bitwise_right_shift(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
+                return bitwise_right_shift_Tensor(*args)
+            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
+                return bitwise_right_shift_Tensor_Scalar(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return bitwise_right_shift_Scalar_Tensor(*args)
+    return _bitwise_right_shift_overloads.choose(args, kwargs)
+
+def rshift_operator(input, other):
+    if isinstance(other, TensorBase):
+        return bitwise_right_shift_Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return bitwise_right_shift_Tensor_Scalar(input, other)
+    return operate(bitwise_right_shift, input, other)
+
+
+def bitwise_right_shift__Tensor(input, other): return complete(bitwise_right_shift__Tensor, "aten::bitwise_right_shift_", "Tensor")(input, other)
+def bitwise_right_shift__Tensor_Scalar(input, other): return complete(bitwise_right_shift__Tensor_Scalar, "aten::bitwise_right_shift_", "Tensor_Scalar")(input, other)
+
+_bitwise_right_shift__overloads = Overloads("aten::bitwise_right_shift_", {
+    "Tensor": (bitwise_right_shift__Tensor, None),
+    "Tensor_Scalar": (bitwise_right_shift__Tensor_Scalar, None),
+})
+def bitwise_right_shift_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[1], TensorBase):
+                return bitwise_right_shift__Tensor(*args)
+            if args[1].__class__ in NUMBERS:
+                return bitwise_right_shift__Tensor_Scalar(*args)
+    return _bitwise_right_shift__overloads.choose(args, kwargs)
+
+def irshift_operator(input, other):
+    if isinstance(other, TensorBase):
+        return bitwise_right_shift__Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return bitwise_right_shift__Tensor_Scalar(input, other)
+    return operate(bitwise_right_shift_, input, other)
+
+
+__lshift___Scalar_op, __lshift___Scalar_routes = operator("aten::__lshift__", "Scalar")
+def __lshift___Scalar(input, other):
+    if other.__class__ is not int and other.__class__ is not float:
+        return miss(__lshift___Scalar_op, (input, other,), {}, __lshift__)
+    try:
+        route = __lshift___Scalar_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(__lshift___Scalar_op, (input, other,), {}, __lshift__)
+
+__lshift___Tensor_op, __lshift___Tensor_routes = operator("aten::__lshift__", "Tensor")
+def __lshift___Tensor(input, other):
+    try:
+        route = __lshift___Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(__lshift___Tensor_op, (input, other,), {}, __lshift__)
+
+___lshift___overloads = Overloads("aten::__lshift__", {
+    "Scalar": (__lshift___Scalar, None), "Tensor": (__lshift___Tensor, None),
+})
+def __lshift__(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if args[1].__class__ in NUMBERS:
+                return __lshift___Scalar(*args)
+            if isinstance(args[1], TensorBase):
+                return __lshift___Tensor(*args)
+    return ___lshift___overloads.choose(args, kwargs)
+
+
+__rshift___Scalar_op, __rshift___Scalar_routes = operator("aten::__rshift__", "Scalar")
+def __rshift___Scalar(input, other):
+    if other.__class__ is not int and other.__class__ is not float:
+        return miss(__rshift___Scalar_op, (input, other,), {}, __rshift__)
+    try:
+        route = __rshift___Scalar_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(__rshift___Scalar_op, (input, other,), {}, __rshift__)
+
+__rshift___Tensor_op, __rshift___Tensor_routes = operator("aten::__rshift__", "Tensor")
+def __rshift___Tensor(input, other):
+    try:
+        route = __rshift___Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(__rshift___Tensor_op, (input, other,), {}, __rshift__)
+
+___rshift___overloads = Overloads("aten::__rshift__", {
+    "Scalar": (__rshift___Scalar, None), "Tensor": (__rshift___Tensor, None),
+})
+def __rshift__(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if args[1].__class__ in NUMBERS:
+                return __rshift___Scalar(*args)
+            if isinstance(args[1], TensorBase):
+                return __rshift___Tensor(*args)
+    return ___rshift___overloads.choose(args, kwargs)
+
+
+def logaddexp2_out(input, other, *, out): return complete(logaddexp2_out, "aten::logaddexp2", "out")(input, other, out=out)
+
+logaddexp2_op, logaddexp2_routes = operator("aten::logaddexp2", "")
+def logaddexp2(input, other, *, out=None):
+    if out is not None:
+        return logaddexp2_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = logaddexp2_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = logaddexp2_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(logaddexp2_op, (input, other,), {}, logaddexp2)
+
+
+def fmax_out(input, other, *, out): return complete(fmax_out, "aten::fmax", "out")(input, other, out=out)
+
+fmax_op, fmax_routes = operator("aten::fmax", "")
+def fmax(input, other, *, out=None):
+    if out is not None:
+        return fmax_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = fmax_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = fmax_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(fmax_op, (input, other,), {}, fmax)
+
+
+def fmin_out(input, other, *, out): return complete(fmin_out, "aten::fmin", "out")(input, other, out=out)
+
+fmin_op, fmin_routes = operator("aten::fmin", "")
+def fmin(input, other, *, out=None):
+    if out is not None:
+        return fmin_out(input, other, out=out)
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = fmin_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = fmin_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(fmin_op, (input, other,), {}, fmin)
+
+
+def deg2rad_out(input, *, out): return complete(deg2rad_out, "aten::deg2rad", "out")(input, out=out)
+
+deg2rad_op, deg2rad_routes = operator("aten::deg2rad", "")
+def deg2rad(input, *, out=None):
+    if out is not None:
+        return deg2rad_out(input, out=out)
+    try:
+        route = deg2rad_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(deg2rad_op, (input,), {}, deg2rad)
+
+def deg2rad_(input): return complete(deg2rad_, "aten::deg2rad_", "")(input)
+
+
+def rad2deg_out(input, *, out): return complete(rad2deg_out, "aten::rad2deg", "out")(input, out=out)
+
+rad2deg_op, rad2deg_routes = operator("aten::rad2deg", "")
+def rad2deg(input, *, out=None):
+    if out is not None:
+        return rad2deg_out(input, out=out)
+    try:
+        route = rad2deg_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(rad2deg_op, (input,), {}, rad2deg)
+
+def rad2deg_(input): return complete(rad2deg_, "aten::rad2deg_", "")(input)
+
+
+def float_power_Tensor_Tensor_out(input, exponent, *, out): return complete(float_power_Tensor_Tensor_out, "aten::float_power", "Tensor_Tensor_out")(input, exponent, out=out)
+def float_power_Scalar_out(input, exponent, *, out): return complete(float_power_Scalar_out, "aten::float_power", "Scalar_out")(input, exponent, out=out)
+def float_power_Tensor_Scalar_out(input, exponent, *, out): return complete(float_power_Tensor_Scalar_out, "aten::float_power", "Tensor_Scalar_out")(input, exponent, out=out)
+
+float_power_Tensor_Tensor_op, float_power_Tensor_Tensor_routes = operator("aten::float_power", "Tensor_Tensor")
+def float_power_Tensor_Tensor(input, exponent):
+    try:
+        route = float_power_Tensor_Tensor_routes[input._signature | exponent._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, exponent)
+    return miss(float_power_Tensor_Tensor_op, (input, exponent,), {}, float_power)
+
+float_power_Scalar_op, float_power_Scalar_routes = operator("aten::float_power", "Scalar")
+def float_power_Scalar(input, exponent):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
+    try:
+        route = float_power_Scalar_routes[exponent._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, exponent)
+    return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
+
+float_power_Tensor_Scalar_op, float_power_Tensor_Scalar_routes = operator("aten::float_power", "Tensor_Scalar")
+def float_power_Tensor_Scalar(input, exponent):
+    if exponent.__class__ is not int and exponent.__class__ is not float:
+        return miss(float_power_Tensor_Scalar_op, (input, exponent,), {}, float_power)
+    try:
+        route = float_power_Tensor_Scalar_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, exponent)
+    return miss(float_power_Tensor_Scalar_op, (input, exponent,), {}, float_power)
+
+_float_power_overloads = Overloads("aten::float_power", {
+    "Tensor_Tensor": (float_power_Tensor_Tensor, float_power_Tensor_Tensor_out),
+    "Scalar": (float_power_Scalar, float_power_Scalar_out),
+    "Tensor_Scalar": (float_power_Tensor_Scalar, float_power_Tensor_Scalar_out),
+})
+def float_power(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
+                return float_power_Tensor_Tensor(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return float_power_Scalar(*args)
+            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
+                return float_power_Tensor_Scalar(*args)
+    return _float_power_overloads.choose(args, kwargs)
+
+
+def float_power__Tensor(input, exponent): return complete(float_power__Tensor, "aten::float_power_", "Tensor")(input, exponent)
+def float_power__Scalar(input, exponent): return complete(float_power__Scalar, "aten::float_power_", "Scalar")(input, exponent)
+
+_float_power__overloads = Overloads("aten::float_power_", {
+    "Tensor": (float_power__Tensor, None), "Scalar": (float_power__Scalar, None),
+})
+def float_power_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[1], TensorBase):
+                return float_power__Tensor(*args)
+            if args[1].__class__ in NUMBERS:
+                return float_power__Scalar(*args)
+    return _float_power__overloads.choose(args, kwargs)
+
+
+def conj_physical_out(input, *, out): return complete(conj_physical_out, "aten::conj_physical", "out")(input, out=out)
+
+conj_physical_op, conj_physical_routes = operator("aten::conj_physical", "")
+def conj_physical(input, *, out=None):
+    if out is not None:
+        return conj_physical_out(input, out=out)
+    try:
+        route = conj_physical_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(conj_physical_op, (input,), {}, conj_physical)
+
+def conj_physical_(input): return complete(conj_physical_, "aten::conj_physical_", "")(input)
+
+
+resolve_neg_op, resolve_neg_routes = operator("aten::resolve_neg", "")
+def resolve_neg(input):
+    try:
+        route = resolve_neg_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(resolve_neg_op, (input,), {}, resolve_neg)
+
+
+is_conj_op, is_conj_routes = operator("aten::is_conj", "")
+def is_conj(input):
+    try:
+        route = is_conj_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(is_conj_op, (input,), {}, is_conj)
+
+
+is_neg_op, is_neg_routes = operator("aten::is_neg", "")
+def is_neg(input):
+    try:
+        route = is_neg_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input)
+    return miss(is_neg_op, (input,), {}, is_neg)
 
 
 def _conj_physical_out(input, *, out): return complete(_conj_physical_out, "aten::_conj_physical", "out")(input, out=out)

@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -17,8 +18,14 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "rand_like", "randn_like", "rand", "randn", "randint_default", "randint_low", "randint",
-    "randperm", "uniform_", "normal_", "bernoulli_out", "bernoulli", "bernoulli_", "native_dropout",
-    "dropout", "multinomial_out", "multinomial", "native_dropout_backward",
+    "randperm", "uniform_", "normal_", "cauchy_", "exponential_", "geometric_", "log_normal_",
+    "random__from", "random__to", "random__default", "random_", "normal_Tensor_float_out",
+    "normal_float_Tensor_out", "normal_Tensor_Tensor_out", "normal_float_float_out",
+    "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor", "normal_float_float",
+    "normal", "poisson_out", "poisson", "binomial_out", "binomial", "bernoulli_out",
+    "bernoulli_default", "bernoulli_p", "bernoulli", "bernoulli__float", "bernoulli__Tensor",
+    "bernoulli_", "native_dropout", "dropout", "multinomial_out", "multinomial",
+    "native_dropout_backward",
 ]
 
 
@@ -140,14 +147,147 @@ def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=Non
 
 def uniform_(input, from_=0.0, to=1.0, *, generator=None): return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator)
 def normal_(input, mean=0.0, std=1.0, *, generator=None): return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator)
+def cauchy_(input, median=0.0, sigma=1.0, *, generator=None): return complete(cauchy_, "aten::cauchy_", "")(input, median, sigma, generator=generator)
+def exponential_(input, lambd=1.0, *, generator=None): return complete(exponential_, "aten::exponential_", "")(input, lambd, generator=generator)
+def geometric_(input, p, *, generator=None): return complete(geometric_, "aten::geometric_", "")(input, p, generator=generator)
+def log_normal_(input, mean=1.0, std=2.0, *, generator=None): return complete(log_normal_, "aten::log_normal_", "")(input, mean, std, generator=generator)
+
+
+def random__from(input, from_, to, *, generator=None): return complete(random__from, "aten::random_", "from")(input, from_, to, generator=generator)
+def random__to(input, to, *, generator=None): return complete(random__to, "aten::random_", "to")(input, to, generator=generator)
+def random__default(input, *, generator=None): return complete(random__default, "aten::random_", "")(input, generator=generator)
+
+_random__overloads = Overloads("aten::random_", {
+    "from": (random__from, None), "to": (random__to, None), "": (random__default, None),
+})
+def random_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return random__default(*args)
+        if count == 2:
+            return random__to(*args)
+        if count == 3:
+            return random__from(*args)
+    return _random__overloads.choose(args, kwargs)
+
+
+def normal_Tensor_float_out(mean, std=1.0, *, generator=None, out): return complete(normal_Tensor_float_out, "aten::normal", "Tensor_float_out")(mean, std, generator=generator, out=out)
+def normal_float_Tensor_out(mean, std, *, generator=None, out): return complete(normal_float_Tensor_out, "aten::normal", "float_Tensor_out")(mean, std, generator=generator, out=out)
+def normal_Tensor_Tensor_out(mean, std, *, generator=None, out): return complete(normal_Tensor_Tensor_out, "aten::normal", "Tensor_Tensor_out")(mean, std, generator=generator, out=out)
+def normal_float_float_out(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None, out): return complete(normal_float_float_out, "aten::normal", "float_float_out")(mean, std, size, generator=generator, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, out=out)
+
+normal_Tensor_float_op, normal_Tensor_float_routes = operator("aten::normal", "Tensor_float")
+def normal_Tensor_float(mean, std=1.0, *, generator=None):
+    if std.__class__ is not float or generator is not None:
+        return miss(normal_Tensor_float_op, (mean, std,), {"generator": generator}, normal)
+    try:
+        route = normal_Tensor_float_routes[mean._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(mean, std, generator)
+    return miss(normal_Tensor_float_op, (mean, std,), {"generator": generator}, normal)
+
+normal_float_Tensor_op, normal_float_Tensor_routes = operator("aten::normal", "float_Tensor")
+def normal_float_Tensor(mean, std, *, generator=None):
+    if mean.__class__ is not float or generator is not None:
+        return miss(normal_float_Tensor_op, (mean, std,), {"generator": generator}, normal)
+    try:
+        route = normal_float_Tensor_routes[std._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(mean, std, generator)
+    return miss(normal_float_Tensor_op, (mean, std,), {"generator": generator}, normal)
+
+normal_Tensor_Tensor_op, normal_Tensor_Tensor_routes = operator("aten::normal", "Tensor_Tensor")
+def normal_Tensor_Tensor(mean, std, *, generator=None):
+    if generator is not None:
+        return miss(normal_Tensor_Tensor_op, (mean, std,), {"generator": generator}, normal)
+    try:
+        route = normal_Tensor_Tensor_routes[mean._signature | std._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(mean, std, generator)
+    return miss(normal_Tensor_Tensor_op, (mean, std,), {"generator": generator}, normal)
+
+normal_float_float_op, normal_float_float_routes = operator("aten::normal", "float_float")
+def normal_float_float(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None):
+    if size.__class__ is list:
+        size = tuple(size)
+    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
+    try:
+        route = normal_float_float_routes[state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(mean, std, size, generator, dtype, layout, device, pin_memory)
+    return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
+
+_normal_overloads = Overloads("aten::normal", {
+    "Tensor_float": (normal_Tensor_float, normal_Tensor_float_out),
+    "float_Tensor": (normal_float_Tensor, normal_float_Tensor_out),
+    "Tensor_Tensor": (normal_Tensor_Tensor, normal_Tensor_Tensor_out),
+    "float_float": (normal_float_float, normal_float_float_out),
+})
+def normal(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return normal_Tensor_float(*args)
+        if count == 2:
+            if isinstance(args[0], TensorBase) and args[1].__class__ is float:
+                return normal_Tensor_float(*args)
+            if args[0].__class__ is float and isinstance(args[1], TensorBase):
+                return normal_float_Tensor(*args)
+            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
+                return normal_Tensor_Tensor(*args)
+        if count == 3:
+            return normal_float_float(*args)
+    return _normal_overloads.choose(args, kwargs)
+
+
+def poisson_out(input, generator=None, *, out): return complete(poisson_out, "aten::poisson", "out")(input, generator, out=out)
+
+poisson_op, poisson_routes = operator("aten::poisson", "")
+def poisson(input, generator=None, *, out=None):
+    if out is not None:
+        return poisson_out(input, generator, out=out)
+    if generator is not None:
+        return miss(poisson_op, (input, generator,), {}, poisson)
+    try:
+        route = poisson_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, generator)
+    return miss(poisson_op, (input, generator,), {}, poisson)
+
+
+def binomial_out(count, prob, generator=None, *, out): return complete(binomial_out, "aten::binomial", "out")(count, prob, generator, out=out)
+
+binomial_op, binomial_routes = operator("aten::binomial", "")
+def binomial(count, prob, generator=None, *, out=None):
+    if out is not None:
+        return binomial_out(count, prob, generator, out=out)
+    if generator is not None:
+        return miss(binomial_op, (count, prob, generator,), {}, binomial)
+    try:
+        route = binomial_routes[count._signature | prob._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(count, prob, generator)
+    return miss(binomial_op, (count, prob, generator,), {}, binomial)
 
 
 def bernoulli_out(input, *, generator=None, out): return complete(bernoulli_out, "aten::bernoulli", "out")(input, generator=generator, out=out)
 
 bernoulli_op, bernoulli_routes = operator("aten::bernoulli", "")
-def bernoulli(input, *, generator=None, out=None):
-    if out is not None:
-        return bernoulli_out(input, generator=generator, out=out)
+def bernoulli_default(input, *, generator=None):
     if generator is not None:
         return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
     try:
@@ -158,7 +298,48 @@ def bernoulli(input, *, generator=None, out=None):
         return route(input, generator)
     return miss(bernoulli_op, (input,), {"generator": generator}, bernoulli)
 
-def bernoulli_(input, p=0.5, *, generator=None): return complete(bernoulli_, "aten::bernoulli_", "float")(input, p, generator=generator)
+bernoulli_p_op, bernoulli_p_routes = operator("aten::bernoulli", "p")
+def bernoulli_p(input, p, *, generator=None):
+    if p.__class__ is not float or generator is not None:
+        return miss(bernoulli_p_op, (input, p,), {"generator": generator}, bernoulli)
+    try:
+        route = bernoulli_p_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, p, generator)
+    return miss(bernoulli_p_op, (input, p,), {"generator": generator}, bernoulli)
+
+_bernoulli_overloads = Overloads("aten::bernoulli", {
+    "": (bernoulli_default, bernoulli_out), "p": (bernoulli_p, None),
+})
+def bernoulli(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli_default(*args)
+        if count == 2:
+            return bernoulli_p(*args)
+    return _bernoulli_overloads.choose(args, kwargs)
+
+
+def bernoulli__float(input, p=0.5, *, generator=None): return complete(bernoulli__float, "aten::bernoulli_", "float")(input, p, generator=generator)
+def bernoulli__Tensor(input, p, *, generator=None): return complete(bernoulli__Tensor, "aten::bernoulli_", "Tensor")(input, p, generator=generator)
+
+_bernoulli__overloads = Overloads("aten::bernoulli_", {
+    "float": (bernoulli__float, None), "Tensor": (bernoulli__Tensor, None),
+})
+def bernoulli_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return bernoulli__float(*args)
+        if count == 2:
+            if args[1].__class__ is float:
+                return bernoulli__float(*args)
+            if isinstance(args[1], TensorBase):
+                return bernoulli__Tensor(*args)
+    return _bernoulli__overloads.choose(args, kwargs)
 
 
 native_dropout_op, native_dropout_routes = operator("aten::native_dropout", "")

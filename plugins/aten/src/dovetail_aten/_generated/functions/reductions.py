@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -17,25 +18,26 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "sum_IntList_out", "sum_out", "sum_dim_IntList", "sum_default", "sum", "mean_dtype_out",
-    "mean_out", "mean_default", "mean_dim", "mean", "nansum_out", "nansum", "nanmean", "prod_out",
-    "prod_int_out", "prod_default", "prod_dim_int", "prod", "amax_out", "amax", "amin_out", "amin",
-    "max_unary_out", "max_dim_max", "max_other", "max_default", "max_dim", "max", "min_unary_out",
-    "min_dim_min", "min_other", "min_default", "min_dim", "min", "aminmax_out", "aminmax",
-    "argmax_out", "argmax", "argmin_out", "argmin", "any_all_out", "any_out", "any_dims_out",
-    "any_default", "any_dim", "any_dims", "any", "all_all_out", "all_out", "all_dims_out",
-    "all_default", "all_dim", "all_dims", "all", "var_correction_out", "var_default", "var_dim",
-    "var_correction", "var", "var_mean_correction_out", "var_mean_default", "var_mean_dim",
-    "var_mean_correction", "var_mean", "std_correction_out", "std_default", "std_dim",
-    "std_correction", "std", "std_mean_correction_out", "std_mean_default", "std_mean_dim",
-    "std_mean_correction", "std_mean", "linalg_vector_norm_out", "linalg_vector_norm",
-    "norm_Scalar_out", "norm_out", "norm_Scalar", "norm_ScalarOpt_dim", "norm", "logsumexp_out",
-    "logsumexp", "cumsum_out", "cumsum", "cumsum_", "cumprod_out", "cumprod", "cumprod_",
-    "cummax_out", "cummax", "cummin_out", "cummin", "logcumsumexp_out", "logcumsumexp",
-    "sort_values", "sort_values_stable", "sort_default", "sort_stable", "sort", "msort",
-    "argsort_default", "argsort_stable", "argsort", "topk_values", "topk", "nonzero_out", "nonzero",
-    "nonzero_numpy", "argwhere", "nonzero_static_out", "nonzero_static", "count_nonzero_out",
-    "count_nonzero_dim_IntList_out", "count_nonzero_default", "count_nonzero_dim_IntList",
-    "count_nonzero", "sum_to_size", "value_selecting_reduction_backward",
+    "mean_out", "mean_default", "mean_dim", "mean", "nansum_out", "nansum", "nanmean_out",
+    "nanmean", "prod_out", "prod_int_out", "prod_default", "prod_dim_int", "prod", "amax_out",
+    "amax", "amin_out", "amin", "max_unary_out", "max_dim_max", "max_other", "max_default",
+    "max_dim", "max", "min_unary_out", "min_dim_min", "min_other", "min_default", "min_dim", "min",
+    "aminmax_out", "aminmax", "argmax_out", "argmax", "argmin_out", "argmin", "any_all_out",
+    "any_out", "any_dims_out", "any_default", "any_dim", "any_dims", "any", "all_all_out",
+    "all_out", "all_dims_out", "all_default", "all_dim", "all_dims", "all", "var_correction_out",
+    "var_default", "var_dim", "var_correction", "var", "var_mean_correction_out",
+    "var_mean_default", "var_mean_dim", "var_mean_correction", "var_mean", "std_correction_out",
+    "std_default", "std_dim", "std_correction", "std", "std_mean_correction_out",
+    "std_mean_default", "std_mean_dim", "std_mean_correction", "std_mean", "linalg_vector_norm_out",
+    "linalg_vector_norm", "norm_Scalar_out", "norm_out", "norm_Scalar", "norm_ScalarOpt_dim",
+    "norm", "logsumexp_out", "logsumexp", "cumsum_out", "cumsum", "cumsum_", "cumprod_out",
+    "cumprod", "cumprod_", "cummax_out", "cummax", "cummin_out", "cummin", "logcumsumexp_out",
+    "logcumsumexp", "sort_values", "sort_values_stable", "sort_default", "sort_stable", "sort",
+    "msort_out", "msort", "argsort_stable_out", "argsort_default", "argsort_stable", "argsort",
+    "topk_values", "topk", "nonzero_out", "nonzero", "nonzero_numpy", "argwhere",
+    "nonzero_static_out", "nonzero_static", "count_nonzero_out", "count_nonzero_dim_IntList_out",
+    "count_nonzero_default", "count_nonzero_dim_IntList", "count_nonzero", "sum_to_size",
+    "value_selecting_reduction_backward",
 ]
 
 
@@ -152,8 +154,12 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     return miss(nansum_op, (input, dim, keepdim,), {"dtype": dtype}, nansum)
 
 
+def nanmean_out(input, dim=None, keepdim=False, *, dtype=None, out): return complete(nanmean_out, "aten::nanmean", "out")(input, dim, keepdim, dtype=dtype, out=out)
+
 nanmean_op, nanmean_routes = operator("aten::nanmean", "")
-def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+    if out is not None:
+        return nanmean_out(input, dim, keepdim, dtype=dtype, out=out)
     if dim.__class__ is int:
         dim = (dim,)
     elif dim.__class__ is list:
@@ -1020,8 +1026,12 @@ def sort(*args, **kwargs):
     return _sort_overloads.choose(args, kwargs)
 
 
+def msort_out(input, *, out): return complete(msort_out, "aten::msort", "out")(input, out=out)
+
 msort_op, msort_routes = operator("aten::msort", "")
-def msort(input):
+def msort(input, *, out=None):
+    if out is not None:
+        return msort_out(input, out=out)
     try:
         route = msort_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1030,6 +1040,8 @@ def msort(input):
         return route(input)
     return miss(msort_op, (input,), {}, msort)
 
+
+def argsort_stable_out(input, *, stable, dim=-1, descending=False, out): return complete(argsort_stable_out, "aten::argsort", "stable_out")(input, stable=stable, dim=dim, descending=descending, out=out)
 
 argsort_op, argsort_routes = operator("aten::argsort", "")
 def argsort_default(input, dim=-1, descending=False):
@@ -1056,7 +1068,7 @@ def argsort_stable(input, *, stable, dim=-1, descending=False):
     return miss(argsort_stable_op, (input,), {"stable": stable, "dim": dim, "descending": descending}, argsort)
 
 _argsort_overloads = Overloads("aten::argsort", {
-    "": (argsort_default, None), "stable": (argsort_stable, None),
+    "": (argsort_default, None), "stable": (argsort_stable, argsort_stable_out),
 })
 def argsort(*args, **kwargs):
     if not kwargs:

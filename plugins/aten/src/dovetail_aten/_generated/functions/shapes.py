@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -18,8 +19,9 @@ from dovetail_aten.calling.several_outs import several_outs
 __all__ = [
     "contiguous", "clone_out", "clone", "copy_", "to_device", "to_dtype", "to_other",
     "to_dtype_layout", "to", "_to_copy", "flip_out", "flip", "roll_out", "roll", "repeat", "tile",
-    "cat_out", "cat", "concat", "concatenate", "stack_out", "stack", "hstack", "vstack", "tril_out",
-    "tril", "tril_", "triu_out", "triu", "triu_", "diag", "diag_embed", "constant_pad_nd", "pad",
+    "cat_out", "cat", "concat_out", "concat", "concatenate_out", "concatenate", "stack_out",
+    "stack", "hstack_out", "hstack", "vstack_out", "vstack", "tril_out", "tril", "tril_",
+    "triu_out", "triu", "triu_", "diag", "diag_embed", "constant_pad_nd", "pad",
 ]
 
 
@@ -246,8 +248,12 @@ def cat(tensors, dim=0, *, out=None):
     return miss(cat_op, (tensors, dim,), {}, cat)
 
 
+def concat_out(tensors, dim=0, *, out): return complete(concat_out, "aten::concat", "out")(tensors, dim, out=out)
+
 concat_op, concat_routes = operator("aten::concat", "")
-def concat(tensors, dim=0):
+def concat(tensors, dim=0, *, out=None):
+    if out is not None:
+        return concat_out(tensors, dim, out=out)
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(concat_op, (tensors, dim,), {}, concat)
     try:
@@ -262,8 +268,12 @@ def concat(tensors, dim=0):
     return miss(concat_op, (tensors, dim,), {}, concat)
 
 
+def concatenate_out(tensors, dim=0, *, out): return complete(concatenate_out, "aten::concatenate", "out")(tensors, dim, out=out)
+
 concatenate_op, concatenate_routes = operator("aten::concatenate", "")
-def concatenate(tensors, dim=0):
+def concatenate(tensors, dim=0, *, out=None):
+    if out is not None:
+        return concatenate_out(tensors, dim, out=out)
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(concatenate_op, (tensors, dim,), {}, concatenate)
     try:
@@ -298,8 +308,12 @@ def stack(tensors, dim=0, *, out=None):
     return miss(stack_op, (tensors, dim,), {}, stack)
 
 
+def hstack_out(tensors, *, out): return complete(hstack_out, "aten::hstack", "out")(tensors, out=out)
+
 hstack_op, hstack_routes = operator("aten::hstack", "")
-def hstack(tensors):
+def hstack(tensors, *, out=None):
+    if out is not None:
+        return hstack_out(tensors, out=out)
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(hstack_op, (tensors,), {}, hstack)
     try:
@@ -314,8 +328,12 @@ def hstack(tensors):
     return miss(hstack_op, (tensors,), {}, hstack)
 
 
+def vstack_out(tensors, *, out): return complete(vstack_out, "aten::vstack", "out")(tensors, out=out)
+
 vstack_op, vstack_routes = operator("aten::vstack", "")
-def vstack(tensors):
+def vstack(tensors, *, out=None):
+    if out is not None:
+        return vstack_out(tensors, out=out)
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(vstack_op, (tensors,), {}, vstack)
     try:

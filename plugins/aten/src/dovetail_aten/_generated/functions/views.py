@@ -10,6 +10,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -26,14 +27,14 @@ __all__ = [
     "squeeze_copy_dim_out", "squeeze_copy_dims_out", "squeeze_copy_default", "squeeze_copy_dim",
     "squeeze_copy_dims", "squeeze_copy", "unbind", "unbind_copy", "split_Tensor", "split_sizes",
     "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "chunk", "diagonal",
-    "diagonal_copy_out", "diagonal_copy", "narrow", "flatten", "unflatten", "movedim_int",
-    "movedim_intlist", "movedim", "moveaxis_intlist", "moveaxis_int", "moveaxis", "as_strided",
-    "as_strided_copy_out", "as_strided_copy", "alias", "alias_copy_out", "alias_copy", "detach",
-    "detach_copy_out", "detach_copy", "view_as", "expand_as", "reshape_as", "view_as_real",
-    "view_as_real_copy_out", "view_as_real_copy", "view_as_complex", "view_as_complex_copy_out",
-    "view_as_complex_copy", "swapaxes", "swapdims", "broadcast_to", "_unsafe_view",
-    "select_backward", "slice_backward", "diagonal_backward", "resize_", "resize_as_",
-    "set__source_Storage", "set__source_Storage_storage_offset", "set__source_Tensor",
+    "diagonal_copy_out", "diagonal_copy", "narrow_default", "narrow_Tensor", "narrow", "flatten",
+    "unflatten", "movedim_int", "movedim_intlist", "movedim", "moveaxis_intlist", "moveaxis_int",
+    "moveaxis", "as_strided", "as_strided_copy_out", "as_strided_copy", "alias", "alias_copy_out",
+    "alias_copy", "detach", "detach_copy_out", "detach_copy", "view_as", "expand_as", "reshape_as",
+    "view_as_real", "view_as_real_copy_out", "view_as_real_copy", "view_as_complex",
+    "view_as_complex_copy_out", "view_as_complex_copy", "swapaxes", "swapdims", "broadcast_to",
+    "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward", "resize_",
+    "resize_as_", "set__source_Storage", "set__source_Storage_storage_offset", "set__source_Tensor",
     "set__source_Tensor_storage_offset", "set__default", "set_",
 ]
 
@@ -740,7 +741,7 @@ def diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None):
 
 
 narrow_op, narrow_routes = operator("aten::narrow", "")
-def narrow(input, dim, start, length):
+def narrow_default(input, dim, start, length):
     if dim.__class__ is not int or start.__class__ is not int or length.__class__ is not int:
         return miss(narrow_op, (input, dim, start, length,), {}, narrow)
     try:
@@ -750,6 +751,31 @@ def narrow(input, dim, start, length):
     else:
         return route(input, dim, start, length)
     return miss(narrow_op, (input, dim, start, length,), {}, narrow)
+
+narrow_Tensor_op, narrow_Tensor_routes = operator("aten::narrow", "Tensor")
+def narrow_Tensor(input, dim, start, length):
+    if dim.__class__ is not int or length.__class__ is not int:
+        return miss(narrow_Tensor_op, (input, dim, start, length,), {}, narrow)
+    try:
+        route = narrow_Tensor_routes[input._signature | start._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, start, length)
+    return miss(narrow_Tensor_op, (input, dim, start, length,), {}, narrow)
+
+_narrow_overloads = Overloads("aten::narrow", {
+    "": (narrow_default, None), "Tensor": (narrow_Tensor, None),
+})
+def narrow(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 4:
+            if args[2].__class__ is int:
+                return narrow_default(*args)
+            if isinstance(args[2], TensorBase):
+                return narrow_Tensor(*args)
+    return _narrow_overloads.choose(args, kwargs)
 
 
 flatten_using_ints_op, flatten_using_ints_routes = operator("aten::flatten", "using_ints")

@@ -2,6 +2,7 @@
 # ruff: noqa
 # fmt: off
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -9,7 +10,7 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 __all__ = [
     "conj", "resolve_conj", "real", "imag", "view", "view_default", "view_dtype", "view_copy",
@@ -19,14 +20,14 @@ __all__ = [
     "squeeze", "squeeze_default", "squeeze_dim", "squeeze_dims", "squeeze_copy",
     "squeeze_copy_default", "squeeze_copy_dim", "squeeze_copy_dims", "unbind", "unbind_copy",
     "split", "split_Tensor", "split_sizes", "split_copy", "split_with_sizes",
-    "split_with_sizes_copy", "chunk", "diagonal", "diagonal_copy", "narrow", "flatten", "unflatten",
-    "movedim", "movedim_int", "movedim_intlist", "moveaxis", "moveaxis_intlist", "moveaxis_int",
-    "as_strided", "as_strided_copy", "alias", "alias_copy", "detach", "detach_copy", "view_as",
-    "expand_as", "reshape_as", "view_as_real", "view_as_real_copy", "view_as_complex",
-    "view_as_complex_copy", "swapaxes", "swapdims", "broadcast_to", "_unsafe_view",
-    "select_backward", "slice_backward", "diagonal_backward", "resize_", "resize_as_", "set_",
-    "set__source_Storage", "set__source_Storage_storage_offset", "set__source_Tensor",
-    "set__source_Tensor_storage_offset", "set__default",
+    "split_with_sizes_copy", "chunk", "diagonal", "diagonal_copy", "narrow", "narrow_default",
+    "narrow_Tensor", "flatten", "unflatten", "movedim", "movedim_int", "movedim_intlist",
+    "moveaxis", "moveaxis_intlist", "moveaxis_int", "as_strided", "as_strided_copy", "alias",
+    "alias_copy", "detach", "detach_copy", "view_as", "expand_as", "reshape_as", "view_as_real",
+    "view_as_real_copy", "view_as_complex", "view_as_complex_copy", "swapaxes", "swapdims",
+    "broadcast_to", "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward",
+    "resize_", "resize_as_", "set_", "set__source_Storage", "set__source_Storage_storage_offset",
+    "set__source_Tensor", "set__source_Tensor_storage_offset", "set__default",
 ]
 
 def conj(input: Tensor) -> Tensor: ...
@@ -120,7 +121,12 @@ def split_with_sizes_copy(input: Tensor, split_sizes: Sequence[int], dim: int = 
 def chunk(input: Tensor, chunks: int, dim: int = ...) -> tuple[Tensor, ...]: ...
 def diagonal(input: Tensor, offset: int = ..., dim1: int = ..., dim2: int = ...) -> Tensor: ...
 def diagonal_copy(input: Tensor, offset: int = ..., dim1: int = ..., dim2: int = ..., *, out: Tensor | None = None) -> Tensor: ...
+@overload
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor: ...
+@overload
+def narrow(input: Tensor, dim: int, start: Tensor, length: int) -> Tensor: ...
+def narrow_default(input: Tensor, dim: int, start: int, length: int) -> Tensor: ...
+def narrow_Tensor(input: Tensor, dim: int, start: Tensor, length: int) -> Tensor: ...
 def flatten(input: Tensor, start_dim: int = ..., end_dim: int = ...) -> Tensor: ...
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor: ...
 @overload

@@ -86,9 +86,16 @@ def _branches(overload_set: OverloadSet, count: int) -> Iterator[tuple[str, str]
     fitting = [f for f in overload_set.overloads if _accepts(f, count)]
     arguments = [_positional(f) for f in fitting]
     differing = [i for i in range(count) if len({a[i].real_type.schema_str for a in arguments}) > 1]
+    # Lists of several kinds are told apart by what is in them: the slow way.
+    lists = {i for i in differing if len({k for a in arguments if (k := _list_kind(a[i]))}) > 1}
     branches: list[tuple[str, str]] = []
     for function, own in zip(fitting, arguments, strict=True):
-        tests = [_class_test(f"args[{i}]", own[i].real_type.schema_str) for i in differing]
+        tests = [
+            None
+            if i in lists and _list_kind(own[i])
+            else _class_test(f"args[{i}]", own[i].real_type.schema_str)
+            for i in differing
+        ]
         if None in tests:
             continue
         condition = " and ".join([test for test in tests if test])
@@ -99,6 +106,12 @@ def _branches(overload_set: OverloadSet, count: int) -> Iterator[tuple[str, str]
         if not condition:
             break
     return iter(branches)
+
+
+def _list_kind(argument: Argument) -> str:
+    """Return the type of a list without its size; nothing for what is none."""
+    kind = argument.real_type.schema_str.removesuffix("?")
+    return kind.partition("[")[0].removeprefix("Sym") if kind.endswith("]") else ""
 
 
 def _takes_one_int(function: NativeFunction) -> bool:

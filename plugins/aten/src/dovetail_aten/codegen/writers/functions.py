@@ -9,9 +9,10 @@ from dovetail_dispatcher.calls.templates.python_function import PythonFunction, 
 
 from ..families import by_family
 from ..native_functions import NativeFunction
-from ..overload_sets import OverloadSet, function_name, overload_sets
+from ..overload_sets import OverloadSet, check_names, function_name, overload_sets
 from .choices import choice, operator_choice
 from .left_out import LeftOut, write_left_out
+from .old_overloads import write_old_overloads
 from .python_operators import operator_functions
 from .text import HEADER, Lines, bracketed
 
@@ -24,6 +25,7 @@ from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import TensorBase
 from dovetail_aten.calling.first_call import complete, operator
+from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
 from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
@@ -46,6 +48,7 @@ def write_functions(
         What a selective build leaves out: its functions are there, and raise when they are called.
     """
     sets = overload_sets(functions)
+    check_names(sets)
     left_out = overload_sets(without.functions) if without is not None else []
     public = [f'"{s.name}"' for s in (*sets, *left_out) if s.is_public]
     names = bracketed("__all__ = [", public, "]")
@@ -110,12 +113,15 @@ def _blocks(overloads: OverloadSet) -> Iterator[list[str]]:
     if overloads.has_choice:
         for function in overloads.overloads:
             yield _function(function, function_name(function))
-        yield choice(overloads)
+        yield [*choice(overloads), *write_old_overloads(overloads)]
         for name in _operators(overloads):
             yield operator_choice(overloads, name)
         return
     first = overloads.overloads[0]
-    yield _function(first, overloads.name, overloads.outs.get(first.name))
+    own = _function(
+        first, overloads.name, overloads.outs.get(first.name), takes_old=bool(overloads.old)
+    )
+    yield [*own, *write_old_overloads(overloads)]
     for name in _operators(overloads):
         text = PythonFunction(first.schema, first.promote, name, is_operator=True)
         yield [text.short_source()] if _is_short(first) else text.source().splitlines()
@@ -127,7 +133,13 @@ def _operators(overloads: OverloadSet) -> list[str]:
     return operator_functions(overloads.name) if is_base else []
 
 
-def _function(function: NativeFunction, name: str, out: NativeFunction | None = None) -> list[str]:
+def _function(
+    function: NativeFunction,
+    name: str,
+    out: NativeFunction | None = None,
+    *,
+    takes_old: bool = False,
+) -> list[str]:
     """Return a function and what it is bound to; one line for what the first call completes."""
     outs = [parameter(a) for a in out.schema.arguments if a.is_out] if out is not None else []
     text = PythonFunction(
@@ -136,6 +148,7 @@ def _function(function: NativeFunction, name: str, out: NativeFunction | None = 
         name,
         out=function_name(out) if out is not None else None,
         outs=outs if len(outs) > 1 else (),
+        takes_old=takes_old,
     )
     if _is_short(function):
         return [*_defaults(function), text.short_source()]

@@ -1,4 +1,7 @@
-"""Writes ``nn.py`` and the like: the functions of the operators that have a ``python_module``."""
+"""Writes ``nn.py`` and the like: the functions of the operators that have a ``python_module``.
+
+`special_zeta` of the module `special` is `zeta` there, as in PyTorch.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,10 @@ def write_python_modules(functions: Sequence[NativeFunction]) -> dict[str, str]:
 
 
 def _module(module: str, names: Sequence[str]) -> str:
+    public = {name: name.removeprefix(f"{module}_") for name in names}
+    imported = [name if name == own else f"{name} as {own}" for name, own in public.items()]
     lines = Lines()
     lines.add(HEADER, f'"""The functions that are public in `{module}` and not at the top."""', "")
-    lines.add(*bracketed("from .functions import (", names, ")"), "")
-    lines.add(*bracketed("__all__ = [", [f'"{name}"' for name in names], "]"))
+    lines.add(*bracketed("from .functions import (", imported, ")"), "")
+    lines.add(*bracketed("__all__ = [", [f'"{name}"' for name in public.values()], "]"))
     return lines.text()

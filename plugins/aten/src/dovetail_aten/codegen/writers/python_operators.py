@@ -16,6 +16,8 @@ BINARY: Final = {
     "__and__": "bitwise_and", "__iand__": "bitwise_and_",
     "__or__": "bitwise_or", "__ior__": "bitwise_or_",
     "__xor__": "bitwise_xor", "__ixor__": "bitwise_xor_",
+    "__lshift__": "bitwise_left_shift", "__ilshift__": "bitwise_left_shift_",
+    "__rshift__": "bitwise_right_shift", "__irshift__": "bitwise_right_shift_",
     "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
     "__eq__": "eq", "__ne__": "ne",
 }  # fmt: skip
@@ -41,9 +43,16 @@ REFLECTED: Final = {
     "__rfloordiv__": "reflect(functions.floor_divide, other, self)",
     "__rmod__": "reflect(functions.remainder_Tensor, other, self)",
     "__rpow__": "reflect(functions.pow, other, self)",
+    "__rlshift__": "reflect(functions.bitwise_left_shift, other, self)",
+    "__rrshift__": "reflect(functions.bitwise_right_shift, other, self)",
     "__rmatmul__": "reflect(functions.matmul, other, self)",
 }
 """Operators whose left operand is not a tensor and that no function takes the other way round."""
+
+OLD_NAMES: Final = {
+    "__div__": "__truediv__", "__rdiv__": "__rtruediv__", "__idiv__": "__itruediv__",
+}  # fmt: skip
+"""Names of operators that Python had once, and PyTorch has still."""
 
 
 def operator_functions(function: str) -> list[str]:

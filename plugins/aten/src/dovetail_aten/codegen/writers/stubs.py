@@ -17,19 +17,20 @@ from dovetail_dispatcher.schema import Argument
 from ..families import by_family
 from ..native_functions import NativeFunction
 from ..overload_sets import OverloadSet, function_name, overload_sets
-from .python_operators import BINARY, REFLECTED, SYMMETRIC, UNARY
-from .tensor_methods import PROPERTIES
+from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY
+from .tensor_methods import PARTS, PROPERTIES
 from .text import HEADER, INDENT, Lines, bracketed
 
 _TYPES = {
     "Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool",
     "str": "str",
     "Scalar": "Number", "ScalarType": "dtype", "Device": "Device | str", "Layout": "Layout",
-    "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "complex",
+    "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "builtins.complex",
     "Storage": "Storage | TypedStorage",
 }  # fmt: skip
 
 _PREAMBLE = """
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -37,7 +38,7 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 """
 
@@ -92,13 +93,16 @@ def write_method_stubs(functions: Sequence[NativeFunction]) -> str:
     lines.add(HEADER, _PREAMBLE, *_result_classes(methods), "class TensorMethods(TensorBase):")
     for overloads in methods:
         lines.add(*[INDENT + line for line in _declarations(overloads, method=True)])
-    for dunder in [*BINARY, *SYMMETRIC, *UNARY, *REFLECTED]:
+    for dunder in [*BINARY, *SYMMETRIC, *UNARY, *REFLECTED, *OLD_NAMES]:
         operand = "" if dunder in UNARY else ", other: Any"
         ignored = "  # type: ignore[override]" if dunder in ("__eq__", "__ne__") else ""
         lines.add(f"{INDENT}def {dunder}(self{operand}) -> Tensor: ...{ignored}")
     lines.add(f"{INDENT}def __hash__(self) -> int: ...")
     for name in PROPERTIES:
         lines.add(f"{INDENT}@property", f"{INDENT}def {name}(self) -> Tensor: ...")
+        if name in PARTS:
+            lines.add(f"{INDENT}@{name}.setter")
+            lines.add(f"{INDENT}def {name}(self, value: Tensor | Number) -> None: ...")
     return lines.text()
 
 
@@ -108,7 +112,7 @@ def _result_classes(sets: Sequence[OverloadSet]) -> list[str]:
     for function in [function for overloads in sets for function in overloads.overloads]:
         if kind := result_type(function.schema):
             fields = [f"{INDENT}{item.name}: Tensor" for item in function.schema.returns]
-            lines[kind] = [f"class _{kind}(NamedTuple):", *fields, ""]
+            lines[kind] = [f"class _{kind}_result(NamedTuple):", *fields, ""]
     return [line for own in lines.values() for line in own]
 
 
@@ -175,7 +179,7 @@ def _type(spelling: str) -> str:
 
 def _returned(function: NativeFunction) -> str:
     if kind := result_type(function.schema):
-        return f"_{kind}"
+        return f"_{kind}_result"
     returns = [_returned_type(a.real_type.schema_str) for a in function.schema.returns]
     if not returns:
         return "None"

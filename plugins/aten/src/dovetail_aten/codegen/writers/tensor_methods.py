@@ -8,13 +8,16 @@ from collections.abc import Sequence
 
 from ..native_functions import NativeFunction
 from ..overload_sets import overload_sets
-from .python_operators import BINARY, REFLECTED, SYMMETRIC, UNARY, operator_function
+from .python_operators import BINARY, OLD_NAMES, REFLECTED, SYMMETRIC, UNARY, operator_function
 from .text import HEADER, INDENT, Lines
 
 PROPERTIES = {
     "T": "numpy_T", "H": "matrix_H", "mT": "mT", "mH": "mH", "real": "real", "imag": "imag",
 }  # fmt: skip
 """Attributes that are views, and the functions that make them."""
+
+PARTS = ("real", "imag")
+"""Those that can be assigned."""
 
 
 def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_module: str) -> str:
@@ -30,7 +33,7 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
         "from __future__ import annotations", "", "from dovetail_kernel import TensorBase", ""
     )
     lines.add(
-        "from dovetail_aten.calling.getters import getter",
+        "from dovetail_aten.calling.getters import getter, write_part",
         "from dovetail_aten.calling.operands import divide_by, reflect",
     )
     lines.add(f"from {package} import {module} as functions", "", "")
@@ -57,7 +60,14 @@ def write_tensor_methods(functions: Sequence[NativeFunction], *, functions_modul
     for dunder, expression in REFLECTED.items():
         lines.add("", f"{INDENT}def {dunder}(self, other):", f"{INDENT * 2}return {expression}")
     lines.add("")
+    lines.add(*[f"{INDENT}{dunder} = {name}" for dunder, name in OLD_NAMES.items()], "")
     for name, function in PROPERTIES.items():
-        if function in names:
+        if function not in names:
+            continue
+        if name not in PARTS:
             lines.add(f"{INDENT}{name} = property(getter(functions.{function}))")
+            continue
+        lines.add("", f"{INDENT}def _set_{name}(self, value):")
+        lines.add(f"{INDENT * 2}write_part(functions.{function}(self), value)", "")
+        lines.add(f"{INDENT}{name} = property(getter(functions.{function}), _set_{name})")
     return lines.text()

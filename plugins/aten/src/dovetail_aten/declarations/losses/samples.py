@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
 
-from ..samples import FLOATING, INEXACT, indices, op_info, refused
+from ..samples import FLOATING, INEXACT, REAL_NUMBERS, indices, op_info, refusals, refused
 
 info = partial(op_info, family="losses")
 
@@ -78,6 +78,52 @@ def cross_entropy_of_logits(
     pos = 1 if pos_weight is None else pos_weight
     loss = (1 - y) * x + (1 + (pos - 1) * y) * np.log1p(np.exp(-x))
     return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def huber(x: Any, y: Any, reduction: int = MEAN, delta: float = 1.0) -> Any:
+    d = np.abs(x - y)
+    return reduced(np.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), reduction)
+
+
+def probabilities(make: TensorMaker) -> Iterator[SampleInput]:
+    inside: dict[str, Any] = {"low": 0.1, "high": 0.7}
+    for reduction in REDUCTIONS:
+        yield SampleInput(make(2, 3, **inside), make(2, 3, **inside), None, reduction)
+    weight = make(3, low=0.5, high=2, requires_grad=False)
+    yield SampleInput(make(2, 3, **inside), make(2, 3, **inside), weight)
+    yield SampleInput(make((), **inside), make((), **inside))
+    yield SampleInput(make(0, 3, **inside), make(0, 3, **inside), None, SUM)
+
+
+def binary_cross_entropy(x: Any, y: Any, weight: Any = None, reduction: int = MEAN) -> Any:
+    loss = -(y * np.log(x) + (1 - y) * np.log1p(-x))
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def divergences(make: TensorMaker) -> Iterator[SampleInput]:
+    for log_target in (False, True):
+        for reduction in REDUCTIONS:
+            target = make(2, 3, low=0.1, high=0.9)
+            yield SampleInput(make(2, 3), target, reduction, log_target=log_target)
+    yield SampleInput(make(()), make((), low=0.1, high=0.9))
+    yield SampleInput(make(2, 3), make(3, low=0.1, high=0.9))
+
+
+def kl_div(x: Any, y: Any, reduction: int = MEAN, *, log_target: bool = False) -> Any:
+    return reduced(np.exp(y) * (y - x) if log_target else y * (np.log(y) - x), reduction)
+
+
+def rates(make: TensorMaker) -> Iterator[SampleInput]:
+    for reduction in REDUCTIONS:
+        for log_input, full in ((True, False), (False, True)):
+            x = make(2, 3, low=0.5, high=2)
+            yield SampleInput(x, make(2, 3, low=1.5, high=4), log_input, full, 1e-8, reduction)
+
+
+def poisson(x: Any, y: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+    loss = np.exp(x) - y * x if log_input else x - y * np.log(x + eps)
+    rest = y * np.log(y) - y + 0.5 * np.log(2 * np.pi * y)
+    return reduced(loss + np.where(y > 1, rest, 0) if full else loss, reduction)
 
 
 # -- of classes ------------------------------------------------------------------------------------
@@ -171,6 +217,47 @@ OP_INFOS = [
     info("mse_loss", distances(), lambda x, y, r=MEAN: reduced((x - y) ** 2, r), FLOATING),
     info("l1_loss", distances(), lambda x, y, r=MEAN: reduced(np.abs(x - y), r), INEXACT),
     info("smooth_l1_loss", distances(0.4), smooth_l1, FLOATING),
+    info(
+        "huber_loss",
+        distances(0.4),
+        huber,
+        FLOATING,
+        errors=refused(
+            lambda make: SampleInput(make(2), make(2), MEAN, 0.0),
+            RuntimeError,
+            "huber_loss does not support non-positive values for delta",
+        ),
+    ),
+    info(
+        "binary_cross_entropy",
+        probabilities,
+        binary_cross_entropy,
+        FLOATING,
+        errors=refusals(
+            (
+                lambda make: SampleInput(make(2, low=1.5, high=2), make(2, low=0.1, high=0.9)),
+                RuntimeError,
+                "all elements of input should be between 0 and 1",
+            ),
+            (
+                lambda make: SampleInput(make(2, low=0.1, high=0.9), indices(make, [0, 1])),
+                RuntimeError,
+                "Found dtype Long but expected Float",
+            ),
+        ),
+    ),
+    info(
+        "kl_div",
+        divergences,
+        kl_div,
+        FLOATING,
+        errors=refused(
+            lambda make: SampleInput(make(2), indices(make, [0, 1])),
+            RuntimeError,
+            "kl_div: Integral inputs not supported",
+        ),
+    ),
+    info("poisson_nll_loss", rates, poisson, REAL_NUMBERS),
     info("binary_cross_entropy_with_logits", binary, cross_entropy_of_logits, FLOATING),
     info("nll_loss", classified(), lambda *args: nll(*args)[0], FLOATING, errors=no_class),
     info("nll_loss_nd", images, lambda *args: nll(*args)[0], FLOATING, errors=no_class),

@@ -39,6 +39,7 @@ from ..samples import (
     unary,
     with_each,
 )
+from .number_parts import NUMBER_PARTS
 from .pairs import ARITHMETIC, COMPARISON, LOGIC, POSITIVE, pairs, two
 
 info = partial(op_info, family="pointwise")
@@ -321,4 +322,4 @@ CHOOSING = [
     ),
 ]
 
-OP_INFOS = [*ONE_OPERAND, *ARITHMETIC, *COMPARISON, *LOGIC, *TESTS, *CHOOSING]
+OP_INFOS = [*ONE_OPERAND, *ARITHMETIC, *COMPARISON, *LOGIC, *TESTS, *CHOOSING, *NUMBER_PARTS]

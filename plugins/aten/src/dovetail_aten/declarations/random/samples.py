@@ -17,6 +17,7 @@ from ..samples import (
     refused,
     smooth,
 )
+from .distribution_samples import OP_INFOS as DISTRIBUTIONS
 
 info = partial(op_info, family="random", is_random=True)
 drawn = partial(info, supports_autograd=False)
@@ -83,4 +84,5 @@ OP_INFOS = [
             lambda make: SampleInput(make(3), 4), RuntimeError, "cannot sample n_sample > prob_dist"
         ),
     ),
+    *DISTRIBUTIONS,
 ]

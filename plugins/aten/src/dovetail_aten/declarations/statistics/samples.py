@@ -38,6 +38,7 @@ from ..samples import (
     refused,
     smooth,
 )
+from . import difference_samples, histogram_samples
 from . import references as ref
 
 info = partial(op_info, family="statistics")
@@ -266,4 +267,10 @@ ORDER = [
     ),
 ]
 
-OP_INFOS = [*SELECTED, *MOMENTS, *ORDER]
+OP_INFOS = [
+    *SELECTED,
+    *MOMENTS,
+    *ORDER,
+    *difference_samples.OP_INFOS,
+    *histogram_samples.OP_INFOS,
+]

@@ -14,7 +14,7 @@ def copies(infos: Iterable[OpInfo]) -> Iterator[OpInfo]:
     for info in infos:
         base, _, overload = info.name.partition(".")
         name = f"{base}_copy"
-        if registry.find(name, overload) is None:
+        if info.operator.kind != "view" or registry.find(name, overload) is None:
             continue
         # A view may need elements that lie in order; what copies does not.
         skips = () if base == "aten::view" else info.skips

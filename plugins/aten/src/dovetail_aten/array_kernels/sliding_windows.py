@@ -1,0 +1,70 @@
+"""Slices of arrays by windows, and their adjoint: what convolutions and pooling are made of."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+from .family import Family
+from .window_geometry import Window
+
+__all__ = ["SlidingWindows"]
+
+_ALL = slice(None)
+
+
+class SlidingWindows(Family):
+    """Elements of windows over the last dimensions of an array, one `Window` for each of them."""
+
+    def _padded(self, x: Any, windows: Sequence[Window], fill: Any = 0) -> Any:
+        """Return `x` with as much of `fill` around it as the windows reach beyond it."""
+        lead = x.ndim - len(windows)
+        shape = (*x.shape[:lead], *[window.padded for window in windows])
+        if shape == x.shape:
+            return x
+        inner = [slice(window.padding, window.padding + window.size) for window in windows]
+        return self.capabilities.embed(x, shape, (*(_ALL,) * lead, *inner), fill)
+
+    def _slices(self, padded: Any, windows: Sequence[Window]) -> Iterator[Any]:
+        """Yield the elements at each place of the windows, the last dimension fastest."""
+        for offsets in product(*[range(window.kernel) for window in windows]):
+            inside = [window.at(offset) for window, offset in zip(windows, offsets, strict=True)]
+            yield padded[(..., *inside)]
+
+    def _patches(self, x: Any, windows: Sequence[Window], axis: int) -> Any:
+        """Return the elements of all windows, their places side by side along a new dimension
+        `axis` that lies before the windows' own.
+        """
+        places = list(self._slices(self._padded(x, windows), windows))
+        if len(places) == 1:
+            return self.xp.expand_dims(places[0], axis=axis)
+        return self.xp.stack(places, axis=axis)
+
+    def _folded(self, patches: Any, windows: Sequence[Window]) -> Any:
+        """Return lines where every element is the sum of what the windows over it hold.
+
+        Parameters
+        ----------
+        patches
+            ``(..., places, *counts)``, as `_patches` makes them before the last dimensions.
+        """
+        lead = patches.shape[: patches.ndim - len(windows) - 1]
+        shape = tuple([window.padded for window in windows])
+        every = self.xp.arange(math.prod(shape)).reshape(shape)
+        index = self._patches(every, [_inside(window) for window in windows], 0).reshape(-1)
+        flat = patches.reshape(*lead, math.prod(patches.shape[len(lead) :]))
+        zeros = self.xp.zeros((*lead, math.prod(shape)), dtype=patches.dtype)
+        summed = self.capabilities.index_add(zeros, len(lead), index, flat)
+        return self._without_padding(summed.reshape(*lead, *shape), windows)
+
+    def _without_padding(self, padded: Any, windows: Sequence[Window]) -> Any:
+        """Return the lines themselves out of padded ones."""
+        inner = [slice(window.padding, window.padding + window.size) for window in windows]
+        return padded[(..., *inner)]
+
+
+def _inside(window: Window) -> Window:
+    """Return the same windows over a line that is padded already."""
+    return window._replace(size=window.padded, padding=0)

@@ -1,0 +1,131 @@
+"""Overloads of old: what PyTorch once took in another order, and still takes with a warning.
+
+``add(x, 2, y)`` is ``add(x, y, alpha=2)``. The functions end here when they get more positional
+arguments than their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from dovetail_dispatcher.interception.overrides import call_overrides, overriding
+from dovetail_dispatcher.schema.numbers import is_number
+from dovetail_dispatcher.table.user_warning import warn_user
+from dovetail_kernel import TensorBase
+
+from .refused_calls import refuse
+
+
+class OldOverloads(NamedTuple):
+    """The overloads of old of one function.
+
+    Attributes
+    ----------
+    signatures
+        Their parameters, ``(Tensor input, Number alpha, Tensor other)``.
+    current
+        The parameters of the overloads to use instead.
+    numbers
+        The names of tensors for which a Python number may stand.
+    """
+
+    signatures: tuple[str, ...]
+    current: tuple[str, ...]
+    numbers: tuple[str, ...] = ()
+
+
+OLD_OVERLOADS: Final[dict[Callable[..., Any], OldOverloads]] = {}
+"""Those of every function that has some."""
+
+_warned: Final[set[str]] = set()
+"""The warnings that this process has had."""
+
+
+def old_overload(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Run a call that has the arguments of an overload of old, and warn once.
+
+    A function and the method of its name are one object, so that either's order of the arguments
+    fits: ``addmm(2, x, a, b)`` and ``x.addmm(2, a, b)``.
+
+    Raises
+    ------
+    TypeError
+        If the arguments fit none; the text lists the overloads that are not deprecated.
+    """
+    defaults = getattr(function, "__kwdefaults__", None) or {}
+    given = {
+        name: value
+        for name, value in kwargs.items()
+        if name not in defaults or value is not defaults[name]
+    }
+    modes, overloaded = overriding(args, given)
+    if modes or overloaded:
+        return call_overrides(function, overloaded, tuple(args), given)
+    known = OLD_OVERLOADS[function]
+    for signature in known.signatures:
+        for parameters in _orders(signature):
+            if given.keys() <= _keywords(signature) and _fit(parameters, args, known.numbers):
+                _warn(function.__name__, signature, known.current)
+                return function(**_named(parameters, args), **given)
+    refuse(function.__name__, known.current, args, given)
+
+
+def _orders(signature: str) -> Iterator[list[tuple[str, str]]]:
+    """Yield the positional parameters of a signature as types and names: of the function, and of
+    the method, whose ``self`` comes first.
+    """
+    positional = signature[1:-1].partition(", *, ")[0]
+    kinds = [part.rpartition(" ")[::2] for part in positional.split(", ")]
+    yield kinds
+    if kinds[0][1] != "input":
+        yield sorted(kinds, key=lambda kind: kind[1] != "input")
+
+
+def _keywords(signature: str) -> set[str]:
+    """Return the names of the parameters that are given by keyword."""
+    keywords = signature[1:-1].partition(", *, ")[2]
+    return {part.split()[1] for part in keywords.split(", ")} if keywords else set()
+
+
+def _fit(
+    parameters: Sequence[tuple[str, str]], args: Sequence[Any], numbers: Sequence[str]
+) -> bool:
+    return len(parameters) == len(args) and all(
+        [
+            _is_number(value)
+            if kind == "Number"
+            else isinstance(value, TensorBase) or (name in numbers and is_number(value))
+            for (kind, name), value in zip(parameters, args, strict=True)
+        ]
+    )
+
+
+def _named(parameters: Sequence[tuple[str, str]], args: Sequence[Any]) -> dict[str, Any]:
+    """Return the arguments by name, the numbers as numbers."""
+    given: dict[str, Any] = {name: v for (_, name), v in zip(parameters, args, strict=True)}
+    for kind, name in parameters:
+        if kind == "Number" and isinstance(given[name], TensorBase):
+            given[name] = given[name].item()
+    return given
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether `value` may stand for a number: so may a tensor without dimensions."""
+    if isinstance(value, TensorBase):
+        return not value.shape and not value.requires_grad
+    return is_number(value)
+
+
+def _warn(name: str, signature: str, current: Sequence[str]) -> None:
+    """Issue PyTorch's warning, once for every text."""
+    instead = "".join([f"\n\t{name}{each}" for each in current])
+    message = (
+        f"This overload of {name} is deprecated:\n\t{name}{signature}\n"
+        f"Consider using one of the following signatures instead:{instead}"
+    )
+    if message not in _warned:
+        _warned.add(message)
+        warn_user(message)

@@ -1,0 +1,56 @@
+"""Special functions in terms of others, and under other names."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+
+_MINUS_SQRT_HALF = -math.sqrt(0.5)
+
+
+def special_ndtr(self: Any) -> Any:
+    """Return the distribution function of the standard normal distribution."""
+    return F.mul(F.erfc(F.mul(self, _MINUS_SQRT_HALF)), 0.5)
+
+
+def polygamma_(self: Any, n: int) -> Any:
+    """Put derivative `n` of digamma in place of `self`."""
+    return F.copy_(self, F.polygamma(n, self))
+
+
+def special_round(self: Any, *, decimals: int = 0) -> Any:
+    """Return the nearest multiples of ``10 ** -decimals``."""
+    return F.round(self, decimals=decimals)
+
+
+def special_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+    """Return the exponentials along `dim`, which sum up to 1."""
+    return F.softmax(self, dim, dtype)
+
+
+def special_log_softmax(self: Any, dim: int, *, dtype: Any = None) -> Any:
+    """Return the logarithms of softmax along `dim`."""
+    return F.log_softmax(self, dim, dtype)
+
+
+special_expit = F.sigmoid
+special_exp2 = F.exp2
+special_expm1 = F.expm1
+special_log1p = F.log1p
+special_erf = F.erf
+special_erfc = F.erfc
+special_erfinv = F.erfinv
+special_gammaln = F.lgamma
+special_digamma = F.digamma
+special_psi = F.digamma
+special_i0 = F.i0
+special_sinc = F.sinc
+special_logit = F.logit
+special_polygamma = F.polygamma
+special_multigammaln = F.mvlgamma
+special_gammainc = F.igamma
+special_gammaincc = F.igammac
+special_xlogy = F.xlogy
+special_logsumexp = F.logsumexp

@@ -1,0 +1,1 @@
+"""Pieces of tensors: splits, windows, parts written into a copy."""

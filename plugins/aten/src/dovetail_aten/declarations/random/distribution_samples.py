@@ -1,0 +1,182 @@
+"""Samples of operators that draw numbers from distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from dovetail_dispatcher.testing import SampleInput, TensorMaker
+from dovetail_kernel import float32, float64
+
+from ..samples import (
+    FLOATING,
+    INEXACT,
+    REAL,
+    REAL_NUMBERS,
+    Samples,
+    op_info,
+    refusals,
+    refused,
+    smooth,
+)
+
+info = partial(op_info, family="random", is_random=True)
+
+
+def kept(*rows: tuple[object, ...]) -> Samples:
+    """Return samples of a tensor to write to, with each of some arguments."""
+    return lambda make: [
+        SampleInput(make(shape), *row) for shape in ((2, 3), (), (0, 3)) for row in rows
+    ]
+
+
+def scales(make: TensorMaker, *shape: int) -> Any:
+    """Return a tensor of standard deviations or probabilities, which are real."""
+    dtype = make.dtype.to_real() if make.dtype.is_complex else make.dtype
+    return make(shape, dtype=dtype, low=0.1, high=0.9)
+
+
+def bad(*args: Any) -> Callable[[TensorMaker], SampleInput]:
+    return lambda make: SampleInput(make(2), *args)
+
+
+OP_INFOS = [
+    info(
+        "cauchy_",
+        kept((), (1.0, 2.0)),
+        None,
+        FLOATING,
+        errors=refused(bad(0, 0), RuntimeError, "cauchy_ expects sigma > 0.0, but found sigma=0"),
+    ),
+    info(
+        "exponential_",
+        kept((), (2.5,)),
+        None,
+        FLOATING,
+        errors=refused(
+            bad(0), RuntimeError, "exponential_ expects lambda > 0.0, but found lambda=0"
+        ),
+    ),
+    info(
+        "geometric_",
+        kept((0.25,), (0.9,)),
+        None,
+        REAL_NUMBERS,
+        errors=refused(
+            bad(-1), RuntimeError, r"geometric_ expects p to be in \(0, 1\), but got p=-1"
+        ),
+    ),
+    info(
+        "log_normal_",
+        kept((), (0.0, 0.5)),
+        None,
+        FLOATING,
+        errors=refused(bad(0, 0), RuntimeError, "log_normal_ expects std > 0.0, but found std=0"),
+    ),
+    info("random_", kept(()), None, REAL),
+    info(
+        "random_.to",
+        kept((2,)),
+        None,
+        REAL,
+        errors=refused(bad(0), RuntimeError, "random_ expects 'from' to be less than 'to'"),
+    ),
+    info(
+        "random_.from",
+        kept((0, 2), (0, None)),
+        None,
+        REAL,
+        errors=refused(bad(5, 2), RuntimeError, "random_ expects 'from' to be less than 'to'"),
+    ),
+    info(
+        "bernoulli_.Tensor",
+        lambda make: [
+            SampleInput(make(shape), make(other, dtype=float32, low=0.1, high=0.5))
+            for shape, other in (((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 3), ()), ((), ()))
+        ],
+        None,
+        REAL,
+        errors=refusals(
+            (
+                lambda make: SampleInput(make(2), make.values([2.0, 0.5])),
+                RuntimeError,
+                "Expected p_in >= 0 && p_in <= 1 to be true",
+            ),
+            (
+                lambda make: SampleInput(make(2), make(3, low=0.0, high=1.0)),
+                RuntimeError,
+                "must match",
+            ),
+        ),
+    ),
+    info(
+        "bernoulli.p",
+        smooth(0.25),
+        None,
+        REAL,
+        errors=refused(bad(1.5), RuntimeError, r"expects p to be in \[0, 1\], but got p=1.5"),
+    ),
+    info(
+        "normal.Tensor_float",
+        smooth(0.5),
+        None,
+        INEXACT,
+        errors=refused(bad(-1.0), RuntimeError, "normal expects std >= 0.0, but found std -1"),
+    ),
+    info(
+        "normal.float_Tensor",
+        lambda make: [SampleInput(0.5, make(shape)) for shape in ((2, 3), (), (0, 3))],
+        None,
+        FLOATING,
+        domain=(0.1, 1),
+        errors=refused(
+            lambda make: SampleInput(0.0, make.values([-1.0])),
+            RuntimeError,
+            "normal expects all elements of std >= 0.0",
+        ),
+    ),
+    info(
+        "normal.Tensor_Tensor",
+        lambda make: [
+            SampleInput(make(shape), scales(make, *other))
+            for shape, other in (((2, 3), (2, 3)), ((2, 3), (3,)), ((), (2,)), ((), ()))
+        ],
+        None,
+        INEXACT,
+    ),
+    info(
+        "normal.float_float",
+        lambda make: [
+            SampleInput(0.0, 2.0, shape, dtype=make.dtype, device=make.device)
+            for shape in ((2, 3), (), (0, 3))
+        ],
+        None,
+        INEXACT,
+        supports_autograd=False,
+    ),
+    info(
+        "poisson",
+        smooth(),
+        None,
+        FLOATING,
+        domain=(0, 4),
+        errors=refused(
+            lambda make: SampleInput(make.values([-1.0])), RuntimeError, "invalid Poisson rate"
+        ),
+    ),
+    info(
+        "binomial",
+        lambda make: [
+            SampleInput(make(shape, low=0.0, high=9.0), scales(make, *other))
+            for shape, other in (((2, 3), (2, 3)), ((2, 3), (3,)), ((), ()))
+        ],
+        None,
+        frozenset({float32, float64}),
+        errors=refused(
+            lambda make: SampleInput(make(2), make(2, dtype=float64)),
+            RuntimeError,
+            "Found dtype Double but expected Float",
+        ),
+    ),
+]

@@ -1,0 +1,1 @@
+"""Resampling: interpolation, and sampling at the points of a grid."""

@@ -1,0 +1,1 @@
+"""Tensors side by side, of more dimensions, turned round, repeated over a grid."""

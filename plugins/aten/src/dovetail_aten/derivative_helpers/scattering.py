@@ -1,0 +1,100 @@
+"""Derivatives of reductions at places, and of what is written at places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def index_fill_value_backward(k: Any, grad: Any, dim: int, index: Any) -> Any:
+    """Return the gradient of the number that index_fill writes: the sum where it was written."""
+    filled = k.index_fill(k.zeros_like(grad), dim, index, 1)
+    return k.sum(k.masked_fill(grad, k.eq(filled, 0), 0))
+
+
+def masked_scatter_backward(k: Any, grad: Any, mask: Any, sizes: Sequence[int]) -> Any:
+    """Return the gradient of the source of masked_scatter: `grad` where the mask is true, in order,
+    and 0 for elements that were not used.
+    """
+    flat = k.new_zeros(grad, sizes)
+    if 0 in sizes:
+        return flat
+    mask = k.reshape(k.expand(mask, grad.shape), (-1,))
+    places = k.clamp_min(k.sub(k.cumsum(mask, 0), 1), 0)
+    used = k.masked_fill(k.reshape(grad, (-1,)), k.logical_not(mask), 0)
+    return k.reshape(k.index_add(k.reshape(flat, (-1,)), 0, places, used), sizes)
+
+
+def index_reduce_backward(
+    k: Any,
+    grad: Any,
+    self: Any,
+    dim: int,
+    index: Any,
+    source: Any,
+    reduce: str,
+    include_self: bool,
+    result: Any,
+) -> tuple[Any, Any]:
+    """Return the gradients of index_reduce: those of scatter_reduce at every element of a slice."""
+    places = index
+    if source.ndim:
+        place = dim % source.ndim
+        shape = [-1 if d == place else 1 for d in range(source.ndim)]
+        places = k.expand(k.reshape(index, shape), source.shape)
+    return scatter_reduce_backward(
+        k, grad, self, dim, k.reshape(places, source.shape), source, reduce, include_self, result
+    )
+
+
+def scatter_reduce_backward(
+    k: Any,
+    grad: Any,
+    self: Any,
+    dim: int,
+    index: Any,
+    src: Any,
+    reduce: str,
+    include_self: bool,
+    result: Any,
+) -> tuple[Any, Any]:
+    """Return the gradients of scatter_reduce with respect to `self` and `src`."""
+    if reduce == "sum":
+        of_self, of_src = grad, k.gather(grad, dim, index)
+    elif reduce == "prod":
+        of_self, of_src = _of_product(k, grad, self, dim, index, src, include_self, result)
+    elif reduce == "mean":
+        kept = k.ones_like(grad) if include_self else k.zeros_like(grad)
+        count = k.scatter_add(kept, dim, index, k.new_ones(grad, src.shape))
+        of_self = k.div(grad, k.masked_fill(count, k.eq(count, 0), 1))
+        of_src = k.gather(of_self, dim, index)
+    else:
+        # Elements that are equal to the extreme one share the gradient.
+        own = k.to(k.eq(self, result), grad.dtype)
+        if not include_self:
+            own = k.scatter(own, dim, index, 0)
+        theirs = k.to(k.eq(src, k.gather(result, dim, index)), grad.dtype)
+        count = k.scatter_add(own, dim, index, theirs)
+        shared = k.div(grad, k.masked_fill(count, k.eq(count, 0), 1))
+        of_self, of_src = k.mul(shared, own), k.mul(k.gather(shared, dim, index), theirs)
+    if not include_self:
+        of_self = k.scatter(of_self, dim, index, 0)
+    return of_self, of_src
+
+
+def _of_product(
+    k: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: Any
+) -> tuple[Any, Any]:
+    """Return the gradients of products: of each factor that of the others."""
+    ones = k.ones_like(self)
+    others = k.scatter_reduce(ones, dim, index, src, "prod", include_self=True)
+    of_self = k.mul(grad, k.conj(others))
+    is_zero = k.eq(src, 0)
+    zeros = k.scatter_add(k.zeros_like(grad), dim, index, k.to(is_zero, grad.dtype))
+    alone = k.logical_and(is_zero, k.eq(k.gather(zeros, dim, index), 1))
+    # Without the only zero, the product of its place is that of the others.
+    without = k.masked_fill(src, alone, 1)
+    rest = k.scatter_reduce(self, dim, index, without, "prod", include_self=include_self)
+    divided = k.div(k.gather(result, dim, index), k.masked_fill(src, is_zero, 1))
+    factor = k.where(alone, k.gather(rest, dim, index), divided)
+    return of_self, k.mul(k.gather(grad, dim, index), k.conj(factor))

@@ -1,0 +1,63 @@
+"""Derivatives of special functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def mvlgamma_backward(k: Any, grad: Any, self: Any, p: int) -> Any:
+    """Return the gradient of mvlgamma: digamma where each of its terms is lgamma."""
+    slope = k.digamma(self)
+    for i in range(1, p):
+        slope = k.add(slope, k.digamma(k.sub(self, i / 2)))
+    return k.mul(grad, slope)
+
+
+def logit_double_backward(k: Any, product: Any, self: Any, eps: float | None) -> Any:
+    """Return the gradient of logit_backward with respect to `self`: the derivative of ``1 / (x * (1
+    - x))`` times `product`.
+    """
+    slope = k.div(k.sub(k.mul(self, 2), 1), k.mul(self, k.sub(1, self)))
+    # The gradient knows what lies beyond the clamp.
+    return k.logit_backward(k.mul(product, slope), self, eps)
+
+
+def sinc_backward(k: Any, grad: Any, self: Any) -> Any:
+    """Return the gradient of sinc: ``(cos(pi x) - sinc(x)) / x``, which is 0 at 0."""
+    zero = k.eq(self, 0)
+    whole = k.masked_fill(self, zero, 1)
+    angle = k.mul(whole, math.pi)
+    slope = k.div(k.sub(k.cos(angle), k.div(k.sin(angle), angle)), whole)
+    return k.mul(grad, k.conj(k.masked_fill(slope, zero, 0)))
+
+
+def xlog1py_self_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+    """Return the gradient of ``self * log(1 + other)`` with respect to `self`; zero where the
+    product was defined to be zero.
+    """
+    defined = k.logical_and(k.eq(self, 0), k.le(other, -1))
+    return k.masked_fill(k.special_xlog1py(grad, other), defined, 0)
+
+
+def i1_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+    """Return the gradient of i1: ``i0(x) - i1(x) / x``, which is 1/2 at 0."""
+    zero = k.eq(self, 0)
+    slope = k.sub(k.i0(self), k.div(result, k.masked_fill(self, zero, 1)))
+    return k.mul(grad, k.masked_fill(slope, zero, 0.5))
+
+
+def i1e_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
+    """Return the gradient of i1e: ``i0e(x) - i1e(x) * (sign(x) + 1 / x)``, which is 1/2 at 0."""
+    zero = k.eq(self, 0)
+    factor = k.add(k.sgn(self), k.reciprocal(k.masked_fill(self, zero, 1)))
+    slope = k.sub(k.special_i0e(self), k.mul(result, factor))
+    return k.mul(grad, k.masked_fill(slope, zero, 0.5))
+
+
+def zeta_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
+    """Return the gradient of ``zeta(self, other)`` with respect to `other`, ``-self * zeta(self +
+    1, other)``; `self` may be a number.
+    """
+    following = self + 1 if isinstance(self, (int, float)) else k.add(self, 1)
+    return k.neg(k.mul(k.mul(grad, k.special_zeta(following, other)), self))

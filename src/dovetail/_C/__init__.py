@@ -1,0 +1,68 @@
+"""The names of ``torch._C`` that Dovetail has: those of the dispatcher and of autograd, and the
+objects that hold the generated functions.
+"""
+
+from typing import Final
+
+from dovetail_aten import Tensor
+from dovetail_aten.python_modules import TensorMethods as _TensorBase
+from dovetail_autograd import (
+    _get_autograd_fallback_mode,
+    _set_autograd_fallback_mode,
+    default_engine,
+)
+from dovetail_autograd import current_autograd_node as _current_autograd_node
+from dovetail_autograd import (
+    current_graph_task_execution_order as _current_graph_task_execution_order,
+)
+from dovetail_autograd import current_graph_task_id as _current_graph_task_id
+from dovetail_autograd import is_multithreading_enabled as _is_multithreading_enabled
+from dovetail_autograd import will_engine_execute_node as _will_engine_execute_node
+from dovetail_dispatcher import _C
+from dovetail_dispatcher._C import *  # noqa: F403 - its __all__ says which
+from dovetail_kernel import backend, get_default_device
+
+from . import _functions as _functions
+from .operator_modules import _VariableFunctions, _VariableFunctionsClass, operator_module
+
+_EngineBase = _ImperativeEngine = type(default_engine)
+_nn: Final = operator_module("_nn", "nn")
+_linalg: Final = operator_module("_linalg", "linalg")
+_fft: Final = operator_module("_fft", "fft")
+_special: Final = operator_module("_special", "special")
+_TensorMeta: Final = type(Tensor)
+
+
+def _initExtension(shm_manager_path: str) -> None:
+    """Load the backend of the default device, which the first tensor does otherwise.
+
+    Parameters
+    ----------
+    shm_manager_path
+        Where PyTorch has its manager of shared memory; there is none here.
+    """
+    backend(get_default_device().type)
+
+
+__all__ = [
+    "_EngineBase",
+    "_ImperativeEngine",
+    "_TensorBase",
+    "_TensorMeta",
+    "_VariableFunctions",
+    "_VariableFunctionsClass",
+    "_current_autograd_node",
+    "_current_graph_task_execution_order",
+    "_current_graph_task_id",
+    "_fft",
+    "_functions",
+    "_get_autograd_fallback_mode",
+    "_initExtension",
+    "_is_multithreading_enabled",
+    "_linalg",
+    "_nn",
+    "_set_autograd_fallback_mode",
+    "_special",
+    "_will_engine_execute_node",
+]
+__all__ += _C.__all__

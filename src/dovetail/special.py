@@ -1,0 +1,7 @@
+"""Special functions, as ``torch.special``: gamma, error and Bessel functions, and polynomials."""
+
+from dovetail_aten import special as _special
+from dovetail_aten.special import *  # noqa: F403
+
+__all__: list[str] = []
+__all__ += _special.__all__

@@ -1,0 +1,106 @@
+"""``_C`` has the objects that ``torch._C`` has, and they hold the functions of the operators."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+import torch
+
+import dovetail
+
+C: Any = dovetail._C
+LIBRARIES = (dovetail, torch)
+MODULES = ("_nn", "_linalg", "_fft", "_special")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_of_operators_has_names_of_pytorch_alone(name: str) -> None:
+    ours, theirs = getattr(C, name), getattr(torch._C, name)
+    assert ours.__name__ == theirs.__name__.replace("torch", "dovetail")
+    assert import_module(f"dovetail._C.{name}") is ours
+    for each in ours.__all__:
+        assert hasattr(theirs, each) or hasattr(torch._C._VariableFunctions, each), each
+        assert getattr(ours, each).__name__ == each
+    assert set(ours.__all__) <= set(dir(ours))
+
+
+@pytest.mark.parametrize("name", [*MODULES, "_VariableFunctions"])
+def test_operators_are_where_pytorch_has_them(name: str) -> None:
+    names = [each.partition("::")[2] for each in C._dispatch_get_all_op_names() if "aten::" in each]
+    declared = {each.partition(".")[0] for each in names}
+    theirs = {each for each in dir(getattr(torch._C, name)) if each in declared}
+    assert [each for each in sorted(theirs) if not hasattr(getattr(C, name), each)] == []
+
+
+def test_functions_at_the_top_are_those_of_variable_functions() -> None:
+    names = [name for name in dir(C._VariableFunctions) if name[0] != "_"]
+    assert len(names) > 200
+    for name in names:
+        assert getattr(C._VariableFunctions, name) is getattr(dovetail, name), name
+    for lib in LIBRARIES:
+        assert lib._C._VariableFunctions.add is lib.add
+        assert isinstance(lib._C._VariableFunctions, lib._C._VariableFunctionsClass)
+        assert not hasattr(lib._C._VariableFunctions, "gelu")
+        assert lib._C._nn.gelu is lib.nn.functional.gelu
+        with pytest.raises(AttributeError, match="has no attribute 'nope'"):
+            lib._C._VariableFunctions.nope  # noqa: B018
+        with pytest.raises(AttributeError, match=r"module '\w+._C._nn' has no attribute 'nope'"):
+            lib._C._nn.nope  # noqa: B018
+
+
+def test_private_functions_are_found_by_name() -> None:
+    for lib in LIBRARIES:
+        x = lib.ones(2)
+        assert lib._C._VariableFunctions._softmax(x, 0, False).tolist() == [0.5, 0.5]
+
+
+def test_the_base_of_tensors_has_their_methods() -> None:
+    for lib in LIBRARIES:
+        base, meta = lib._C._TensorBase, lib._C._TensorMeta
+        assert base.add is lib.Tensor.add
+        assert base in lib.Tensor.__mro__
+        assert isinstance(lib.Tensor, meta)
+        assert isinstance(lib.nn.Parameter(lib.ones(1)), base)
+        assert not isinstance(1, base)
+
+
+def test_nodes_are_instances_of_the_classes_of_their_names() -> None:
+    for lib in LIBRARIES:
+        functions = lib._C._functions
+        x = lib.ones(2, requires_grad=True)
+        y, z = x + 1, x * 2j
+        assert isinstance(y.grad_fn, functions.AddBackward0)
+        assert isinstance(z.grad_fn, functions.MulBackward0)
+        assert not isinstance(y.grad_fn, functions.MulBackward0)
+        assert isinstance(y.grad_fn.next_functions[0][0], functions.AccumulateGrad)
+        assert not isinstance(y.grad_fn, functions.AccumulateGrad)
+        assert {"AddBackward0", "MulBackward0", "CopySlices"} <= set(dir(functions))
+        view = x.clone()
+        view[0] = 3
+        assert isinstance(view.grad_fn, functions.CopySlices)
+        with pytest.raises(TypeError, match="cannot create 'AddBackward0' instances"):
+            functions.AddBackward0()
+        with pytest.raises(AttributeError, match="has no attribute 'NopeBackward0'"):
+            functions.NopeBackward0  # noqa: B018
+
+
+def test_names_of_nodes_are_those_of_pytorch_but_for_derivatives_of_derivatives() -> None:
+    ours, theirs = ({n for n in dir(lib._C._functions) if n[0] != "_"} for lib in LIBRARIES)
+    own = {name for name in ours - theirs if name[-1].isdigit()}
+    assert len(ours & theirs) > 150
+    # PyTorch composes these of other operators.
+    assert {name for name in own if not name.endswith("BackwardBackward0")} == set()
+
+
+def test_the_extension_is_initialised_with_one_argument() -> None:
+    for lib in LIBRARIES:
+        with pytest.raises(TypeError):
+            lib._C._initExtension()
+    assert C._initExtension("manager") is None
+
+
+def test_every_name_of_c_is_one_of_pytorch() -> None:
+    assert [name for name in C.__all__ if not hasattr(torch._C, name)] == ["_EngineBase"]
+    assert torch._C._ImperativeEngine.__name__ == "_EngineBase"
