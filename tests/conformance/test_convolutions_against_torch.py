@@ -138,3 +138,18 @@ def test_patches_fold_back_to_as_many_times_the_image_as_windows_cover_it() -> N
             rows.append([each.detach().numpy() for each in (columns, folded, x.grad)])
         for mine, other in zip(*rows, strict=True):
             np.testing.assert_allclose(mine, other, 1e-9, 1e-9, err_msg=str((kernel, how)))
+
+
+def test_a_convolution_of_no_channels_has_all_output_channels_and_none_in_pytorch() -> None:
+    made = F.conv1d(dovetail.ones(2, 0, 5), dovetail.ones(4, 0, 3), dovetail.ones(4))
+    assert made.tolist() == [[[1.0] * 3] * 4] * 2
+    assert tuple(TF.conv1d(torch.ones(2, 0, 5), torch.ones(4, 0, 3)).shape) == (2, 0, 3)
+
+
+def test_a_weight_in_single_beside_an_input_in_half_precision_is_refused_as_in_pytorch() -> None:
+    for library, functional in ((dovetail, F), (torch, TF)):
+        half, single = library.ones(1, 1, 4, dtype=library.bfloat16), library.ones(1, 1, 2)
+        with pytest.raises(RuntimeError):
+            functional.conv1d(half, single)
+        with pytest.raises(RuntimeError):
+            functional.conv1d(half, single.to(library.bfloat16), library.ones(1))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from incomparable_samples import is_comparable
+from random_calls import UNSAFE
 from sample_variations import varied
 from torch_samples import as_torch, difference, outcome, torch_operator
 
@@ -73,6 +74,7 @@ DIFFERENT = {
         ["adaptive_avg_pool2d", "adaptive_avg_pool3d"],
         "to one element PyTorch averages tensors of any dimensions",
     ),
+    "native_channel_shuffle": "PyTorch has no derivative",
     "cross_entropy_loss": "the error of sizes that differ is a ValueError",
     "cumprod": "with dtype= of integers PyTorch refuses what requires grad",
     "cumsum": "with dtype= of bools PyTorch refuses",
@@ -181,23 +183,6 @@ DIFFERENT = {
 }
 """Operators that differ in a corner, which is left out of what is compared: which calls are errors,
 and gradients. Values are compared where both give some.
-"""
-
-
-UNSAFE = frozenset(
-    {
-        *[f"max_pool{ndim}d_with_indices_backward" for ndim in (2, 3)],
-        *[f"{name}_pool{ndim}d_backward" for name in ("avg", "_adaptive_avg") for ndim in (2, 3)],
-        *[f"fractional_max_pool{ndim}d" for ndim in (2, 3)],
-        *[
-            f"{name}_max_pool{ndim}d_backward"
-            for name in ("adaptive", "fractional")
-            for ndim in (2, 3)
-        ],
-    }
-)
-"""Operators that in PyTorch read and write wherever indices and shapes say, and end the process:
-only their samples are compared.
 """
 
 
