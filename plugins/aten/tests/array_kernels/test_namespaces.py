@@ -135,6 +135,9 @@ PLACES, TARGET = array(0, 1, dtype="int64"), array(0, 2, dtype="int64")
 POINTS = array([[0, 1, 1], [1, 0, 1]], dtype="int64")[0]
 IMAGES = np.arange(64.0).reshape(2, 2, 4, 4)
 WEIGHT = np.arange(8.0).reshape(2, 1, 2, 2)
+CORNERS = IMAGES[:, :, ::2, ::2].copy()
+CORNER_PLACES = np.arange(16).reshape(4, 4)[::2, ::2][None, None] * np.ones((2, 2, 1, 1), "int64")
+DRAWN = np.arange(12.0).reshape(2, 2, 3) / 12
 CONVOLVED = ((1,), (0,), (1,), False, (0,), 2)
 CALLS: dict[str, tuple[Any, ...]] = {
     **same("sigmoid rsqrt sign sgn round frac nan_to_num angle erf erfc _conj_physical", X),
@@ -268,6 +271,35 @@ CALLS: dict[str, tuple[Any, ...]] = {
     ),
     **same("im2col", IMAGES, (2, 2), (1, 1), (0, 1), (1, 2)),
     **same("col2im", IMAGES[:, 0], (3, 3), (2, 2), (1, 1), (0, 0), (1, 1)),
+    **same("max_pool2d_with_indices", IMAGES, (3, 2), (2, 1), (1, 1), (1, 2), True),
+    **same("max_pool3d_with_indices", IMAGES, (1, 2, 2)),
+    **same("avg_pool2d", IMAGES, (3, 2), (2, 1), (1, 1), True, False),
+    **same("avg_pool3d", IMAGES, (1, 3, 2), (1, 2, 1), (0, 1, 1), True, True, None),
+    **same("_adaptive_avg_pool2d adaptive_max_pool2d", IMAGES, (3, 2)),
+    **same("_adaptive_avg_pool3d adaptive_max_pool3d", IMAGES, (1, 3, 2)),
+    **same("fractional_max_pool2d", IMAGES, (2, 1), (2, 3), DRAWN[..., :2]),
+    **same("fractional_max_pool3d", IMAGES[None], (1, 2, 1), (1, 2, 3), DRAWN[:1]),
+    **same("max_unpool2d", CORNERS, CORNER_PLACES, (4, 4)),
+    **same("max_unpool3d", CORNERS, CORNER_PLACES, (1, 4, 4), (1, 1, 1), (0, 0, 0)),
+    **same(
+        "max_pool2d_with_indices_backward",
+        *[CORNERS, IMAGES, (2, 2), (2, 2), (0, 0), (1, 1), False, CORNER_PLACES],
+    ),
+    **same(
+        "max_pool3d_with_indices_backward",
+        *[CORNERS, IMAGES, (1, 2, 2), (1, 2, 2), (0,) * 3, (1,) * 3, False, CORNER_PLACES],
+    ),
+    **same(
+        "adaptive_max_pool2d_backward adaptive_max_pool3d_backward", CORNERS, IMAGES, CORNER_PLACES
+    ),
+    **same("fractional_max_pool2d_backward", CORNERS, IMAGES, (2, 2), (2, 2), CORNER_PLACES),
+    **same("fractional_max_pool3d_backward", CORNERS, IMAGES, (1, 2, 2), (2, 2, 2), CORNER_PLACES),
+    **same("avg_pool2d_backward", CORNERS, IMAGES, (2, 2), (2, 2), (0, 0), False, True, None),
+    **same(
+        "avg_pool3d_backward",
+        *[CORNERS, IMAGES, (1, 2, 2), (1, 2, 2), (0, 0, 0), False, True, None],
+    ),
+    **same("_adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward", CORNERS, IMAGES),
     **same("pixel_shuffle", IMAGES.reshape(1, 4, 4, 4), 2),
     **same("pixel_unshuffle channel_shuffle", IMAGES, 2),
 }

@@ -176,6 +176,23 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.pointwise', 'frexp', (), 'frexp.Tensor'),
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
+    ('dovetail_aten.meta.pooling', 'adaptive_avg_pool2d', (), '_adaptive_avg_pool2d'),
+    ('dovetail_aten.meta.pooling', 'adaptive_avg_pool3d', (), '_adaptive_avg_pool3d'),
+    ('dovetail_aten.meta.pooling', 'adaptive_max_pool2d', (), 'adaptive_max_pool2d'),
+    ('dovetail_aten.meta.pooling', 'adaptive_max_pool3d', (), 'adaptive_max_pool3d'),
+    ('dovetail_aten.meta.pooling', 'avg_pool2d', (), 'avg_pool2d'),
+    ('dovetail_aten.meta.pooling', 'avg_pool3d', (), 'avg_pool3d'),
+    ('dovetail_aten.meta.pooling', 'fractional_max_pool2d', (), 'fractional_max_pool2d'),
+    ('dovetail_aten.meta.pooling', 'fractional_max_pool3d', (), 'fractional_max_pool3d'),
+    ('dovetail_aten.meta.pooling', 'max_pool2d_with_indices', (), 'max_pool2d_with_indices'),
+    ('dovetail_aten.meta.pooling', 'max_pool3d_with_indices', (), 'max_pool3d_with_indices'),
+    ('dovetail_aten.meta.pooling', 'max_unpool2d', (), 'max_unpool2d'),
+    ('dovetail_aten.meta.pooling', 'max_unpool3d', (), 'max_unpool3d'),
+    ('dovetail_aten.meta.pooling', 'pool_backward', (),
+        'max_pool2d_with_indices_backward avg_pool2d_backward _adaptive_avg_pool2d_backward '
+        'adaptive_max_pool2d_backward fractional_max_pool2d_backward '
+        'max_pool3d_with_indices_backward avg_pool3d_backward _adaptive_avg_pool3d_backward '
+        'adaptive_max_pool3d_backward fractional_max_pool3d_backward'),
     ('dovetail_aten.meta.random', 'bernoulli_of', (), 'bernoulli.p'),
     ('dovetail_aten.meta.random', 'binomial', (), 'binomial'),
     ('dovetail_aten.meta.random', 'normal_around', (), 'normal.Tensor_float'),
@@ -264,7 +281,6 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.convolution', 'channel_shuffle', 'channel_shuffle'),
     ('dovetail_aten.batching.convolution', 'convolution', 'convolution'),
     ('dovetail_aten.batching.convolution', 'convolution_backward', 'convolution_backward'),
-    ('dovetail_aten.batching.convolution', 'images', 'im2col col2im'),
     ('dovetail_aten.batching.convolution', 'pixels', 'pixel_shuffle pixel_unshuffle'),
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
@@ -286,6 +302,16 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'histogram.bin_ct _histogramdd_bin_edges _histogramdd_from_bin_cts '
         '_histogramdd_from_bin_tensors'),
     ('dovetail_aten.batching.fft', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
+    ('dovetail_aten.batching.images', 'fractional_max_pool',
+        'fractional_max_pool2d fractional_max_pool3d'),
+    ('dovetail_aten.batching.images', 'images',
+        'im2col col2im max_pool2d_with_indices max_pool3d_with_indices avg_pool2d avg_pool3d '
+        '_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d '
+        'max_unpool2d max_unpool3d max_pool2d_with_indices_backward avg_pool2d_backward '
+        '_adaptive_avg_pool2d_backward adaptive_max_pool2d_backward '
+        'fractional_max_pool2d_backward max_pool3d_with_indices_backward avg_pool3d_backward '
+        '_adaptive_avg_pool3d_backward adaptive_max_pool3d_backward '
+        'fractional_max_pool3d_backward'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),
@@ -491,8 +517,10 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
         'binary_cross_entropy_with_logits huber_loss binary_cross_entropy kl_div poisson_nll_loss '
         'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
-        'soft_margin_loss multi_margin_loss multilabel_margin_loss prod prod.dim_int grid_sampler '
-        'grid_sampler_2d grid_sampler_3d view_as_complex'),
+        'soft_margin_loss multi_margin_loss multilabel_margin_loss max_pool3d avg_pool3d '
+        'adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d '
+        'max_unpool2d max_unpool3d prod prod.dim_int grid_sampler grid_sampler_2d grid_sampler_3d '
+        'view_as_complex'),
     ('cpu', 'lower_precision_fp',
         'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
         'conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot mm bmm addmm addbmm '

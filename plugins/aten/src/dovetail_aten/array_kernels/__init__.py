@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 from dovetail_dispatcher.table import registry
 
 from .arithmetic import Arithmetic
+from .average_pooling import AveragePooling
 from .capabilities import Capabilities
 from .channel_normalization import ChannelNormalization
 from .choices import Choices
@@ -29,6 +30,7 @@ from .distributions import Distributions
 from .factorizations import Factorizations
 from .family import Family
 from .fft import Fourier
+from .fractional_pooling import FractionalPooling
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
 from .histograms import Histograms
@@ -39,6 +41,7 @@ from .likelihood import Likelihood
 from .linear_systems import LinearSystems
 from .losses import Losses
 from .matmul import MatrixProducts
+from .max_pooling import MaxPooling
 from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
@@ -49,6 +52,7 @@ from .ordering import Ordering
 from .patches import Patches
 from .pointwise import Pointwise
 from .polynomials import Polynomials
+from .pooled_places import PooledPlaces
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
@@ -134,6 +138,10 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Normalization,
     ChannelNormalization,
     Convolutions,
+    AveragePooling,
+    MaxPooling,
+    FractionalPooling,
+    PooledPlaces,
     Patches,
     Shuffles,
     Upsampling,

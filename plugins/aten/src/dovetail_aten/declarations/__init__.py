@@ -27,6 +27,7 @@ FAMILIES: Final = (
     "linalg",
     "nn",
     "convolution",
+    "pooling",
     "activations",
     "distances",
     "dropouts",

@@ -99,6 +99,17 @@ OPERATORS = {
         "aten::logaddexp2", "aten::fmax", "aten::fmin", "aten::deg2rad", "aten::rad2deg",
         "aten::xlogy.Scalar_Self", "aten::xlogy.Scalar_Other",
     ),
+    "pooling": (
+        "aten::max_pool2d_with_indices", "aten::max_pool2d_with_indices_backward", "aten::avg_pool2d",
+        "aten::avg_pool2d_backward", "aten::_adaptive_avg_pool2d",
+        "aten::_adaptive_avg_pool2d_backward", "aten::adaptive_max_pool2d",
+        "aten::adaptive_max_pool2d_backward", "aten::fractional_max_pool2d",
+        "aten::fractional_max_pool2d_backward", "aten::max_unpool2d", "aten::max_pool3d_with_indices",
+        "aten::max_pool3d_with_indices_backward", "aten::avg_pool3d", "aten::avg_pool3d_backward",
+        "aten::_adaptive_avg_pool3d", "aten::_adaptive_avg_pool3d_backward",
+        "aten::adaptive_max_pool3d", "aten::adaptive_max_pool3d_backward",
+        "aten::fractional_max_pool3d", "aten::fractional_max_pool3d_backward", "aten::max_unpool3d",
+    ),
     "random": (
         "aten::bernoulli", "aten::bernoulli_.float", "aten::multinomial", "aten::native_dropout",
         "aten::native_dropout_backward", "aten::normal_", "aten::uniform_", "aten::rand_like",
