@@ -55,6 +55,7 @@ _MODULES = (
     "dovetail.nn.functional",
     "dovetail.nn.init",
     "dovetail._nn",
+    "dovetail.fft",
     "dovetail.special",
 )
 

@@ -62,6 +62,18 @@ DIFFERENT = {
     "dropout": "PyTorch has no complex ones",
     "embedding": "PyTorch has no gradient of complex numbers",
     "embedding_dense_backward": "PyTorch has no gradient of complex numbers",
+    **dict.fromkeys(
+        [
+            *("_fft_c2c", "_fft_c2r", "_fft_r2c"),
+            *(
+                f"fft_{kind}fft{end}"
+                for kind in ("", "i", "r", "ir", "h", "ih")
+                for end in ("", "2", "n")
+            ),
+            *("stft", "istft"),
+        ],
+        "PyTorch transforms nothing empty, and reads behind signals",
+    ),
     "fill_": "PyTorch fills expanded tensors",
     **dict.fromkeys(
         ["floor_divide", "heaviside"],
@@ -103,6 +115,7 @@ DIFFERENT = {
     "mse_loss": "of operands that broadcast PyTorch divides the gradient by the wrong count",
     "mse_loss_backward": "PyTorch has gradients of integers, rounded",
     "nan_to_num": "PyTorch has no gradient of complex numbers",
+    "native_batch_norm_backward": "PyTorch takes moments that require grad",
     "native_dropout": "PyTorch has no gradient of complex numbers",
     "native_dropout_backward": "PyTorch has no gradient of complex numbers",
     "native_layer_norm_backward": "PyTorch looks at fewer shapes",
@@ -145,6 +158,7 @@ DIFFERENT = {
     "sum": "with dtype= of integers PyTorch refuses what requires grad",
     "tile": "PyTorch takes negative counts where another is zero",
     "var": "over no dimensions PyTorch's gradient is infinite",
+    "complex": "PyTorch has complex numbers of half precision",
     "view_as_complex": "PyTorch has complex numbers of half precision",
     "zero_": "PyTorch fills expanded tensors",
 }

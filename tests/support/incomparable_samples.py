@@ -76,6 +76,30 @@ def is_far_below(sample: SampleInput) -> bool:
     return bool((sample.input < -2).any())
 
 
+def fits_no_channels(sample: SampleInput) -> bool:
+    """Say whether parameters are not one number for each channel, or dtypes are several."""
+    tensors, shape = sample.tensors(), tuple(sample.input.shape)
+    one_each = {shape, shape[:1] + shape[1:2], shape[1:2]}
+    return (
+        len(shape) < 2
+        or sample.input.numel() == 0
+        or len(dtypes_of(sample)) > 1
+        or not sample.input.is_floating_point()
+        or any(tuple(tensor.shape) not in one_each for tensor in tensors)
+        or any(number <= 0 for number in numbers_of(sample) if not isinstance(number, bool))
+    )
+
+
+UNCHECKED: Final = [
+    "_batch_norm_no_update",
+    "_batch_norm_with_update",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_functional",
+    "_native_batch_norm_legit_no_training",
+    "native_batch_norm",
+    "native_batch_norm_backward",
+    "native_group_norm_backward",
+]
 POLYNOMIALS: Final = [
     *[f"special_{shift}chebyshev_polynomial_{k}" for shift in ("", "shifted_") for k in "tuvw"],
     "special_hermite_polynomial_h",
@@ -125,9 +149,20 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         lambda sample: not (sample.input.dtype.is_floating_point or sample.input.dtype.is_complex),
         "a gradient of integers is one of integers",
     ),
+    **dict.fromkeys(
+        UNCHECKED, (fits_no_channels, "where sizes or dtypes do not fit the process ends")
+    ),
+    "native_group_norm": (
+        either(is_differentiated, fits_no_channels),
+        "its moments are differentiable; where sizes or dtypes do not fit the process ends",
+    ),
     "pdist": (
         lambda sample: not sample.input.shape[:1].numel(),
         "differentiating distances between no rows ends the process",
+    ),
+    "polar": (
+        lambda sample: is_differentiated(sample) and bool((sample.input < 0).any()),
+        "the gradient of negative lengths has the wrong sign",
     ),
     "pow": (is_complex, "the power of 0 to some complex numbers is NaN"),
     "searchsorted": (is_out_of_order, "a search of what is not sorted finds anything"),

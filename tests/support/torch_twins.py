@@ -121,6 +121,9 @@ def function_twin(function: Any) -> Any:
         )
     if function is wrapper_set_seed:
         return _seeded
+    private = getattr(function, "__name__", "")
+    if private.startswith("_") and getattr(torch, private, None) is function:
+        return here(f"ops.aten.{private}")  # functions here have no operators with such names
     name = public_names().get(id(function))
     if name is not None:
         return here(name)

@@ -16,14 +16,18 @@ from dovetail_dispatcher.table import registry
 
 from .arithmetic import Arithmetic
 from .capabilities import Capabilities
+from .channel_normalization import ChannelNormalization
 from .choices import Choices
 from .comparison import Comparison
+from .complex_parts import ComplexParts
 from .convolution import Convolutions
 from .creation import Creation
 from .dims import wrap_dim, wrap_dims
 from .distinct import Distinct
 from .distributions import Distributions
+from .factorizations import Factorizations
 from .family import Family
+from .fft import Fourier
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
 from .histograms import Histograms
@@ -31,6 +35,7 @@ from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
+from .linear_systems import LinearSystems
 from .losses import Losses
 from .matmul import MatrixProducts
 from .memory_views import MemoryViews
@@ -56,6 +61,7 @@ from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .special import Special
+from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
 from .upsampling import Upsampling
 from .views import Views
@@ -86,6 +92,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     NumberParts,
     Special,
     Polynomials,
+    Fourier,
     Choices,
     Comparison,
     Reductions,
@@ -98,6 +105,9 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Searching,
     Histograms,
     MatrixProducts,
+    Factorizations,
+    LinearSystems,
+    Spectra,
     Views,
     MemoryViews,
     Windows,
@@ -107,6 +117,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     IndexedWrites,
     ScatterReductions,
     Creation,
+    ComplexParts,
     Random,
     Distributions,
     Rectifiers,
@@ -117,6 +128,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Losses,
     Likelihood,
     Normalization,
+    ChannelNormalization,
     Convolutions,
     Patches,
     Shuffles,

@@ -194,7 +194,8 @@ def _summed(
 
 def _elements(rows: Any, spatial: tuple[int, ...], places: list[Any]) -> Any:
     """Return the elements at places, zeros outside."""
-    index = inside = None
+    index: Any = None
+    inside: Any = None
     for place, size in zip(places, spatial, strict=True):
         within = F.logical_and(F.ge(place, 0), F.le(place, size - 1))
         inside = within if inside is None else F.logical_and(inside, within)

@@ -10,7 +10,6 @@ from typing import Any
 
 from dovetail_dispatcher import overridable
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import int64
 
 from .._generated import functions as aten
 

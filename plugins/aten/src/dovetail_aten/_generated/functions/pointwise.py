@@ -33,8 +33,9 @@ __all__ = [
     "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_Tensor", "subtract_Scalar",
     "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_", "multiply_Tensor",
     "multiply_Scalar", "multiply", "multiply__Tensor", "multiply__Scalar", "multiply_",
-    "divide_Tensor", "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode", "divide",
-    "divide__Tensor", "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode", "divide_",
+    "divide_out", "divide_Scalar_out", "divide_Tensor", "divide_Scalar", "divide_Tensor_mode",
+    "divide_Scalar_mode", "divide", "divide__Tensor", "divide__Scalar", "divide__Tensor_mode",
+    "divide__Scalar_mode", "divide_", "true_divide_out", "true_divide_Scalar_out",
     "true_divide_Tensor", "true_divide_Scalar", "true_divide", "true_divide__Tensor",
     "true_divide__Scalar", "true_divide_", "negative", "negative_", "absolute", "absolute_",
     "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_", "xlogy_OutTensor",
@@ -797,6 +798,9 @@ def multiply_(*args, **kwargs):
     return _multiply__overloads.choose(args, kwargs)
 
 
+def divide_out(input, other, *, out): return complete(divide_out, "aten::divide", "out")(input, other, out=out)
+def divide_Scalar_out(input, other, *, out): return complete(divide_Scalar_out, "aten::divide", "Scalar_out")(input, other, out=out)
+
 divide_Tensor_op, divide_Tensor_routes = operator("aten::divide", "Tensor")
 def divide_Tensor(input, other):
     try:
@@ -844,7 +848,7 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
 
 _divide_overloads = Overloads("aten::divide", {
-    "Tensor": (divide_Tensor, None), "Scalar": (divide_Scalar, None),
+    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, divide_Scalar_out),
     "Tensor_mode": (divide_Tensor_mode, None), "Scalar_mode": (divide_Scalar_mode, None),
 })
 def divide(*args, **kwargs):
@@ -878,6 +882,9 @@ def divide_(*args, **kwargs):
     return _divide__overloads.choose(args, kwargs)
 
 
+def true_divide_out(input, other, *, out): return complete(true_divide_out, "aten::true_divide", "out")(input, other, out=out)
+def true_divide_Scalar_out(input, other, *, out): return complete(true_divide_Scalar_out, "aten::true_divide", "Scalar_out")(input, other, out=out)
+
 true_divide_Tensor_op, true_divide_Tensor_routes = operator("aten::true_divide", "Tensor")
 def true_divide_Tensor(input, other):
     try:
@@ -901,7 +908,8 @@ def true_divide_Scalar(input, other):
     return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
 
 _true_divide_overloads = Overloads("aten::true_divide", {
-    "Tensor": (true_divide_Tensor, None), "Scalar": (true_divide_Scalar, None),
+    "Tensor": (true_divide_Tensor, true_divide_out),
+    "Scalar": (true_divide_Scalar, true_divide_Scalar_out),
 })
 def true_divide(*args, **kwargs):
     if not kwargs:
