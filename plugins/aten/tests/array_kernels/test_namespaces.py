@@ -172,6 +172,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("_histogramdd_from_bin_tensors", PAIRS, [VECTOR, VECTOR]),
     **same("bincount repeat_interleave.Tensor", PLACES),
     **same("_unique2 unique_consecutive", X),
+    **same("tril_indices triu_indices", 3, 4, 1),
     **same("unique_dim unique_dim_consecutive", X, 0),
     **same("searchsorted.Tensor isin.Tensor_Tensor", X, Y),
     **same("searchsorted.Scalar", VECTOR, 1.5),

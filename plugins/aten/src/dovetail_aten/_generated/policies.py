@@ -219,6 +219,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.searching', 'repeat_interleave', (), 'repeat_interleave.Tensor'),
     ('dovetail_aten.meta.searching', 'searchsorted', (), 'searchsorted.Tensor'),
     ('dovetail_aten.meta.searching', 'searchsorted_number', (), 'searchsorted.Scalar'),
+    ('dovetail_aten.meta.searching', 'tril_indices', (), 'tril_indices'),
+    ('dovetail_aten.meta.searching', 'triu_indices', (), 'triu_indices'),
     ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
     ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
     ('dovetail_aten.meta.statistics', 'histogramdd', (),
@@ -268,7 +270,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
         'new_full new_empty empty_permuted logspace rand_like randn_like rand randn randint '
-        'randint.low normal.float_float'),
+        'randint.low normal.float_float tril_indices triu_indices'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
     ('dovetail_aten.batching.ctc', 'ctc_loss', '_ctc_loss'),
     ('dovetail_aten.batching.ctc', 'ctc_loss_backward', '_ctc_loss_backward'),
@@ -480,15 +482,15 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'ctc_loss.IntList ctc_loss.Tensor cdist linalg_cholesky_ex linalg_cholesky cholesky '
         'cholesky_solve cholesky_inverse _lu_with_info linalg_lu_solve lu_solve linalg_qr qr '
         'geqrf linalg_householder_product orgqr ormqr linalg_inv_ex linalg_inv inverse '
-        'linalg_solve triangular_solve linalg_lstsq linalg_tensorinv linalg_tensorsolve pinverse '
-        'linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float '
-        'linalg_matrix_rank linalg_matrix_rank.tol_tensor linalg_eigh linalg_eigvalsh linalg_eig '
+        'linalg_solve triangular_solve linalg_lstsq linalg_tensorinv linalg_tensorsolve '
+        'linalg_matrix_rank linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor '
+        'linalg_matrix_rank.atol_rtol_float pinverse linalg_eigh linalg_eigvalsh linalg_eig '
         'linalg_eigvals linalg_svd linalg_svdvals svd linalg_cond linalg_cond.p_str trace '
         'nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
         'binary_cross_entropy_with_logits huber_loss binary_cross_entropy kl_div poisson_nll_loss '
         'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
-        'soft_margin_loss multi_margin_loss multilabel_margin_loss prod prod.dim_int '
-        'view_as_complex'),
+        'soft_margin_loss multi_margin_loss multilabel_margin_loss prod prod.dim_int grid_sampler '
+        'grid_sampler_2d grid_sampler_3d view_as_complex'),
     ('cpu', 'lower_precision_fp',
         'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
         'conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot mm bmm addmm addbmm '
@@ -513,8 +515,8 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum '
         'prelu'),
     ('cuda', 'promote',
-        'index_put scatter_add cross tensordot addr dot vdot bilinear atan2 addcmul addcdiv cat '
-        'stack'),
+        'index_put scatter_add cross tensordot addr dot vdot bilinear atan2 addcmul addcdiv '
+        'grid_sampler cat stack'),
 )
 """Device, policy, operators."""
 

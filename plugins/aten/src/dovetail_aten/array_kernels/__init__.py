@@ -64,6 +64,7 @@ from .softmax import Softmax
 from .special import Special
 from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
+from .triangles import Triangles
 from .upsampling import Upsampling
 from .views import Views
 from .windows import Windows
@@ -104,6 +105,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Selection,
     Distinct,
     Searching,
+    Triangles,
     Histograms,
     MatrixProducts,
     Factorizations,

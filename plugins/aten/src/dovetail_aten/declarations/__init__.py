@@ -36,6 +36,7 @@ FAMILIES: Final = (
     "normalization",
     "indexing",
     "scattering",
+    "embeddings",
     "creation",
     "random",
     "searching",
