@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache as _cache
 from importlib import import_module as _import_module
+from keyword import iskeyword as _iskeyword
 from typing import Any
 
 from dovetail_aten import Tensor
@@ -164,7 +165,8 @@ def _signature(function: Any) -> _inspect.Signature:
         name = _parameter(argument.name)
         default = _inspect.Parameter.empty if name in required else argument.default_value
         kind = _KEYWORD_ONLY if argument.kwarg_only else _POSITIONAL
-        parameters.append(_inspect.Parameter(name, kind, default=default))
+        spelled = f"{name}_" if _iskeyword(name) else name  # `from`: given by position alone
+        parameters.append(_inspect.Parameter(spelled, kind, default=default))
     return _inspect.Signature(parameters)
 
 

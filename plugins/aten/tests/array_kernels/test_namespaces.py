@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import kernel_calls
 import numpy as np
 import pytest
+from kernel_calls.from_samples import calls_of_samples
 
 from dovetail_aten.array_kernels import KernelTable, array_kernel_table, register_array_kernels
 
@@ -72,7 +73,7 @@ class Strict:
     """NumPy without ``out=``, with optional arguments by keyword only."""
 
     REQUIRED: ClassVar = {
-        **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1},
+        **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "full_like": 2, "eye": 2},
         **{"searchsorted": 2, "isin": 2, "repeat": 2},
     }
 
@@ -312,6 +313,17 @@ KEYWORDS = {
 }
 RETURN_VALUES = {**same("equal allclose", X, X), "_local_scalar_dense": (ONE,)}
 """Operators whose result is a Python value: they have to look."""
+_OTHERS = [
+    name
+    for name, kernel in array_kernel_table(np, cpu.CpuArrays()).kernels.items()
+    if hasattr(kernel.fn, "__self__") and name not in {*CALLS, *RETURN_VALUES, "erf", "erfc"}
+]
+for _table, _found in zip(
+    (CALLS, KEYWORDS), calls_of_samples(_OTHERS, cpu.CpuArrays().native_dtypes), strict=True
+):
+    _table |= _found
+NEED_VALUES = ("_ctc_loss",)
+"""Operators that have to look: lengths decide how far they go."""
 LOOKING = (
     *("take", "index_select", "index_add", "embedding", "index.Tensor", "gather", "scatter.src"),
     *("floor_divide", "remainder.Tensor", "fmod.Scalar", "pow.Tensor_Tensor", "logaddexp"),
@@ -384,7 +396,7 @@ def test_a_kernel_writes_to_nothing(name, strict):
         strict.kernels[name].fn(*wrapped(CALLS[name], Immutable), **KEYWORDS.get(name, {}))
 
 
-@pytest.mark.parametrize("name", sorted(CALLS))
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - NEED_VALUES))
 def test_a_kernel_looks_at_no_value_of_a_lazy_array(name, lazy, generic):
     with np.errstate(all="ignore"):
         keywords = KEYWORDS.get(name, {})
@@ -436,7 +448,9 @@ def test_every_kernel_name_is_an_operator_of_the_base_library(strict, entries):
 
 def test_every_operator_without_a_composite_has_a_kernel(strict, entries):
     needed = {entry["func"].partition("(")[0] for entry in entries if "composite" not in entry}
-    assert not sorted(needed - set(strict.kernels))
+    # Written out, because PyTorch calls their results otherwise than those of the operator.
+    variants = {"linalg_eigh.eigvals", "triangular_solve.X"}
+    assert needed - set(strict.kernels) == variants
 
 
 def test_no_kernel_stands_before_an_implicit_composite(strict, entries):

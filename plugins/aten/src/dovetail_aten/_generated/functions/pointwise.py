@@ -38,8 +38,8 @@ __all__ = [
     "divide_", "true_divide_out", "true_divide_Tensor", "true_divide_Scalar", "true_divide",
     "true_divide__Tensor", "true_divide__Scalar", "true_divide_", "negative", "negative_",
     "absolute", "absolute_", "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_",
-    "xlogy_OutTensor", "xlogy_OutScalar_Self", "xlogy_OutScalar_Other", "xlogy_Tensor",
-    "xlogy_Scalar_Self", "xlogy_Scalar_Other", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other",
+    "xlogy_OutTensor", "xlogy_OutScalar_Other", "xlogy_OutScalar_Self", "xlogy_Tensor",
+    "xlogy_Scalar_Other", "xlogy_Scalar_Self", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other",
     "xlogy_", "neg_out", "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign",
     "sign_", "sgn_out", "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out",
     "sqrt", "sqrt_", "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_",
@@ -1002,8 +1002,8 @@ def hypot_(input, other): return complete(hypot_, "aten::hypot_", "")(input, oth
 
 
 def xlogy_OutTensor(input, other, *, out): return complete(xlogy_OutTensor, "aten::xlogy", "OutTensor")(input, other, out=out)
-def xlogy_OutScalar_Self(input, other, *, out): return complete(xlogy_OutScalar_Self, "aten::xlogy", "OutScalar_Self")(input, other, out=out)
 def xlogy_OutScalar_Other(input, other, *, out): return complete(xlogy_OutScalar_Other, "aten::xlogy", "OutScalar_Other")(input, other, out=out)
+def xlogy_OutScalar_Self(input, other, *, out): return complete(xlogy_OutScalar_Self, "aten::xlogy", "OutScalar_Self")(input, other, out=out)
 
 xlogy_Tensor_op, xlogy_Tensor_routes = operator("aten::xlogy", "Tensor")
 def xlogy_Tensor(input, other):
@@ -1019,18 +1019,6 @@ def xlogy_Tensor(input, other):
         return route(input, other)
     return miss(xlogy_Tensor_op, (input, other,), {}, xlogy)
 
-xlogy_Scalar_Self_op, xlogy_Scalar_Self_routes = operator("aten::xlogy", "Scalar_Self")
-def xlogy_Scalar_Self(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
-    try:
-        route = xlogy_Scalar_Self_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
-
 xlogy_Scalar_Other_op, xlogy_Scalar_Other_routes = operator("aten::xlogy", "Scalar_Other")
 def xlogy_Scalar_Other(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -1043,10 +1031,22 @@ def xlogy_Scalar_Other(input, other):
         return route(input, other)
     return miss(xlogy_Scalar_Other_op, (input, other,), {}, xlogy)
 
+xlogy_Scalar_Self_op, xlogy_Scalar_Self_routes = operator("aten::xlogy", "Scalar_Self")
+def xlogy_Scalar_Self(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
+    try:
+        route = xlogy_Scalar_Self_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
+
 _xlogy_overloads = Overloads("aten::xlogy", {
     "Tensor": (xlogy_Tensor, xlogy_OutTensor),
-    "Scalar_Self": (xlogy_Scalar_Self, xlogy_OutScalar_Self),
     "Scalar_Other": (xlogy_Scalar_Other, xlogy_OutScalar_Other),
+    "Scalar_Self": (xlogy_Scalar_Self, xlogy_OutScalar_Self),
 })
 def xlogy(*args, **kwargs):
     if not kwargs:
@@ -1054,10 +1054,10 @@ def xlogy(*args, **kwargs):
         if count == 2:
             if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
                 return xlogy_Tensor(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return xlogy_Scalar_Self(*args)
             if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
                 return xlogy_Scalar_Other(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return xlogy_Scalar_Self(*args)
     return _xlogy_overloads.choose(args, kwargs)
 
 
