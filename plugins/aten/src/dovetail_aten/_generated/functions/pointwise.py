@@ -99,8 +99,8 @@ __all__ = [
     "bitwise_right_shift_Scalar_Tensor_out", "bitwise_right_shift_Tensor",
     "bitwise_right_shift_Tensor_Scalar", "bitwise_right_shift_Scalar_Tensor", "bitwise_right_shift",
     "rshift_operator", "bitwise_right_shift__Tensor", "bitwise_right_shift__Tensor_Scalar",
-    "bitwise_right_shift_", "irshift_operator", "__lshift___Scalar", "__lshift___Tensor",
-    "__lshift__", "__rshift___Scalar", "__rshift___Tensor", "__rshift__", "logaddexp2_out",
+    "bitwise_right_shift_", "irshift_operator", "__lshift___Tensor", "__lshift___Scalar",
+    "__lshift__", "__rshift___Tensor", "__rshift___Scalar", "__rshift__", "logaddexp2_out",
     "logaddexp2", "fmax_out", "fmax", "fmin_out", "fmin", "deg2rad_out", "deg2rad", "deg2rad_",
     "rad2deg_out", "rad2deg", "rad2deg_", "float_power_Tensor_Tensor_out", "float_power_Scalar_out",
     "float_power_Tensor_Scalar_out", "float_power_Tensor_Tensor", "float_power_Scalar",
@@ -3687,6 +3687,16 @@ def irshift_operator(input, other):
     return operate(bitwise_right_shift_, input, other)
 
 
+__lshift___Tensor_op, __lshift___Tensor_routes = operator("aten::__lshift__", "Tensor")
+def __lshift___Tensor(input, other):
+    try:
+        route = __lshift___Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(__lshift___Tensor_op, (input, other,), {}, __lshift__)
+
 __lshift___Scalar_op, __lshift___Scalar_routes = operator("aten::__lshift__", "Scalar")
 def __lshift___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -3699,29 +3709,29 @@ def __lshift___Scalar(input, other):
         return route(input, other)
     return miss(__lshift___Scalar_op, (input, other,), {}, __lshift__)
 
-__lshift___Tensor_op, __lshift___Tensor_routes = operator("aten::__lshift__", "Tensor")
-def __lshift___Tensor(input, other):
-    try:
-        route = __lshift___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__lshift___Tensor_op, (input, other,), {}, __lshift__)
-
 ___lshift___overloads = Overloads("aten::__lshift__", {
-    "Scalar": (__lshift___Scalar, None), "Tensor": (__lshift___Tensor, None),
+    "Tensor": (__lshift___Tensor, None), "Scalar": (__lshift___Scalar, None),
 })
 def __lshift__(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return __lshift___Scalar(*args)
             if isinstance(args[1], TensorBase):
                 return __lshift___Tensor(*args)
+            if args[1].__class__ in NUMBERS:
+                return __lshift___Scalar(*args)
     return ___lshift___overloads.choose(args, kwargs)
 
+
+__rshift___Tensor_op, __rshift___Tensor_routes = operator("aten::__rshift__", "Tensor")
+def __rshift___Tensor(input, other):
+    try:
+        route = __rshift___Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(__rshift___Tensor_op, (input, other,), {}, __rshift__)
 
 __rshift___Scalar_op, __rshift___Scalar_routes = operator("aten::__rshift__", "Scalar")
 def __rshift___Scalar(input, other):
@@ -3735,27 +3745,17 @@ def __rshift___Scalar(input, other):
         return route(input, other)
     return miss(__rshift___Scalar_op, (input, other,), {}, __rshift__)
 
-__rshift___Tensor_op, __rshift___Tensor_routes = operator("aten::__rshift__", "Tensor")
-def __rshift___Tensor(input, other):
-    try:
-        route = __rshift___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__rshift___Tensor_op, (input, other,), {}, __rshift__)
-
 ___rshift___overloads = Overloads("aten::__rshift__", {
-    "Scalar": (__rshift___Scalar, None), "Tensor": (__rshift___Tensor, None),
+    "Tensor": (__rshift___Tensor, None), "Scalar": (__rshift___Scalar, None),
 })
 def __rshift__(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return __rshift___Scalar(*args)
             if isinstance(args[1], TensorBase):
                 return __rshift___Tensor(*args)
+            if args[1].__class__ in NUMBERS:
+                return __rshift___Scalar(*args)
     return ___rshift___overloads.choose(args, kwargs)
 
 
