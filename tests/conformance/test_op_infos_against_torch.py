@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import warnings
-from typing import Any
 
 import pytest
 from incomparable_samples import is_comparable
@@ -167,10 +166,6 @@ and gradients. Values are compared where both give some.
 """
 
 
-def by_name(infos: list[OpInfo]) -> Any:
-    return pytest.mark.parametrize("info", infos, ids=lambda info: info.name.partition("::")[2])
-
-
 def compared(info: OpInfo, sample: SampleInput) -> str:
     """Return how the outcomes of a call in both libraries differ."""
     if not is_comparable(info, sample):
@@ -187,7 +182,7 @@ def compared(info: OpInfo, sample: SampleInput) -> str:
     return difference(*found, corners=corners, values=not info.is_random)
 
 
-@by_name(INFOS)
+@pytest.mark.operators("info", INFOS)
 def test_the_results_and_gradients_of_samples_are_pytorchs(info: OpInfo) -> None:
     for dtype in sorted(info.dtypes, key=str):
         inexact = dtype.is_floating_point or dtype.is_complex
@@ -197,7 +192,7 @@ def test_the_results_and_gradients_of_samples_are_pytorchs(info: OpInfo) -> None
                 assert not wrong, f"{sample}: {wrong}"
 
 
-@by_name(INFOS)
+@pytest.mark.operators("info", INFOS)
 def test_variations_of_samples_give_what_pytorch_gives(info: OpInfo) -> None:
     for seed in range(CALLS):
         sample = varied(info, random.Random(f"{info.name} {seed}"))
@@ -205,7 +200,7 @@ def test_variations_of_samples_give_what_pytorch_gives(info: OpInfo) -> None:
         assert not wrong, f"{sample}: {wrong}"
 
 
-@by_name([info for info in INFOS if info.operator.base_name not in DIFFERENT])
+@pytest.mark.operators("info", [info for info in INFOS if info.operator.base_name not in DIFFERENT])
 def test_the_dtypes_that_are_refused_are_those_that_pytorch_refuses(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
     for dtype in sorted(EVERY_DTYPE - info.dtypes, key=str):
@@ -218,13 +213,14 @@ def test_the_dtypes_that_are_refused_are_those_that_pytorch_refuses(info: OpInfo
         assert refused, f"PyTorch takes {dtype}"
 
 
-@by_name(
+@pytest.mark.operators(
+    "info",
     [
         info
         for info in INFOS
         # Of several elements PyTorch's takes the first: `item` has looked before.
         if info.error_inputs_func is not None and info.name != "aten::_local_scalar_dense"
-    ]
+    ],
 )
 def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
@@ -234,7 +230,8 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         assert isinstance(found, error.error_type), f"{error.sample_input}: {found!r:.300}"
 
 
-@by_name(
+@pytest.mark.operators(
+    "info",
     [
         info
         for info in INFOS
@@ -242,7 +239,7 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         and not info.is_random
         # PyTorch's has lost half the digits; in `cdist`, which calls it, it has not.
         and info.name != "aten::_euclidean_dist"
-    ]
+    ],
 )
 def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
@@ -268,7 +265,7 @@ def with_keywords(info: OpInfo) -> bool:
     )
 
 
-@by_name([info for info in INFOS if with_keywords(info)])
+@pytest.mark.operators("info", [info for info in INFOS if with_keywords(info)])
 def test_the_function_takes_the_keywords_that_pytorchs_takes(info: OpInfo) -> None:
     names = [argument.name for argument in info.operator.schema.arguments]
     base = info.operator.base_name
