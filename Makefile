@@ -30,16 +30,23 @@ ON_ANY_BACKEND := plugins/aten/tests plugins/autograd/tests plugins/cpu/tests te
 ON_LOOPBACK := plugins/aten/tests plugins/autograd/tests plugins/cpu/tests tests/front $(wildcard examples/*/tests)
 BACKEND ?= loopback
 
+# For which part of the operators `make test` runs the tests that are about every one of them: another one each time.
+# DOVETAIL_OPERATORS=2/3 is a certain one, and =all runs them for all, as bare pytest does.
+ifndef DOVETAIL_OPERATORS
+DOVETAIL_OPERATORS := $(shell echo $$(($$(date +%s) % 3 + 1))/3)
+endif
+
 .SUFFIXES:
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 # Tests start interpreters by the hundred: without bytecode each would compile the packages again.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help install demo test test-backend parity check bench codegen clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-operators test-backend parity check bench codegen clean install-dispatcher install-noautograd
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
+	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
 	@echo "make test-backend BACKEND=loopback   what any installed backend can run, on that one"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
@@ -88,10 +95,14 @@ check: $(STAMPS)/test
 	$(VENV)/bin/lint-imports
 	$(PY) -m dovetail_aten.codegen --check
 
+test: export DOVETAIL_OPERATORS := $(DOVETAIL_OPERATORS)
 # pytest's closing line stays the last one. The backend of a third party runs the base library's tests first.
 test: check $(TEST_STAMPS)
 	@$(PYTEST) --backend loopback $(ON_LOOPBACK)
 	@$(PYTEST)
+
+test-operators: $(TEST_STAMPS)
+	@$(PYTEST) --operators all $$(grep -lrE 'mark\.(operators|op_infos)\(' tests examples --include='test_*.py')
 
 test-backend: $(TEST_STAMPS)
 	@$(PYTEST) --backend $(BACKEND) $(ON_ANY_BACKEND)

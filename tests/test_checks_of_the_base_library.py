@@ -16,7 +16,7 @@ OPERATORS = sorted(op.qualified_name for op in registry.all_operators() if op.na
 @pytest.mark.cpu_only(
     reason="results of operators that are given a device are compared with those on the cpu"
 )
-@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.operators("name", OPERATORS, ids=str)
 def test_the_parts_of_an_operator_fit_together(name: str) -> None:
     failed = [result for result in check_operator(name) if result.state == "failed"]
     assert not failed, "\n".join(

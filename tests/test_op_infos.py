@@ -71,14 +71,13 @@ NO_EMPTY = {
 """Operators whose samples have elements, and why."""
 
 
-@pytest.mark.parametrize(
+@pytest.mark.operators(
     "info",
     [
         info
         for info in INFOS
         if info.family in ("pointwise", "reductions") and info.name[6:] not in NO_EMPTY
     ],
-    ids=lambda info: info.name[6:],
 )
 def test_samples_have_a_tensor_without_elements_and_one_of_few_dimensions(info: OpInfo) -> None:
     dtype = min(info.dtypes, key=str)

@@ -29,7 +29,7 @@ def all_kernels_are_checked() -> Iterator[None]:
     registry.forget_all_routes()
 
 
-@pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name[6:])
+@pytest.mark.operators("info", INFOS)
 def test_kernels_return_what_their_schema_says(info: OpInfo) -> None:
     device = dovetail.get_default_device()
     dtype = next((d for d in DTYPES if d in info.dtypes), min(info.dtypes, key=str))

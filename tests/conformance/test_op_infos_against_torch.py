@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import random
 import warnings
-from typing import Any
 
 import pytest
 from incomparable_samples import is_comparable
@@ -261,10 +260,6 @@ compare them.
 """
 
 
-def by_name(infos: list[OpInfo]) -> Any:
-    return pytest.mark.parametrize("info", infos, ids=lambda info: info.name.partition("::")[2])
-
-
 def compared(info: OpInfo, sample: SampleInput) -> str:
     """Return how the outcomes of a call in both libraries differ."""
     if not is_comparable(info, sample):
@@ -282,7 +277,7 @@ def compared(info: OpInfo, sample: SampleInput) -> str:
     return difference(*found, corners=base not in DIFFERENT, values=values)
 
 
-@by_name(INFOS)
+@pytest.mark.operators("info", INFOS)
 def test_the_results_and_gradients_of_samples_are_pytorchs(info: OpInfo) -> None:
     for dtype in sorted(info.dtypes, key=str):
         inexact = dtype.is_floating_point or dtype.is_complex
@@ -300,7 +295,7 @@ def test_variations_of_samples_give_what_pytorch_gives(info: OpInfo) -> None:
         assert not wrong, f"{sample}: {wrong}"
 
 
-@by_name([info for info in INFOS if info.operator.base_name not in DIFFERENT])
+@pytest.mark.operators("info", [info for info in INFOS if info.operator.base_name not in DIFFERENT])
 def test_the_dtypes_that_are_refused_are_those_that_pytorch_refuses(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
     for dtype in sorted(EVERY_DTYPE - info.dtypes, key=str):
@@ -313,7 +308,8 @@ def test_the_dtypes_that_are_refused_are_those_that_pytorch_refuses(info: OpInfo
         assert refused, f"PyTorch takes {dtype}"
 
 
-@by_name(
+@pytest.mark.operators(
+    "info",
     [
         info
         for info in INFOS
@@ -331,7 +327,8 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         assert isinstance(found, error.error_type), f"{error.sample_input}: {found!r:.300}"
 
 
-@by_name(
+@pytest.mark.operators(
+    "info",
     [
         info
         for info in INFOS
@@ -339,7 +336,7 @@ def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> No
         and not info.is_random
         # PyTorch's has lost half the digits; in `cdist`, which calls it, it has not.
         and info.name != "aten::_euclidean_dist"
-    ]
+    ],
 )
 def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)
@@ -365,7 +362,7 @@ def with_keywords(info: OpInfo) -> bool:
     )
 
 
-@by_name([info for info in INFOS if with_keywords(info)])
+@pytest.mark.operators("info", [info for info in INFOS if with_keywords(info)])
 def test_the_function_takes_the_keywords_that_pytorchs_takes(info: OpInfo) -> None:
     names = [argument.name for argument in info.operator.schema.arguments]
     base = info.operator.base_name

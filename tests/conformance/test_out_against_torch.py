@@ -110,7 +110,7 @@ def same(ours: Any, theirs: Any) -> bool:
 INFOS = [info for info in op_infos("aten") if variants(info, out=True) and not info.is_random]
 
 
-@pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name.partition("::")[2])
+@pytest.mark.operators("info", INFOS)
 def test_whatever_is_given_as_out_gets_the_result_as_in_pytorch(info: OpInfo) -> None:
     if info.operator.base_name in DIFFERENT:
         pytest.skip(DIFFERENT[info.operator.base_name])

@@ -111,7 +111,7 @@ DELIBERATE = {
 INFOS = [info for info in op_infos("aten") if variants(info, out=True) and not info.is_random]
 
 
-@pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name.partition("::")[2])
+@pytest.mark.operators("info", INFOS)
 def test_an_unfit_out_gets_the_result_or_is_refused(info: OpInfo) -> None:
     known = dtypes_of(info, "out", CPU)
     dtype = dovetail.float32 if dovetail.float32 in known else known[0]
@@ -264,7 +264,7 @@ def test_what_is_no_tensor_takes_no_result(name: str) -> None:
             call()
 
 
-@pytest.mark.parametrize("info", INFOS, ids=lambda info: info.name.partition("::")[2])
+@pytest.mark.operators("info", INFOS)
 def test_no_operator_writes_into_a_number(info: OpInfo) -> None:
     known = dtypes_of(info, "out", CPU)
     sample = next(iter(samples_of(info, "out", CPU, known[0]))).transform(lambda x: x.detach())

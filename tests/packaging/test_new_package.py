@@ -64,7 +64,7 @@ def test_a_new_package_is_installed_found_green_checked_and_uninstalled_clean(
     ]
 
     assert "23 passed" in environment.run(
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=package
+        "-m", "pytest", "-q", "-p", "no:cacheprovider", "--operators", "all", cwd=package
     )
 
     results = json.loads(

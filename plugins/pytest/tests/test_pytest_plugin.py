@@ -23,6 +23,12 @@ def _keep_the_default_device():
     set_default_device(before)
 
 
+@pytest.fixture(autouse=True)
+def _all_operators(monkeypatch):
+    """The inner sessions run for all operators, whatever this one does."""
+    monkeypatch.delenv("DOVETAIL_OPERATORS", raising=False)
+
+
 def run(pytester: pytest.Pytester, source: str, *options: str) -> pytest.RunResult:
     """Run a suite of one file in this process."""
     pytester.makeini("[pytest]\naddopts = --strict-markers --strict-config\n")

@@ -1,5 +1,5 @@
-"""A pytest plugin for operator libraries and backends: ``--backend``, fixtures, and registrations
-that tests leak.
+"""A pytest plugin for operator libraries and backends: ``--backend``, ``--operators``, fixtures,
+and registrations that tests leak.
 
 Dovetail is imported when it is needed: a suite that has nothing to do with it does not pay for the
 plugin.
@@ -20,6 +20,8 @@ from .leaks import LeakedRegistrationWarning, pytest_runtest_call, pytest_runtes
 from .op_info_checks import op_check, pytest_generate_tests
 from .scoped_library import scoped_library
 
+pytest_plugins = ["dovetail_pytest.operators_option"]
+
 __all__ = [
     "LeakedRegistrationWarning",
     "assert_op_ok",
@@ -28,6 +30,7 @@ __all__ = [
     "pytest_addoption",
     "pytest_configure",
     "pytest_generate_tests",
+    "pytest_plugins",
     "pytest_report_header",
     "pytest_runtest_call",
     "pytest_runtest_setup",

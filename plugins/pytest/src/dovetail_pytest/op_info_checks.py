@@ -1,4 +1,5 @@
-"""``@pytest.mark.op_infos(namespace)``: a test for every check of every operator of a library.
+"""``@pytest.mark.op_infos(namespace)``: a test for every check of every operator of a library, or
+of the part that ``--operators`` says.
 
 The operators come from `dovetail_dispatcher.testing.op_infos`, and the checks are those that the
 front end has installed there::
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+
+from .operators_option import chosen_operators
 
 if TYPE_CHECKING:
     from dovetail_kernel import Device
@@ -40,6 +43,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     from dovetail_dispatcher.testing import checks, op_infos
 
     infos = op_infos(marker.args[0])  # first: loading the library imports the front end
+    infos = chosen_operators(metafunc.config, infos)
     wanted = marker.kwargs.get("checks")
     cases = [
         pytest.param((check, info), id=f"{check.name}-{info.name.partition('::')[2]}")

@@ -31,10 +31,10 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'bitwise_left_shift.Scalar_Tensor bitwise_right_shift.Tensor '
         'bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin '
         'deg2rad rad2deg _conj_physical sigmoid_backward tanh_backward native_dropout_backward '
-        'lgamma digamma polygamma mvlgamma igamma igammac special_zeta special_zeta.self_scalar '
-        'special_zeta.other_scalar erfinv special_erfcx special_ndtri special_log_ndtr logit '
-        'logit_backward sinc special_entr special_xlog1py special_xlog1py.self_scalar '
-        'special_xlog1py.other_scalar i0 special_i0e special_i1 special_i1e special_bessel_j0 '
+        'lgamma digamma polygamma mvlgamma igamma igammac special_zeta special_zeta.other_scalar '
+        'special_zeta.self_scalar erfinv special_erfcx special_ndtri special_log_ndtr logit '
+        'logit_backward sinc special_entr special_xlog1py special_xlog1py.other_scalar '
+        'special_xlog1py.self_scalar i0 special_i0e special_i1 special_i1e special_bessel_j0 '
         'special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 '
         'special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 '
         'special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 '
@@ -225,7 +225,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
     ('dovetail_aten.meta.scattering', 'index_copy', (), 'index_copy'),
     ('dovetail_aten.meta.scattering', 'index_fill', (),
-        'index_fill.int_Scalar index_fill.int_Tensor'),
+        'index_fill.int_Tensor index_fill.int_Scalar'),
     ('dovetail_aten.meta.scattering', 'index_reduce', (), 'index_reduce'),
     ('dovetail_aten.meta.scattering', 'masked_scatter', (), 'masked_scatter'),
     ('dovetail_aten.meta.scattering', 'put', (), 'put'),
@@ -385,9 +385,9 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar '
         'bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin deg2rad rad2deg _conj_physical '
         'angle sigmoid_backward tanh_backward native_dropout_backward lgamma digamma polygamma '
-        'mvlgamma igamma igammac special_zeta special_zeta.self_scalar special_zeta.other_scalar '
+        'mvlgamma igamma igammac special_zeta special_zeta.other_scalar special_zeta.self_scalar '
         'erfinv special_erfcx special_ndtri special_log_ndtr logit logit_backward sinc '
-        'special_entr special_xlog1py special_xlog1py.self_scalar special_xlog1py.other_scalar i0 '
+        'special_entr special_xlog1py special_xlog1py.other_scalar special_xlog1py.self_scalar i0 '
         'special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 '
         'special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1 '
         'special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 '

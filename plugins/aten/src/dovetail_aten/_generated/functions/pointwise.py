@@ -102,13 +102,13 @@ __all__ = [
     "bitwise_right_shift_", "irshift_operator", "__lshift___Tensor", "__lshift___Scalar",
     "__lshift__", "__rshift___Tensor", "__rshift___Scalar", "__rshift__", "logaddexp2_out",
     "logaddexp2", "fmax_out", "fmax", "fmin_out", "fmin", "deg2rad_out", "deg2rad", "deg2rad_",
-    "rad2deg_out", "rad2deg", "rad2deg_", "float_power_Tensor_Tensor_out", "float_power_Scalar_out",
-    "float_power_Tensor_Scalar_out", "float_power_Tensor_Tensor", "float_power_Scalar",
-    "float_power_Tensor_Scalar", "float_power", "float_power__Tensor", "float_power__Scalar",
-    "float_power_", "conj_physical_out", "conj_physical", "conj_physical_", "resolve_neg",
-    "is_conj", "is_neg", "_conj_physical_out", "_conj_physical", "is_complex", "is_floating_point",
-    "angle_out", "angle", "item", "_local_scalar_dense", "is_nonzero", "sigmoid_backward",
-    "tanh_backward",
+    "rad2deg_out", "rad2deg", "rad2deg_", "float_power_Tensor_Tensor_out",
+    "float_power_Tensor_Scalar_out", "float_power_Scalar_out", "float_power_Tensor_Tensor",
+    "float_power_Tensor_Scalar", "float_power_Scalar", "float_power", "float_power__Tensor",
+    "float_power__Scalar", "float_power_", "conj_physical_out", "conj_physical", "conj_physical_",
+    "resolve_neg", "is_conj", "is_neg", "_conj_physical_out", "_conj_physical", "is_complex",
+    "is_floating_point", "angle_out", "angle", "item", "_local_scalar_dense", "is_nonzero",
+    "sigmoid_backward", "tanh_backward",
 ]
 
 
@@ -3851,8 +3851,8 @@ def rad2deg_(input): return complete(rad2deg_, "aten::rad2deg_", "")(input)
 
 
 def float_power_Tensor_Tensor_out(input, exponent, *, out): return complete(float_power_Tensor_Tensor_out, "aten::float_power", "Tensor_Tensor_out")(input, exponent, out=out)
-def float_power_Scalar_out(input, exponent, *, out): return complete(float_power_Scalar_out, "aten::float_power", "Scalar_out")(input, exponent, out=out)
 def float_power_Tensor_Scalar_out(input, exponent, *, out): return complete(float_power_Tensor_Scalar_out, "aten::float_power", "Tensor_Scalar_out")(input, exponent, out=out)
+def float_power_Scalar_out(input, exponent, *, out): return complete(float_power_Scalar_out, "aten::float_power", "Scalar_out")(input, exponent, out=out)
 
 float_power_Tensor_Tensor_op, float_power_Tensor_Tensor_routes = operator("aten::float_power", "Tensor_Tensor")
 def float_power_Tensor_Tensor(input, exponent):
@@ -3863,18 +3863,6 @@ def float_power_Tensor_Tensor(input, exponent):
     else:
         return route(input, exponent)
     return miss(float_power_Tensor_Tensor_op, (input, exponent,), {}, float_power)
-
-float_power_Scalar_op, float_power_Scalar_routes = operator("aten::float_power", "Scalar")
-def float_power_Scalar(input, exponent):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
-    try:
-        route = float_power_Scalar_routes[exponent._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
 
 float_power_Tensor_Scalar_op, float_power_Tensor_Scalar_routes = operator("aten::float_power", "Tensor_Scalar")
 def float_power_Tensor_Scalar(input, exponent):
@@ -3888,10 +3876,22 @@ def float_power_Tensor_Scalar(input, exponent):
         return route(input, exponent)
     return miss(float_power_Tensor_Scalar_op, (input, exponent,), {}, float_power)
 
+float_power_Scalar_op, float_power_Scalar_routes = operator("aten::float_power", "Scalar")
+def float_power_Scalar(input, exponent):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
+    try:
+        route = float_power_Scalar_routes[exponent._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, exponent)
+    return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
+
 _float_power_overloads = Overloads("aten::float_power", {
     "Tensor_Tensor": (float_power_Tensor_Tensor, float_power_Tensor_Tensor_out),
-    "Scalar": (float_power_Scalar, float_power_Scalar_out),
     "Tensor_Scalar": (float_power_Tensor_Scalar, float_power_Tensor_Scalar_out),
+    "Scalar": (float_power_Scalar, float_power_Scalar_out),
 })
 def float_power(*args, **kwargs):
     if not kwargs:
@@ -3899,10 +3899,10 @@ def float_power(*args, **kwargs):
         if count == 2:
             if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
                 return float_power_Tensor_Tensor(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return float_power_Scalar(*args)
             if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
                 return float_power_Tensor_Scalar(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return float_power_Scalar(*args)
     return _float_power_overloads.choose(args, kwargs)
 
 

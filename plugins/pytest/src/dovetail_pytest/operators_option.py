@@ -1,0 +1,120 @@
+"""``--operators 2/3``: tests of every operator run for a part of the operators, here the second of
+three; ``all`` runs them for all.
+
+``@pytest.mark.operators("info", infos)`` gives a test its operators, as ``parametrize`` would::
+
+    @pytest.mark.operators("info", op_infos("vision"))
+    def test_results_are_contiguous(info):
+        ...
+
+Operators are chosen when tests are collected: those that are left out cost nothing. Which part an
+operator belongs to depends on its name alone, and all overloads of a name are in one: so the parts
+together are the whole, on every machine and in every process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from typing import Any
+
+import pytest
+
+MARKER = "operators"
+ALL = "all"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.getgroup("dovetail").addoption(
+        "--operators",
+        metavar="PART/PARTS",
+        default=os.environ.get("DOVETAIL_OPERATORS") or ALL,
+        help="run the tests of every operator for one part of the operators, such as 2/3, or for "
+        f"'{ALL}' (default: $DOVETAIL_OPERATORS, else {ALL})",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Check the option.
+
+    Raises
+    ------
+    UsageError
+        If it is neither ``all`` nor a part.
+    """
+    config.addinivalue_line(
+        "markers",
+        "operators(argname, operators, ids=None): a test of every operator: of the part of them "
+        "that --operators says",
+    )
+    part_of(config)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say which part it is, and how to have it again."""
+    chosen = part_of(config)
+    if chosen is None:
+        return None
+    return f"operators: part {chosen[0]} of {chosen[1]} (--operators {chosen[0]}/{chosen[1]})"
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say it at the end where ``-q`` leaves out the header."""
+    said = pytest_report_header(config)
+    if said is not None and config.get_verbosity() < 0:
+        terminalreporter.write_line(said)
+
+
+def part_of(config: pytest.Config) -> tuple[int, int] | None:
+    """Return which part of how many is to be run, or None for all.
+
+    Raises
+    ------
+    UsageError
+        If the option says neither.
+    """
+    text: str = config.getoption("--operators")
+    if text == ALL:
+        return None
+    found = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
+    part, parts = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= part <= parts:
+        raise pytest.UsageError(
+            f"--operators (or $DOVETAIL_OPERATORS) is {text!r}. Give a part of how many, from 1 on, such "
+            f"as 2/3, or '{ALL}'."
+        )
+    return part, parts
+
+
+def chosen_operators(config: pytest.Config, operators: Any) -> list[Any]:
+    """Return those of some operators, given as `OpInfo` or by qualified name, that are to be
+    tested.
+    """
+    chosen = part_of(config)
+    if chosen is None:
+        return list(operators)
+    part, parts = chosen
+    return [each for each in operators if _place(_name_of(each)) % parts == part - 1]
+
+
+def _name_of(operator: Any) -> str:
+    name: str = operator if isinstance(operator, str) else operator.name
+    return name
+
+
+def _place(name: str) -> int:
+    """Return a number that is the same for all overloads of a name."""
+    return zlib.crc32(name.partition(".")[0].encode())
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test with the marker its operators, with their names as ids."""
+    for marker in metafunc.definition.iter_markers(MARKER):
+        argname, operators = marker.args
+        chosen = chosen_operators(metafunc.config, operators)
+        ids = marker.kwargs.get("ids") or (lambda each: _name_of(each).partition("::")[2])
+        metafunc.parametrize(argname, chosen, ids=[ids(each) for each in chosen])
