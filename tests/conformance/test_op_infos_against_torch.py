@@ -287,7 +287,7 @@ def test_the_results_and_gradients_of_samples_are_pytorchs(info: OpInfo) -> None
                 assert not wrong, f"{sample}: {wrong}"
 
 
-@by_name([info for info in INFOS if info.operator.base_name not in UNSAFE])
+@pytest.mark.operators("info", [info for info in INFOS if info.operator.base_name not in UNSAFE])
 def test_variations_of_samples_give_what_pytorch_gives(info: OpInfo) -> None:
     for seed in range(CALLS):
         sample = varied(info, random.Random(f"{info.name} {seed}"))
@@ -317,7 +317,7 @@ def test_the_dtypes_that_are_refused_are_those_that_pytorch_refuses(info: OpInfo
         if info.error_inputs_func is not None
         and info.name != "aten::_local_scalar_dense"
         and info.operator.base_name not in UNSAFE
-    ]
+    ],
 )
 def test_error_inputs_are_errors_of_the_same_type_in_pytorch(info: OpInfo) -> None:
     theirs = torch_operator(torch, info)

@@ -147,9 +147,8 @@ def test_the_stand_ins_take_what_the_functions_take() -> None:
     for function, stand_in in get_testing_overrides().items():
         parameters = inspect.signature(stand_in).parameters.values()
         needed = [p for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
-        kinds = {p.kind for p in parameters}
-        if inspect.Parameter.VAR_POSITIONAL in kinds and inspect.Parameter.VAR_KEYWORD not in kinds:
-            needed = needed or [next(iter(parameters))]
+        # Of overloads that have no parameter in common, the first of one.
+        needed = needed or [p for p in parameters if p.kind <= p.VAR_POSITIONAL][:1]
         keywords = [p.name for p in parameters if p.default is p.empty and p.kind == p.KEYWORD_ONLY]
         value = recording_tensor(dovetail)
         try:
