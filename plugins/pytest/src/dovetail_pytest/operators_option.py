@@ -84,7 +84,7 @@ def part_of(config: pytest.Config) -> tuple[int, int] | None:
     part, parts = map(int, found.groups()) if found else (0, 0)
     if not 1 <= part <= parts:
         raise pytest.UsageError(
-            f"--operators (or $DOVETAIL_OPERATORS) is {text!r}. Give a part of how many, from 1 on, "
+            f"--operators (or $DOVETAIL_OPERATORS) is {text!r}. Give a part of how many, from 1, "
             f"such as 2/3, or '{ALL}'."
         )
     return part, parts
