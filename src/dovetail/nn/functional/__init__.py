@@ -1,6 +1,7 @@
 """Functions of neural networks with PyTorch's signatures, each a thin layer over operators."""
 
 from . import activations as _activations
+from . import attention as _attention
 from . import convolutions as _convolutions
 from . import distances as _distances
 from . import dropouts as _dropouts
@@ -12,6 +13,7 @@ from . import operators as _operators
 from . import regression_losses as _regression_losses
 from . import resampling as _resampling
 from .activations import *  # noqa: F403
+from .attention import *  # noqa: F403
 from .convolutions import *  # noqa: F403
 from .distances import *  # noqa: F403
 from .dropouts import *  # noqa: F403
@@ -25,6 +27,7 @@ from .resampling import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += _activations.__all__
+__all__ += _attention.__all__
 __all__ += _distances.__all__
 __all__ += _convolutions.__all__
 __all__ += _dropouts.__all__

@@ -31,6 +31,7 @@ __all__ = [
     "prelu",
     "relu_",
     "rrelu_",
+    "scaled_dot_product_attention",
     "selu_",
     "sigmoid",
     "softplus",
@@ -65,6 +66,7 @@ pixel_unshuffle = aten.pixel_unshuffle
 prelu = aten.prelu
 relu_ = aten.relu_
 rrelu_ = aten.rrelu_
+scaled_dot_product_attention = _nn.scaled_dot_product_attention
 selu_ = aten.selu_
 sigmoid = aten.sigmoid
 softplus = _nn.softplus

@@ -5,21 +5,21 @@
 
 from .functions import (
     hardswish, hardswish_, hardsigmoid, hardsigmoid_, mish, mish_, softshrink, relu6, relu6_, glu,
-    im2col, col2im, one_hot, nll_loss, nll_loss_nd, cross_entropy_loss, mse_loss, l1_loss,
-    smooth_l1_loss, huber_loss, binary_cross_entropy, soft_margin_loss, multi_margin_loss,
-    multilabel_margin_loss, linear, leaky_relu, leaky_relu_, elu, elu_, gelu, gelu_, silu, silu_,
-    softplus, hardtanh, hardtanh_, log_sigmoid, upsample_nearest1d, upsample_nearest2d,
-    upsample_nearest3d, upsample_linear1d, upsample_bilinear2d, upsample_trilinear3d,
-    upsample_bicubic2d, pad,
+    scaled_dot_product_attention, im2col, col2im, one_hot, nll_loss, nll_loss_nd,
+    cross_entropy_loss, mse_loss, l1_loss, smooth_l1_loss, huber_loss, binary_cross_entropy,
+    soft_margin_loss, multi_margin_loss, multilabel_margin_loss, linear, leaky_relu, leaky_relu_,
+    elu, elu_, gelu, gelu_, silu, silu_, softplus, hardtanh, hardtanh_, log_sigmoid, pad_sequence,
+    upsample_nearest1d, upsample_nearest2d, upsample_nearest3d, upsample_linear1d,
+    upsample_bilinear2d, upsample_trilinear3d, upsample_bicubic2d, pad,
 )
 
 __all__ = [
     "hardswish", "hardswish_", "hardsigmoid", "hardsigmoid_", "mish", "mish_", "softshrink",
-    "relu6", "relu6_", "glu", "im2col", "col2im", "one_hot", "nll_loss", "nll_loss_nd",
-    "cross_entropy_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
-    "binary_cross_entropy", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss",
-    "linear", "leaky_relu", "leaky_relu_", "elu", "elu_", "gelu", "gelu_", "silu", "silu_",
-    "softplus", "hardtanh", "hardtanh_", "log_sigmoid", "upsample_nearest1d", "upsample_nearest2d",
-    "upsample_nearest3d", "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d",
-    "upsample_bicubic2d", "pad",
+    "relu6", "relu6_", "glu", "scaled_dot_product_attention", "im2col", "col2im", "one_hot",
+    "nll_loss", "nll_loss_nd", "cross_entropy_loss", "mse_loss", "l1_loss", "smooth_l1_loss",
+    "huber_loss", "binary_cross_entropy", "soft_margin_loss", "multi_margin_loss",
+    "multilabel_margin_loss", "linear", "leaky_relu", "leaky_relu_", "elu", "elu_", "gelu", "gelu_",
+    "silu", "silu_", "softplus", "hardtanh", "hardtanh_", "log_sigmoid", "pad_sequence",
+    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d",
+    "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d", "pad",
 ]

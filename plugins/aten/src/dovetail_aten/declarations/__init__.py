@@ -37,6 +37,8 @@ FAMILIES: Final = (
     "searching",
     "statistics",
     "sampling",
+    "attention",
+    "recurrent",
 )
 
 

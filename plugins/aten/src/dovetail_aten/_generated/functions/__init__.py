@@ -5,6 +5,7 @@
 """The functions of the operators: the text behind every call."""
 
 from .activations import *
+from .attention import *
 from .convolution import *
 from .creation import *
 from .distances import *
@@ -17,6 +18,7 @@ from .nn import *
 from .pieces import *
 from .pointwise import *
 from .random import *
+from .recurrent import *
 from .reductions import *
 from .sampling import *
 from .scattering import *
@@ -64,7 +66,8 @@ __all__ = [
     "deg2rad_", "rad2deg", "rad2deg_", "float_power", "conj_physical", "conj_physical_",
     "resolve_neg", "is_conj", "is_neg", "is_complex", "is_floating_point", "angle", "is_nonzero",
     "rand_like", "randn_like", "rand", "randn", "randint", "randperm", "normal", "poisson",
-    "binomial", "bernoulli", "native_dropout", "dropout", "multinomial", "sum", "mean", "nansum",
+    "binomial", "bernoulli", "native_dropout", "dropout", "multinomial", "lstm", "gru", "rnn_tanh",
+    "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "sum", "mean", "nansum",
     "nanmean", "prod", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "any", "all",
     "var", "var_mean", "std", "std_mean", "norm", "logsumexp", "cumsum", "cumprod", "cummax",
     "cummin", "logcumsumexp", "sort", "msort", "argsort", "topk", "nonzero", "argwhere",
