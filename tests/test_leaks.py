@@ -136,7 +136,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
         and None
     ),
     "trace": lambda x: (
-        [m := dt.trace(), m.__enter__(), x * 2, m.__exit__(None, None, None)] and None
+        [m := dt.tracing(), m.__enter__(), x * 2, m.__exit__(None, None, None)] and None
     ),
     "anomaly": lambda x: (
         [

@@ -133,7 +133,7 @@ def test_a_backward_goes_as_planned(number: int) -> None:
         planned = plan(loss, inputs)
     except RuntimeError:
         pytest.skip("no graph")
-    with dovetail.trace() as trace:
+    with dovetail.tracing() as trace:
         loss.backward(inputs=inputs)
     ran = [span.name.rpartition("::")[2] for span in trace.spans if span.kind == "node"]
     assert ran == [short(each.node) for each in planned if each.runs]

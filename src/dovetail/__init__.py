@@ -30,18 +30,23 @@ if _typing.TYPE_CHECKING:
     from . import autograd as autograd
     from . import backends as backends
     from . import cuda as cuda
+    from . import fft as fft
     from . import func as func
     from . import library as library
+    from . import linalg as linalg
+    from . import masked as masked
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
     from . import random as random
+    from . import signal as signal
     from . import special as special
     from . import testing as testing
     from . import utils as utils
     from .backends import devices as devices
     from .inspection.explanation import explain as explain
-    from .inspection.tracing import trace as trace
+    from .inspection.traces import trace as trace
+    from .inspection.tracing import tracing as tracing
     from .serialization.files import load as load
     from .serialization.files import save as save
 
@@ -58,12 +63,16 @@ _MODULES = (
     "autograd",
     "backends",
     "cuda",
+    "fft",
     "func",
     "library",
+    "linalg",
+    "masked",
     "nn",
     "optim",
     "overrides",
     "random",
+    "signal",
     "special",
     "testing",
     "utils",
@@ -79,11 +88,14 @@ _ELSEWHERE = {
     "save": "dovetail.serialization",
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
-    "trace": "dovetail.inspection.tracing",
+    "trace": "dovetail.inspection.traces",
+    "tracing": "dovetail.inspection.tracing",
     "vmap": "dovetail_autograd.transforms",
 }
 """Modules, and names and their modules, that are imported when first asked for."""
 
+
+globals().pop("trace", None)  # the operator's function: that of `inspection` records calls, too
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __all__ = _aten.__all__ + _lower_names.__all__ + _tensor_functions.__all__

@@ -92,7 +92,7 @@ def test_a_composite_is_explained_down_to_what_it_calls() -> None:
 
 def test_what_a_composite_calls_is_what_a_trace_shows() -> None:
     given = (x(), dovetail.tensor([0, 1]))
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         F.cross_entropy(*given)
     calls = dovetail.explain("aten::cross_entropy_loss", *given).calls
     assert names(calls) == [span.name for span in t.calls()][1:]
@@ -167,7 +167,7 @@ def test_inner_calls_are_decided_for_the_device_of_the_tensors() -> None:
 
 def test_explaining_writes_nothing_and_is_seen_by_no_trace() -> None:
     a = dovetail.ones(3)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         e = dovetail.explain(lambda b: b.add_(1).relu_(), a)
     assert names(e.calls) == ["aten::add_.Tensor", "aten::relu_"]
     assert (a.tolist(), a._version, len(t)) == ([1.0, 1.0, 1.0], 0, 0)

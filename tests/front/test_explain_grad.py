@@ -77,7 +77,7 @@ def test_no_path_names_the_leaves_that_are_reached() -> None:
 
 def test_a_detached_output_is_found_in_a_trace_with_its_line() -> None:
     x = leaf(1, 2)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         loss = x.exp().detach().sum()
     text = told(x, loss, trace=t)[1]
     assert "The output does not require grad, so it has no graph" in text

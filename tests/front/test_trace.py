@@ -1,4 +1,4 @@
-"""`dovetail.trace`: every operator call of a block of code, and which kernels it ran."""
+"""`dovetail.tracing`: every operator call of a block of code, and which kernels it ran."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def library() -> Iterator[Library]:
 
 def test_a_call_is_recorded_with_keys_masks_kernels_and_places() -> None:
     x, y = matrices()
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         x * y
     (span,) = t.spans
     assert isinstance(span, CallSpan)
@@ -62,7 +62,7 @@ def test_a_call_is_recorded_with_keys_masks_kernels_and_places() -> None:
 
 def test_the_decision_is_that_of_explain() -> None:
     x, y = matrices()
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.mul(x, y)
     explained = dovetail.explain(dovetail.ops.aten.mul.Tensor, x, y)
     (span,) = t.calls()
@@ -71,7 +71,7 @@ def test_the_decision_is_that_of_explain() -> None:
 
 def test_calls_inside_a_composite_are_its_children() -> None:
     x, _ = matrices()
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.nn.functional.linear(x, dovetail.ones(4, 3))
     (span,) = t.calls("aten::linear")
     assert names(span.children) == ["aten::t", "aten::mm"]
@@ -79,7 +79,7 @@ def test_calls_inside_a_composite_are_its_children() -> None:
 
 def test_views_and_writes_in_place_are_recorded() -> None:
     x = dovetail.zeros(3, 3)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         x[0].add_(1)
         x[1] = 2
     assert names(t.spans) == [
@@ -92,7 +92,7 @@ def test_views_and_writes_in_place_are_recorded() -> None:
 
 
 def test_factories_are_recorded_down_to_the_backend() -> None:
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.zeros(2)
     (span,) = t.spans
     assert span.name == "aten::zeros"
@@ -102,7 +102,7 @@ def test_factories_are_recorded_down_to_the_backend() -> None:
 def test_backward_is_recorded_as_nodes_with_the_calls_of_their_formulas() -> None:
     x, y = matrices()
     loss = (x * y).sum()
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         loss.backward()
     nodes = [span for span in t.spans if span.kind == "node"]
     assert names(nodes)[:2] == ["SumBackward0", "MulBackward0"]
@@ -119,14 +119,14 @@ def test_gradients_are_the_same_under_a_trace() -> None:
         return x.grad.numpy()
 
     plain = gradient()
-    with dovetail.trace():
+    with dovetail.tracing():
         traced = gradient()
     np.testing.assert_allclose(traced, plain, rtol=1e-5, atol=1e-7)
 
 
 def test_create_graph_is_recorded_too() -> None:
     x = dovetail.tensor(3.0, requires_grad=True)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         (first,) = dovetail.autograd.grad(x**3, x, create_graph=True)
         (second,) = dovetail.autograd.grad(first, x)
     assert second == 18
@@ -140,7 +140,7 @@ def test_a_custom_op_and_its_backward_are_recorded() -> None:
 
     twice.register_autograd(lambda ctx, grad: grad * 2)
     x = dovetail.ones(2, requires_grad=True)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         twice(x).sum().backward()
     twice._lib._destroy()
     assert t.spans[0].name == "tracing2::twice"
@@ -159,7 +159,7 @@ def test_a_redispatch_is_a_child_of_the_call(library: Library) -> None:
     library.impl("f", lambda x: x.clone(), "CPU")
     library.impl("f", outer, "AutogradCPU", with_keyset=True)
     x = dovetail.ones(2)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.ops.tracing.f(x)
     (span,) = t.spans
     (inner,) = span.children
@@ -169,7 +169,7 @@ def test_a_redispatch_is_a_child_of_the_call(library: Library) -> None:
 
 
 def test_a_call_that_raises_is_recorded_with_its_error() -> None:
-    with dovetail.trace() as t, pytest.raises(RuntimeError):
+    with dovetail.tracing() as t, pytest.raises(RuntimeError):
         dovetail.ones(2, 3) @ dovetail.ones(2, 3)
     failed = t.calls()[-1]
     assert failed.error is not None and failed.error.startswith("RuntimeError")
@@ -180,7 +180,7 @@ def test_a_call_without_kernel_is_recorded_with_its_error(library: Library) -> N
     library.define("g(Tensor x) -> Tensor")
     for _ in range(2):
         with (
-            dovetail.trace() as t,
+            dovetail.tracing() as t,
             pytest.raises(NotImplementedError, match="Could not run 'tracing::g'"),
         ):
             dovetail.ops.tracing.g(dovetail.ones(2))
@@ -194,14 +194,14 @@ def test_describing_arguments_runs_no_code_of_a_subclass() -> None:
             raise AssertionError("not for the trace")
 
     x = dovetail.ones(2).as_subclass(Private)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.exp(x)
     call = t.calls("aten::exp")[0]
     assert call.arguments[0].value == "float32[2] on cpu"
 
 
 def test_outermost_calls_say_where_they_were_made() -> None:
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.ones(2).exp()
     assert re.search(r"test_trace\.py:\d+$", t.spans[-1].called_at or "")
 
@@ -209,21 +209,21 @@ def test_outermost_calls_say_where_they_were_made() -> None:
 def test_nothing_is_recorded_before_and_after() -> None:
     x = dovetail.ones(2)
     x + 1
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         x * 2
     x - 1
     assert names(t.spans) == ["aten::mul.Tensor"]
 
 
 def test_it_ends_with_an_exception() -> None:
-    with pytest.raises(ValueError, match="mine"), dovetail.trace() as t:
+    with pytest.raises(ValueError, match="mine"), dovetail.tracing() as t:
         raise ValueError("mine")
     dovetail.ones(2) + 1
     assert t.spans == []
 
 
 def test_grad_mode_set_inside_stays() -> None:
-    with dovetail.trace():
+    with dovetail.tracing():
         dovetail.set_grad_enabled(False)
     try:
         assert not dovetail.is_grad_enabled()
@@ -233,9 +233,9 @@ def test_grad_mode_set_inside_stays() -> None:
 
 def test_an_inner_trace_is_part_of_the_outer() -> None:
     x = dovetail.ones(2)
-    with dovetail.trace() as outer:
+    with dovetail.tracing() as outer:
         x + 1
-        with dovetail.trace() as inner:
+        with dovetail.tracing() as inner:
             x * 2
         x - 1
     assert names(inner.spans) == ["aten::mul.Tensor"]
@@ -253,7 +253,7 @@ def test_other_threads_and_tasks_are_left_out() -> None:
     async def main() -> Any:
         started, done = asyncio.Event(), asyncio.Event()
         task = asyncio.create_task(other(started, done))
-        with dovetail.trace() as t:
+        with dovetail.tracing() as t:
             started.set()
             await done.wait()
             thread = Thread(target=x.sin)
@@ -270,7 +270,7 @@ def test_a_registration_meanwhile_shows_in_later_calls(library: Library) -> None
     library.define("h(Tensor x) -> Tensor")
     library.impl("h", lambda x: x.clone(), "CPU")
     x = dovetail.ones(2)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.ops.tracing.h(x)
         library.impl("h", lambda x: x.exp(), "AutogradCPU")
         dovetail.ops.tracing.h(x)
@@ -282,7 +282,7 @@ def test_a_registration_meanwhile_shows_in_later_calls(library: Library) -> None
 
 def test_json_has_everything_of_every_call() -> None:
     x, y = matrices()
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.nn.functional.linear(x, y.expand(2, 3))
     data = json.loads(t.as_json())
     span = next(each for each in data["spans"] if each["name"] == "aten::linear")
@@ -293,7 +293,7 @@ def test_json_has_everything_of_every_call() -> None:
 
 def test_the_chrome_trace_nests_in_time(tmp_path: Path) -> None:
     x, weight = dovetail.ones(2, 3), dovetail.ones(4, 3)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.nn.functional.linear(x, weight)
     t.export_chrome_trace(tmp_path / "trace.json")
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
@@ -309,7 +309,7 @@ def test_the_chrome_trace_nests_in_time(tmp_path: Path) -> None:
 
 def test_it_prints_as_a_tree(capsys: pytest.CaptureFixture[str]) -> None:
     x, weight = dovetail.ones(2, 3), dovetail.ones(4, 3)
-    with dovetail.trace() as t:
+    with dovetail.tracing() as t:
         dovetail.nn.functional.linear(x, weight)
     lines = str(t).splitlines()
     assert any(
@@ -323,13 +323,23 @@ def test_it_prints_as_a_tree(capsys: pytest.CaptureFixture[str]) -> None:
     assert "- excluded: AutocastCPU" in printed
 
 
-def test_a_tensor_is_refused_since_it_means_the_diagonal_in_pytorch() -> None:
-    with pytest.raises(TypeError, match=r"x\.diagonal\(\)\.sum\(\)"):
-        dovetail.trace(dovetail.ones(2, 2))
+def test_trace_without_arguments_is_tracing_and_says_so() -> None:
+    with pytest.warns(DeprecationWarning, match=r"Write dovetail\.tracing\(\)"):
+        old = dovetail.trace()
+    assert isinstance(old, dovetail.tracing)
+
+
+@pytest.mark.skipif(
+    not hasattr(dovetail.Tensor, "trace"), reason="this build has no operator aten::trace"
+)
+def test_trace_of_a_matrix_is_the_sum_of_its_diagonal() -> None:
+    x = dovetail.arange(6).reshape(2, 3)
+    assert dovetail.trace(x).item() == 4
+    assert dovetail.trace(input=x).item() == 4
 
 
 def test_one_trace_is_not_entered_twice_at_a_time() -> None:
-    t = dovetail.trace()
+    t = dovetail.tracing()
     with t, pytest.raises(RuntimeError, match="recording already"), t:
         pass
 
@@ -339,6 +349,6 @@ def test_the_routes_of_untraced_calls_know_nothing_of_it() -> None:
     x = dovetail.ones(2)
     op(x)
     before = dict(op._operator.routes)
-    with dovetail.trace():
+    with dovetail.tracing():
         op(x)
     assert {key: op._operator.routes[key] for key in before} == before

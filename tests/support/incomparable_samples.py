@@ -40,6 +40,10 @@ def is_bytes(sample: SampleInput) -> bool:
     return dovetail.uint8 in dtypes_of(sample)
 
 
+def is_half(sample: SampleInput) -> bool:
+    return not {dovetail.float16, dovetail.bfloat16}.isdisjoint(dtypes_of(sample))
+
+
 def has_equals(sample: SampleInput) -> bool:
     """Say whether two elements are equal."""
     return len(set(sample.input.reshape(-1).tolist())) < sample.input.numel()
@@ -76,6 +80,30 @@ def is_far_below(sample: SampleInput) -> bool:
     return bool((sample.input < -2).any())
 
 
+def fits_no_channels(sample: SampleInput) -> bool:
+    """Say whether parameters are not one number for each channel, or dtypes are several."""
+    tensors, shape = sample.tensors(), tuple(sample.input.shape)
+    one_each = {shape, shape[:1] + shape[1:2], shape[1:2]}
+    return (
+        len(shape) < 2
+        or sample.input.numel() == 0
+        or len(dtypes_of(sample)) > 1
+        or not sample.input.is_floating_point()
+        or any(tuple(tensor.shape) not in one_each for tensor in tensors)
+        or any(number <= 0 for number in numbers_of(sample) if not isinstance(number, bool))
+    )
+
+
+UNCHECKED: Final = [
+    "_batch_norm_no_update",
+    "_batch_norm_with_update",
+    "_native_batch_norm_legit",
+    "_native_batch_norm_legit_functional",
+    "_native_batch_norm_legit_no_training",
+    "native_batch_norm",
+    "native_batch_norm_backward",
+    "native_group_norm_backward",
+]
 POLYNOMIALS: Final = [
     *[f"special_{shift}chebyshev_polynomial_{k}" for shift in ("", "shifted_") for k in "tuvw"],
     "special_hermite_polynomial_h",
@@ -93,8 +121,14 @@ BESSEL: Final = [
 NO_DERIVATIVE: Final = "results do not require grad, where backward here says what is missing"
 
 INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
+    "_embedding_bag": (
+        lambda sample: True,
+        "all results but the first depend on how it is computed: test_embedding_bag compares those",
+    ),
     "_upsample_bicubic2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
     "_upsample_bilinear2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
+    "_ctc_loss": (lambda sample: True, "states beyond the lengths are not initialized"),
+    "_ctc_loss_backward": (lambda sample: True, "it takes for granted what the forward gave"),
     "as_strided_scatter": (is_differentiated, "the gradient goes where it is written"),
     "bernoulli_": (
         lambda sample: not sample.input.dtype.is_floating_point,
@@ -104,12 +138,27 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         lambda sample: any(each.shape != sample.input.shape for each in sample.tensors()[:2]),
         "operands that broadcast have another number of elements",
     ),
+    "ctc_loss": (
+        lambda sample: any(
+            label >= sample.input.size(-1) for label in sample.arguments[1].reshape(-1).tolist()
+        ),
+        "labels beyond the classes are read from other memory",
+    ),
     "detach_copy": (is_differentiated, "it seems to be differentiable, and raises in backward"),
     "gelu": (is_special, "that of infinity is NaN in single precision"),
     "gradient": (has_two_precisions, "coordinates are rounded before they are subtracted"),
     "hardsigmoid_backward": (
         lambda sample: dovetail.float64 in dtypes_of(sample),
         "a sixth is one in single precision",
+    ),
+    **dict.fromkeys(
+        ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"],
+        (
+            lambda sample: (
+                is_half(sample) or not all(each in (0, 1, 2) for each in sample.arguments[2:4])
+            ),
+            "half precision is rounded at each step, and modes that there are not are taken",
+        ),
     ),
     "index_fill": (counts_from_the_end, "the gradient of what fills such slices is an error"),
     "kthvalue": (has_equals, "which of equal elements it is is nowhere said"),
@@ -125,9 +174,20 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         lambda sample: not (sample.input.dtype.is_floating_point or sample.input.dtype.is_complex),
         "a gradient of integers is one of integers",
     ),
+    **dict.fromkeys(
+        UNCHECKED, (fits_no_channels, "where sizes or dtypes do not fit the process ends")
+    ),
+    "native_group_norm": (
+        either(is_differentiated, fits_no_channels),
+        "its moments are differentiable; where sizes or dtypes do not fit the process ends",
+    ),
     "pdist": (
         lambda sample: not sample.input.shape[:1].numel(),
         "differentiating distances between no rows ends the process",
+    ),
+    "polar": (
+        lambda sample: is_differentiated(sample) and bool((sample.input < 0).any()),
+        "the gradient of negative lengths has the wrong sign",
     ),
     "pow": (is_complex, "the power of 0 to some complex numbers is NaN"),
     "searchsorted": (is_out_of_order, "a search of what is not sorted finds anything"),

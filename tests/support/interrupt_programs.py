@@ -100,7 +100,7 @@ def blocks() -> dict[str, Callable[[], Any]]:
         "detect_anomaly": dt.autograd.detect_anomaly,
         "set_detect_anomaly": lambda: dt.autograd.set_detect_anomaly(True),
         "device": lambda: dt.device("cpu"),
-        "trace": dt.trace,
+        "trace": dt.tracing,
         "early_stop": lambda: checkpoints.set_checkpoint_early_stop(False),
         "checkpoint_debug": lambda: checkpoints.set_checkpoint_debug_enabled(True),
         "fork_rng": dt.random.fork_rng,
@@ -322,7 +322,7 @@ def nested_backward():
 
 @program
 def traced_backward():
-    with dt.trace():
+    with dt.tracing():
         (LEAF * LEAF).sum().backward()
     LEAF.grad = None
 

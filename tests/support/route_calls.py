@@ -39,7 +39,7 @@ STATES: Final[dict[str, Callable[[], AbstractContextManager[Any]]]] = {
     "plain": nullcontext,
     "no_grad": dt.no_grad,
     "inference": dt.inference_mode,
-    "trace": dt.trace,
+    "trace": dt.tracing,
     "autocast": partial(dt.autocast, "cpu"),
     "dispatch_mode": _PassingMode,
     "hooks": partial(saved_tensors_hooks, lambda tensor: tensor, lambda tensor: tensor),

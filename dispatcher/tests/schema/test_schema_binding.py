@@ -137,7 +137,14 @@ def test_a_default_list_is_new_for_every_call() -> None:
 
 def test_a_number_for_a_tensor_is_wrapped_on_request() -> None:
     schema = parse_schema("f(Tensor x, Tensor? y) -> ()")
-    assert bind(schema, (2, 3.5), {}, wrap_number=Tensor)[1].item() == 3.5
+    found = bind(schema, (2, 3.5), {}, Tensor, number_arguments=("x", "y"))
+    assert [each.item() for each in found] == [2, 3.5]
+
+
+def test_a_number_is_wrapped_only_for_the_arguments_that_are_named() -> None:
+    schema = parse_schema("f(Tensor x, Tensor? y) -> ()")
+    with pytest.raises(RuntimeError, match="argument 'x' but instead found type 'int'"):
+        bind(schema, (2, 3.5), {}, Tensor, number_arguments=("y",))
 
 
 def test_an_argument_may_be_called_self() -> None:

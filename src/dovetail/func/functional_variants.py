@@ -3,10 +3,10 @@ names them.
 
 For every view operator ``select.int`` there is ``select_copy.int``, whose result has memory of its
 own; for the views of a part there is ``select_scatter``, which returns the base with that part
-replaced; for every writing operator that has no functional form there is one: ``fill``, ``copy``,
-``zero``. They are defined when `functionalize` wants them.
+replaced; for every writing operator there is a functional form: ``fill``, ``copy``, ``zero``. Those
+that the base library has are taken from it; others are defined when `functionalize` wants them.
 
-Their kernels are written with the operators that they stand for, on memory of their own,
+The kernels of these are written with the operators that they stand for, on memory of their own,
 and their derivative is that of this kernel, run anew in backward.
 """
 
@@ -89,9 +89,17 @@ def _variant(
     with _lock:
         found = _known.get((name, own))
         if found is None:
-            with transaction():
-                found = _known[name, own] = _define(op, name, own, second, body)
+            found = _defined(name, own)
+            if found is None:
+                with transaction():
+                    found = _define(op, name, own, second, body)
+            _known[name, own] = found
         return found
+
+
+def _defined(name: str, overload: str) -> OpOverload | None:
+    """Return the operator ``aten::<name>.<overload>`` if there is one."""
+    return getattr(getattr(ops.aten, name, None), overload or "default", None)
 
 
 def _define(
@@ -117,7 +125,8 @@ def _define(
     _library.impl(f"{name}{suffix}", body, "CompositeExplicitAutograd")
     qualified = f"aten::{name}{suffix}"
     register_autograd(qualified, _backward_of(body), setup_context=_save, lib=_library)
-    found: OpOverload = getattr(getattr(ops.aten, name), overload or "default")
+    found = _defined(name, overload)
+    assert found is not None
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, ClassVar, Final
 
@@ -11,14 +11,13 @@ from dovetail_aten import Tensor
 from dovetail_dispatcher import _C, TorchDispatchMode
 from dovetail_kernel import (
     ForceDispatchKeyGuard,
-    contiguous_format,
     disabled_torch_function_impl,
     dispatch_state,
     share_storage,
 )
 
 from .functional_variants import copy_variant, functional_variant
-from .replayed_views import View
+from .replayed_views import View, laid_out
 
 REMOVABLE: Final = ("mutations", "mutations_and_views")
 
@@ -118,20 +117,10 @@ class _Memory:
         """Put another value in place, laid out like the one before."""
         if value.shape != self.value.shape:  # a result that was resized
             self.stride = tuple(value.stride())
-        elif tuple(value.stride()) != self.stride:
-            value = _laid_out(value, self.stride)
+        else:
+            value = laid_out(value, self.stride)
         self.value = value
         self.changes += 1
-
-
-def _laid_out(value: Tensor, stride: Sequence[int]) -> Tensor:
-    """Return a copy of `value` whose dimensions lie in memory in the order of `stride`, without
-    gaps.
-    """
-    order = sorted(range(len(stride)), key=lambda dim: -stride[dim])
-    back = [order.index(dim) for dim in range(len(order))]
-    result: Tensor = value.permute(order).clone(memory_format=contiguous_format).permute(back)
-    return result
 
 
 class FunctionalTensor(Tensor):
@@ -282,7 +271,9 @@ class _Functionalization(TorchDispatchMode):
         )
 
         def made(value: Tensor, geometry: Tensor, position: int | None) -> FunctionalTensor:
-            view = View(func, plain, kwargs, position, self._copies_views)
+            order = tuple(geometry.stride()) if self._copies_views else None
+            view = View(func, plain, kwargs, position, order)
+            value = view.in_order(value)
             return FunctionalTensor(value, base.memory, (*base.views, view), geometry)
 
         if isinstance(shown, list | tuple):
@@ -311,7 +302,7 @@ class _Functionalization(TorchDispatchMode):
                 "cannot be followed. Take it of a contiguous clone."
             )
         start = base.storage_offset() if offset is None else offset
-        view = View(func, (size, stride, start), {}, None, self._copies_views)
+        view = View(func, (size, stride, start), {}, None, stride if self._copies_views else None)
         return FunctionalTensor(
             view.show(memory.value), memory, (view,), _seen_as_strided(base, size, stride, start)
         )

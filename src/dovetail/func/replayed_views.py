@@ -11,35 +11,52 @@ from dovetail_aten import Tensor
 from dovetail_dispatcher import OpOverload, ops
 from dovetail_kernel import dtype
 
-from .functional_variants import PARTIAL_VIEWS, copy_variant, scatter_variant
+from .functional_variants import (
+    PARTIAL_VIEWS,
+    copy_variant,
+    functional_variant,
+    scatter_variant,
+)
 
-__all__ = ["View"]
+__all__ = ["View", "laid_out"]
 
 
 class View:
     """A view operator with its arguments other than the tensor, and which of its results is
     meant.
+
+    `order` has the strides of what it shows if it is to be copied, else it is None: in the order
+    of these the dimensions of the copy lie in memory, so that what is computed of it is laid out as
+    what is computed of the view.
     """
 
-    __slots__ = ("args", "copies", "kwargs", "op", "position")
+    __slots__ = ("args", "kwargs", "op", "order", "position")
 
     def __init__(
-        self, op: OpOverload, args: Any, kwargs: Any, position: int | None, copies: bool
+        self,
+        op: OpOverload,
+        args: Any,
+        kwargs: Any,
+        position: int | None,
+        order: Sequence[int] | None,
     ) -> None:
-        self.op, self.args, self.kwargs, self.position, self.copies = (
+        self.op, self.args, self.kwargs, self.position, self.order = (
             op,
             args,
             kwargs,
             position,
-            copies,
+            order,
         )
 
     def show(self, base: Tensor) -> Tensor:
         """Return what the view shows of `base`."""
-        op = copy_variant(self.op) if self.copies else self.op
+        op = self.op if self.order is None else copy_variant(self.op)
         shown: Any = op(base, *self.args, **self.kwargs)
-        result: Tensor = shown if self.position is None else shown[self.position]
-        return result
+        return self.in_order(shown if self.position is None else shown[self.position])
+
+    def in_order(self, shown: Tensor) -> Tensor:
+        """Return what was shown, a copy with its dimensions in the order of the view's."""
+        return shown if self.order is None else laid_out(shown, self.order)
 
     def put(self, base: Tensor, part: Tensor) -> Tensor:
         """Return `base` with what the view shows of it replaced by `part`."""
@@ -47,7 +64,7 @@ class View:
         inverse = _INVERSES.get(name)
         if inverse is not None:
             op, args = inverse(base, *self.args)
-            whole = copy_variant(op) if self.copies else op
+            whole = op if self.order is None else copy_variant(op)
             restored: Tensor = whole(part, *args)
             return restored
         op, args = self.op, self.args
@@ -61,6 +78,25 @@ class View:
             )
         replaced: Tensor = scatter_variant(op)(base, part, *args, **self.kwargs)
         return replaced
+
+
+def laid_out(value: Tensor, stride: Sequence[int]) -> Tensor:
+    """Return `value` with its dimensions in memory in the order of `stride`, a copy without gaps
+    where they lie otherwise.
+    """
+    # A dimension that was expanded lies by the one that follows it.
+    places = list(stride)
+    for dim in reversed(range(len(places) - 1)):
+        places[dim] = places[dim] or places[dim + 1]
+    steps, step = [0] * len(places), 1
+    for dim in sorted(reversed(range(len(places))), key=places.__getitem__):
+        steps[dim], step = step, step * max(value.shape[dim], 1)
+    given = zip(value.shape, value.stride(), steps, strict=True)
+    if not value.numel() or all([size < 2 or own == step for size, own, step in given]):
+        return value
+    empty = _aten("new_empty_strided")(value, list(value.shape), steps)
+    copied: Tensor = functional_variant(_aten("copy_"))(empty, value)
+    return copied
 
 
 def _aten(name: str, overload: str = "default") -> Any:

@@ -100,7 +100,7 @@ def explain_grad(
     params
         Names for leaves, as for `draw_graph`.
     trace
-        A `dovetail.trace` of the forward run: calls that took tensors with gradients and returned
+        A `dovetail.tracing` of the forward run: calls that took tensors with gradients and returned
         some without are named with their lines.
 
     Returns

@@ -1,4 +1,4 @@
-"""``dovetail.trace``: every operator call of a block of code, with the kernels it ran, as a
+"""``dovetail.tracing``: every operator call of a block of code, with the kernels it ran, as a
 tree.
 """
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
 
-class trace(Trace):
+class tracing(Trace):
     """Context manager that records every operator call of this thread and task, and which kernels
     it ran.
 
@@ -25,7 +25,7 @@ class trace(Trace):
     --------
     ::
 
-        with dovetail.trace() as t:
+        with dovetail.tracing() as t:
             loss = model(x).sum()
             loss.backward()
         t.print()
@@ -39,21 +39,7 @@ class trace(Trace):
     time of a span leaves out what the trace itself costs, composing included; compare times with
     each other rather than with an untraced run. On a device that works by itself, such as CUDA, it
     is the time of the launch.
-
-    Raises
-    ------
-    TypeError
-        If it is given a tensor: in PyTorch ``trace`` is the sum of the diagonal.
     """
-
-    def __init__(self, *arguments: Any) -> None:
-        if arguments:
-            raise TypeError(
-                "dovetail.trace() records operator calls and takes no arguments. For the sum of "
-                "the diagonal of a "
-                "matrix write x.diagonal().sum()."
-            )
-        super().__init__()
 
     def print(self, *, keys: bool = False) -> None:
         """Print the tree in colours, if the terminal has them.

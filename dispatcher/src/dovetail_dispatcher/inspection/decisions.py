@@ -166,7 +166,7 @@ def decide(
         chain=chain,
         records_graph=_records(composition)
         and any(
-            s.convention in (FORMULA, AUTOGRAD_FALLBACK) or s.note.endswith(_FUSED) for s in chain
+            [s.convention in (FORMULA, AUTOGRAD_FALLBACK) or s.note.endswith(_FUSED) for s in chain]
         ),
     )
     object.__setattr__(decision, "call", (op, key, now, keys))
@@ -248,7 +248,7 @@ def _records(composition: Composition) -> bool:
     )
     if differentiable is not None and not any(differentiable):
         return False
-    has_tensors = any("Tensor" in str(each.real_type) for each in op.schema.returns)
+    has_tensors = any(["Tensor" in str(each.real_type) for each in op.schema.returns])
     return composition.records and (has_tensors or op.schema.is_mutable)
 
 

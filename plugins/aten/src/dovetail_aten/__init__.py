@@ -56,6 +56,8 @@ from .tensor.like_factories import (
     randn_like,
     zeros_like,
 )
+from .tensor.low_rank import lu, pca_lowrank, svd_lowrank
+from .tensor.more_factories import empty_permuted, frombuffer, logspace
 from .tensor.normal_numbers import normal  # type: ignore[no-redef]
 from .tensor.norms import norm  # type: ignore[no-redef]
 from .tensor.places import nonzero, unravel_index
@@ -65,6 +67,11 @@ from .tensor.random_factories import (  # type: ignore[no-redef]
     randint,
     randn,
     randperm,
+)
+from .tensor.several_operands import (  # type: ignore[assignment]
+    cartesian_prod,
+    chain_matmul,
+    tensordot,
 )
 from .tensor.several_tensors import (  # type: ignore[assignment, no-redef]
     atleast_1d,
@@ -92,6 +99,13 @@ from .tensor.storages import (
     is_storage,
 )
 from .tensor.tensor_class import Tensor
+from .tensor.windows import (
+    bartlett_window,
+    blackman_window,
+    hamming_window,
+    hann_window,
+    kaiser_window,
+)
 
 __all__ = [
     "BFloat16Storage",
@@ -126,23 +140,34 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "bartlett_window",
+    "blackman_window",
     "block_diag",
     "broadcast_tensors",
+    "cartesian_prod",
     "cdist",
+    "chain_matmul",
     "einsum",
     "empty",
     "empty_like",
+    "empty_permuted",
     "empty_strided",
     "eye",
     "from_dlpack",
     "from_numpy",
+    "frombuffer",
     "full",
     "full_like",
     "get_printoptions",
     "get_rng_state",
+    "hamming_window",
+    "hann_window",
     "initial_seed",
     "is_storage",
+    "kaiser_window",
     "linspace",
+    "logspace",
+    "lu",
     "manual_seed",
     "meshgrid",
     "nonzero",
@@ -150,6 +175,7 @@ __all__ = [
     "normal",
     "ones",
     "ones_like",
+    "pca_lowrank",
     "printoptions",
     "rand",
     "rand_like",
@@ -162,7 +188,9 @@ __all__ = [
     "seed",
     "set_printoptions",
     "set_rng_state",
+    "svd_lowrank",
     "tensor",
+    "tensordot",
     "unique",
     "unique_consecutive",
     "unravel_index",

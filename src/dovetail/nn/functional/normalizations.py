@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 
+from ... import _nn
+
 __all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
     "layer_norm",
+    "local_response_norm",
+    "rms_norm",
 ]
 
 
@@ -36,3 +44,209 @@ def layer_norm(
         Added to the variance.
     """
     return aten.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@overridable
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise every channel over the batch to mean 0 and variance 1, then scale by ``weight`` and
+    add ``bias``.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, *)``
+    running_mean, running_var : Tensor or None
+        ``(C)``. In training they follow mean and (unbiased) variance of the batch, written in
+        place; without training they take their place.
+    weight, bias : Tensor, optional
+        ``(C)``
+    training : bool, default False
+        Whether the statistics are those of the batch.
+    momentum : float, default 0.1
+        The share of the batch in the running statistics.
+    eps : float, default 1e-5
+        Added to the variance.
+
+    Raises
+    ------
+    ValueError
+        In training with a single number for each channel.
+    RuntimeError
+        If a size does not fit, or running statistics are missing.
+    """
+    if training:
+        _check_batch(input.size())
+    return aten.batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, False
+    )
+
+
+def _check_batch(size: Sequence[int]) -> None:
+    """Refuse a batch with a single number for each channel, which has no variance."""
+    if len(size) > 1 and math.prod((size[0], *size[2:])) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {size}"
+        )
+
+
+@overridable
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise every channel of every sample to mean 0 and variance 1, then scale by ``weight``
+    and add ``bias``.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, *)``
+    running_mean, running_var : Tensor, optional
+        ``(C)``. With ``use_input_stats`` they follow the averages over the samples, written in
+        place; without it they take their place.
+    weight, bias : Tensor, optional
+        ``(C)``
+    use_input_stats : bool, default True
+        Whether the statistics are those of the input.
+    momentum : float, default 0.1
+        The share of the input in the running statistics.
+    eps : float, default 1e-5
+        Added to the variance.
+
+    Raises
+    ------
+    ValueError
+        With ``use_input_stats`` and a single number in each channel, or if one of the running
+        statistics is missing.
+    RuntimeError
+        If a size does not fit, or both are missing without ``use_input_stats``.
+    """
+    if use_input_stats and math.prod(input.size()[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.size()}"
+        )
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    return aten.instance_norm(
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, False
+    )
+
+
+@overridable
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalise groups of channels of every sample to mean 0 and variance 1, then scale by
+    ``weight`` and add ``bias``.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, *)``
+    num_groups : int
+        Divides C.
+    weight, bias : Tensor, optional
+        ``(C)``
+    eps : float, default 1e-5
+        Added to the variance.
+
+    Raises
+    ------
+    ValueError
+        If every group has a single number.
+    RuntimeError
+        If a size does not fit.
+    """
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"Expected at least 2 dimensions for input tensor but received {input.dim()}"
+        )
+    samples, channels, *rest = input.size()
+    if math.prod((samples * channels // num_groups, num_groups, *rest)) == num_groups:
+        raise ValueError(
+            "Expected more than 1 value per channel when training, got input size "
+            f"{list(input.size())}"
+        )
+    return aten.group_norm(input, num_groups, weight, bias, eps)
+
+
+@overridable
+def rms_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """Divide by the root of the mean square over the last dimensions, then scale by ``weight``.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(*, *normalized_shape)``
+    normalized_shape : sequence of int
+        The last dimensions of the input.
+    weight : Tensor, optional
+        Of shape ``normalized_shape``.
+    eps : float, optional
+        Added to the mean square. Default: the ``finfo(dtype).eps`` of the input.
+    """
+    return aten.rms_norm(input, normalized_shape, weight, eps)
+
+
+@overridable
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """Divide by ``(k + alpha * m) ** beta`` with m the mean of the squares of ``size`` channels
+    around each.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, *)`` of 3 dimensions or more.
+    size : int
+        How many channels, 1 or more; beyond the first and the last there are zeros.
+    alpha, beta, k : float
+        As above.
+
+    Raises
+    ------
+    ValueError
+        If the input has fewer dimensions.
+    RuntimeError
+        If ``size`` is not positive.
+    """
+    if input.dim() < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {input.dim()} dimensions)"
+        )
+    if size < 1:
+        raise RuntimeError(f"kernel size should be greater than zero, but got {size}")
+    if input.numel() == 0:
+        return input
+    channels = input.size(1)
+    padding = [0, 0] * (input.dim() - 2) + [size // 2, (size - 1) // 2]
+    square = _nn.pad(input * input, padding)
+    total = square.narrow(1, 0, channels)
+    for start in range(1, size):
+        total = total + square.narrow(1, start, channels)
+    return input / (total / size * alpha + k).pow(beta)

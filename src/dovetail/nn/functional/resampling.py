@@ -77,6 +77,7 @@ def interpolate(
         For another number of dimensions than the mode needs.
     """
     ndim = input.dim()
+    corners: tuple[bool, ...]
     if mode in _LINEAR:
         corners = (bool(align_corners),)
     elif align_corners is not None:

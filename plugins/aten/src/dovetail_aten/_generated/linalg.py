@@ -3,6 +3,28 @@
 # fmt: off
 """The functions that are public in `linalg` and not at the top."""
 
-from .functions import (linalg_vector_norm as vector_norm)
+from .functions import (
+    linalg_cholesky_ex as cholesky_ex, linalg_cholesky as cholesky,
+    linalg_lu_factor_ex as lu_factor_ex, linalg_lu_factor as lu_factor, linalg_lu as lu,
+    linalg_lu_solve as lu_solve, linalg_ldl_factor_ex as ldl_factor_ex,
+    linalg_ldl_factor as ldl_factor, linalg_ldl_solve as ldl_solve, linalg_qr as qr,
+    linalg_householder_product as householder_product, linalg_inv_ex as inv_ex, linalg_inv as inv,
+    linalg_solve_ex as solve_ex, linalg_solve as solve, linalg_solve_triangular as solve_triangular,
+    linalg_det as det, linalg_slogdet as slogdet, linalg_lstsq as lstsq,
+    linalg_tensorinv as tensorinv, linalg_tensorsolve as tensorsolve, linalg_pinv as pinv,
+    linalg_matrix_rank as matrix_rank, linalg_eigh as eigh, linalg_eigvalsh as eigvalsh,
+    linalg_eig as eig, linalg_eigvals as eigvals, linalg_svd as svd, linalg_svdvals as svdvals,
+    linalg_matrix_exp as matrix_exp, linalg_norm as norm, linalg_matrix_norm as matrix_norm,
+    linalg_cond as cond, linalg_matmul as matmul, linalg_diagonal as diagonal,
+    linalg_vecdot as vecdot, linalg_cross as cross, linalg_multi_dot as multi_dot,
+    linalg_matrix_power as matrix_power, linalg_vander as vander, linalg_vector_norm as vector_norm,
+)
 
-__all__ = ["vector_norm"]
+__all__ = [
+    "cholesky_ex", "cholesky", "lu_factor_ex", "lu_factor", "lu", "lu_solve", "ldl_factor_ex",
+    "ldl_factor", "ldl_solve", "qr", "householder_product", "inv_ex", "inv", "solve_ex", "solve",
+    "solve_triangular", "det", "slogdet", "lstsq", "tensorinv", "tensorsolve", "pinv",
+    "matrix_rank", "eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals", "matrix_exp", "norm",
+    "matrix_norm", "cond", "matmul", "diagonal", "vecdot", "cross", "multi_dot", "matrix_power",
+    "vander", "vector_norm",
+]

@@ -8,9 +8,12 @@ from .functions import (
     scaled_dot_product_attention, im2col, col2im, one_hot, nll_loss, nll_loss_nd,
     cross_entropy_loss, mse_loss, l1_loss, smooth_l1_loss, huber_loss, binary_cross_entropy,
     soft_margin_loss, multi_margin_loss, multilabel_margin_loss, linear, leaky_relu, leaky_relu_,
-    elu, elu_, gelu, gelu_, silu, silu_, softplus, hardtanh, hardtanh_, log_sigmoid, pad_sequence,
-    upsample_nearest1d, upsample_nearest2d, upsample_nearest3d, upsample_linear1d,
-    upsample_bilinear2d, upsample_trilinear3d, upsample_bicubic2d, pad,
+    elu, elu_, gelu, gelu_, silu, silu_, softplus, hardtanh, hardtanh_, log_sigmoid,
+    max_pool2d_with_indices, max_pool3d_with_indices, avg_pool2d, avg_pool3d, adaptive_avg_pool2d,
+    adaptive_avg_pool3d, adaptive_max_pool2d, adaptive_max_pool3d, fractional_max_pool2d,
+    fractional_max_pool3d, max_unpool2d, max_unpool3d, pad_sequence, upsample_nearest1d,
+    upsample_nearest2d, upsample_nearest3d, upsample_linear1d, upsample_bilinear2d,
+    upsample_trilinear3d, upsample_bicubic2d, pad,
 )
 
 __all__ = [
@@ -19,7 +22,10 @@ __all__ = [
     "nll_loss", "nll_loss_nd", "cross_entropy_loss", "mse_loss", "l1_loss", "smooth_l1_loss",
     "huber_loss", "binary_cross_entropy", "soft_margin_loss", "multi_margin_loss",
     "multilabel_margin_loss", "linear", "leaky_relu", "leaky_relu_", "elu", "elu_", "gelu", "gelu_",
-    "silu", "silu_", "softplus", "hardtanh", "hardtanh_", "log_sigmoid", "pad_sequence",
-    "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d",
-    "upsample_bilinear2d", "upsample_trilinear3d", "upsample_bicubic2d", "pad",
+    "silu", "silu_", "softplus", "hardtanh", "hardtanh_", "log_sigmoid", "max_pool2d_with_indices",
+    "max_pool3d_with_indices", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d", "adaptive_max_pool2d", "adaptive_max_pool3d", "fractional_max_pool2d",
+    "fractional_max_pool3d", "max_unpool2d", "max_unpool3d", "pad_sequence", "upsample_nearest1d",
+    "upsample_nearest2d", "upsample_nearest3d", "upsample_linear1d", "upsample_bilinear2d",
+    "upsample_trilinear3d", "upsample_bicubic2d", "pad",
 ]

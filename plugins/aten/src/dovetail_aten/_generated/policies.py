@@ -18,7 +18,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor div.Scalar floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
         'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
-        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'xlogy.Scalar_Other xlogy.Scalar_Self neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
         'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
         'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
         'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
@@ -99,16 +99,24 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'arange_by', (), 'arange.start_step'),
     ('dovetail_aten.meta.creation', 'arange_from', (), 'arange.start'),
     ('dovetail_aten.meta.creation', 'bernoulli', (), 'bernoulli'),
+    ('dovetail_aten.meta.creation', 'complex', (), 'complex polar'),
     ('dovetail_aten.meta.creation', 'empty', (), 'empty.memory_format'),
+    ('dovetail_aten.meta.creation', 'empty_permuted', (), 'empty_permuted'),
     ('dovetail_aten.meta.creation', 'empty_strided', (), 'empty_strided'),
     ('dovetail_aten.meta.creation', 'eye', (), 'eye'),
     ('dovetail_aten.meta.creation', 'linspace', (), 'linspace'),
+    ('dovetail_aten.meta.creation', 'logspace', (), 'logspace'),
     ('dovetail_aten.meta.creation', 'multinomial', (), 'multinomial'),
     ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
+    ('dovetail_aten.meta.ctc', 'ctc_loss', (), '_ctc_loss'),
+    ('dovetail_aten.meta.ctc', 'ctc_loss_backward', (), '_ctc_loss_backward'),
     ('dovetail_aten.meta.distances', 'euclidean_dist', (), '_euclidean_dist'),
     ('dovetail_aten.meta.distances', 'renorm', (), 'renorm'),
+    ('dovetail_aten.meta.fft', 'fft_c2c', (), '_fft_c2c'),
+    ('dovetail_aten.meta.fft', 'fft_c2r', (), '_fft_c2r'),
+    ('dovetail_aten.meta.fft', 'fft_r2c', (), '_fft_r2c'),
     ('dovetail_aten.meta.indexing', 'embedding_dense_backward', (), 'embedding_dense_backward'),
     ('dovetail_aten.meta.indexing', 'gather', (), 'gather'),
     ('dovetail_aten.meta.indexing', 'index', (), 'index.Tensor'),
@@ -118,6 +126,26 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.indexing', 'scatter', (), 'scatter.src scatter_add'),
     ('dovetail_aten.meta.indexing', 'scatter_value', (), 'scatter.value'),
     ('dovetail_aten.meta.indexing', 'take', (), 'take'),
+    ('dovetail_aten.meta.linear_algebra', 'check_errors', (), '_linalg_check_errors'),
+    ('dovetail_aten.meta.linear_algebra', 'cholesky_ex', (), 'linalg_cholesky_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'cross', (), 'linalg_cross'),
+    ('dovetail_aten.meta.linear_algebra', 'determinant', (), 'linalg_det'),
+    ('dovetail_aten.meta.linear_algebra', 'eig', (), 'linalg_eig'),
+    ('dovetail_aten.meta.linear_algebra', 'eigh', (), '_linalg_eigh'),
+    ('dovetail_aten.meta.linear_algebra', 'eigvals', (), 'linalg_eigvals'),
+    ('dovetail_aten.meta.linear_algebra', 'geqrf', (), 'geqrf'),
+    ('dovetail_aten.meta.linear_algebra', 'inv_ex', (), 'linalg_inv_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'ldl_factor_ex', (), 'linalg_ldl_factor_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'ldl_solve', (), 'linalg_ldl_solve'),
+    ('dovetail_aten.meta.linear_algebra', 'lu_factor_ex', (), 'linalg_lu_factor_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'lu_unpack', (), 'lu_unpack'),
+    ('dovetail_aten.meta.linear_algebra', 'matrix_exp', (), 'linalg_matrix_exp'),
+    ('dovetail_aten.meta.linear_algebra', 'pinv', (), 'linalg_pinv.atol_rtol_tensor'),
+    ('dovetail_aten.meta.linear_algebra', 'qr', (), 'linalg_qr'),
+    ('dovetail_aten.meta.linear_algebra', 'slogdet', (), 'linalg_slogdet'),
+    ('dovetail_aten.meta.linear_algebra', 'solve_ex', (), 'linalg_solve_ex'),
+    ('dovetail_aten.meta.linear_algebra', 'solve_triangular', (), 'linalg_solve_triangular'),
+    ('dovetail_aten.meta.linear_algebra', 'svd', (), '_linalg_svd'),
     ('dovetail_aten.meta.matmul', 'addbmm', (), 'addbmm'),
     ('dovetail_aten.meta.matmul', 'addmm', (), 'addmm'),
     ('dovetail_aten.meta.matmul', 'addmv', (), 'addmv'),
@@ -137,11 +165,34 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.nn', 'softmax', (), '_softmax _log_softmax'),
     ('dovetail_aten.meta.nn', 'softmax_backward', (),
         '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.meta.normalization', 'batch_norm', (), '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.meta.normalization', 'native_batch_norm_backward', (),
+        'native_batch_norm_backward'),
+    ('dovetail_aten.meta.normalization', 'native_group_norm', (), 'native_group_norm'),
+    ('dovetail_aten.meta.normalization', 'native_group_norm_backward', (),
+        'native_group_norm_backward'),
     ('dovetail_aten.meta.pointwise', 'angle', (), 'angle'),
     ('dovetail_aten.meta.pointwise', 'div_mode', (), 'div.Tensor_mode div.Scalar_mode'),
     ('dovetail_aten.meta.pointwise', 'frexp', (), 'frexp.Tensor'),
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
+    ('dovetail_aten.meta.pooling', 'adaptive_avg_pool2d', (), '_adaptive_avg_pool2d'),
+    ('dovetail_aten.meta.pooling', 'adaptive_avg_pool3d', (), '_adaptive_avg_pool3d'),
+    ('dovetail_aten.meta.pooling', 'adaptive_max_pool2d', (), 'adaptive_max_pool2d'),
+    ('dovetail_aten.meta.pooling', 'adaptive_max_pool3d', (), 'adaptive_max_pool3d'),
+    ('dovetail_aten.meta.pooling', 'avg_pool2d', (), 'avg_pool2d'),
+    ('dovetail_aten.meta.pooling', 'avg_pool3d', (), 'avg_pool3d'),
+    ('dovetail_aten.meta.pooling', 'fractional_max_pool2d', (), 'fractional_max_pool2d'),
+    ('dovetail_aten.meta.pooling', 'fractional_max_pool3d', (), 'fractional_max_pool3d'),
+    ('dovetail_aten.meta.pooling', 'max_pool2d_with_indices', (), 'max_pool2d_with_indices'),
+    ('dovetail_aten.meta.pooling', 'max_pool3d_with_indices', (), 'max_pool3d_with_indices'),
+    ('dovetail_aten.meta.pooling', 'max_unpool2d', (), 'max_unpool2d'),
+    ('dovetail_aten.meta.pooling', 'max_unpool3d', (), 'max_unpool3d'),
+    ('dovetail_aten.meta.pooling', 'pool_backward', (),
+        'max_pool2d_with_indices_backward avg_pool2d_backward _adaptive_avg_pool2d_backward '
+        'adaptive_max_pool2d_backward fractional_max_pool2d_backward '
+        'max_pool3d_with_indices_backward avg_pool3d_backward _adaptive_avg_pool3d_backward '
+        'adaptive_max_pool3d_backward fractional_max_pool3d_backward'),
     ('dovetail_aten.meta.random', 'bernoulli_of', (), 'bernoulli.p'),
     ('dovetail_aten.meta.random', 'binomial', (), 'binomial'),
     ('dovetail_aten.meta.random', 'normal_around', (), 'normal.Tensor_float'),
@@ -185,6 +236,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.searching', 'repeat_interleave', (), 'repeat_interleave.Tensor'),
     ('dovetail_aten.meta.searching', 'searchsorted', (), 'searchsorted.Tensor'),
     ('dovetail_aten.meta.searching', 'searchsorted_number', (), 'searchsorted.Scalar'),
+    ('dovetail_aten.meta.searching', 'tril_indices', (), 'tril_indices'),
+    ('dovetail_aten.meta.searching', 'triu_indices', (), 'triu_indices'),
     ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
     ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
     ('dovetail_aten.meta.statistics', 'histogramdd', (),
@@ -228,14 +281,15 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.convolution', 'channel_shuffle', 'channel_shuffle'),
     ('dovetail_aten.batching.convolution', 'convolution', 'convolution'),
     ('dovetail_aten.batching.convolution', 'convolution_backward', 'convolution_backward'),
-    ('dovetail_aten.batching.convolution', 'images', 'im2col col2im'),
     ('dovetail_aten.batching.convolution', 'pixels', 'pixel_shuffle pixel_unshuffle'),
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
-        'new_full new_empty rand_like randn_like rand randn randint randint.low '
-        'normal.float_float'),
+        'new_full new_empty empty_permuted logspace rand_like randn_like rand randn randint '
+        'randint.low normal.float_float tril_indices triu_indices'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
+    ('dovetail_aten.batching.ctc', 'ctc_loss', '_ctc_loss'),
+    ('dovetail_aten.batching.ctc', 'ctc_loss_backward', '_ctc_loss_backward'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent',
         'nonzero _unique2 unique_dim unique_consecutive unique_dim_consecutive '
@@ -247,6 +301,17 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'nonzero_static searchsorted.Scalar isin.Scalar_Tensor histc histogram.bins_tensor '
         'histogram.bin_ct _histogramdd_bin_edges _histogramdd_from_bin_cts '
         '_histogramdd_from_bin_tensors'),
+    ('dovetail_aten.batching.fft', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
+    ('dovetail_aten.batching.images', 'fractional_max_pool',
+        'fractional_max_pool2d fractional_max_pool3d'),
+    ('dovetail_aten.batching.images', 'images',
+        'im2col col2im max_pool2d_with_indices max_pool3d_with_indices avg_pool2d avg_pool3d '
+        '_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d '
+        'max_unpool2d max_unpool3d max_pool2d_with_indices_backward avg_pool2d_backward '
+        '_adaptive_avg_pool2d_backward adaptive_max_pool2d_backward '
+        'fractional_max_pool2d_backward max_pool3d_with_indices_backward avg_pool3d_backward '
+        '_adaptive_avg_pool3d_backward adaptive_max_pool3d_backward '
+        'fractional_max_pool3d_backward'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),
@@ -263,6 +328,14 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.joining', 'clone', 'clone'),
     ('dovetail_aten.batching.joining', 'stack', 'stack'),
     ('dovetail_aten.batching.joining', 'to_copy', '_to_copy'),
+    ('dovetail_aten.batching.linear_algebra', 'batched_matrices',
+        'linalg_cholesky_ex linalg_lu_factor_ex lu_unpack linalg_ldl_factor_ex linalg_ldl_solve '
+        'linalg_qr geqrf linalg_inv_ex linalg_solve_triangular linalg_det linalg_slogdet '
+        '_linalg_eigh linalg_eig linalg_eigvals _linalg_svd linalg_matrix_exp'),
+    ('dovetail_aten.batching.linear_algebra', 'check_errors_of_batch', '_linalg_check_errors'),
+    ('dovetail_aten.batching.linear_algebra', 'linalg_cross', 'linalg_cross'),
+    ('dovetail_aten.batching.linear_algebra', 'linalg_lstsq', 'linalg_lstsq'),
+    ('dovetail_aten.batching.linear_algebra', 'linalg_solve_ex', 'linalg_solve_ex'),
     ('dovetail_aten.batching.matmul', 'addbmm', 'addbmm'),
     ('dovetail_aten.batching.matmul', 'addmm', 'addmm'),
     ('dovetail_aten.batching.matmul', 'addmv', 'addmv'),
@@ -282,17 +355,23 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'smooth_l1_loss huber_loss binary_cross_entropy'),
     ('dovetail_aten.batching.nn', 'softmax_backward',
         '_softmax_backward_data _log_softmax_backward_data'),
+    ('dovetail_aten.batching.normalization', 'batch_norm', '_native_batch_norm_legit_functional'),
+    ('dovetail_aten.batching.normalization', 'native_batch_norm_backward',
+        'native_batch_norm_backward'),
+    ('dovetail_aten.batching.normalization', 'native_group_norm', 'native_group_norm'),
+    ('dovetail_aten.batching.normalization', 'native_group_norm_backward',
+        'native_group_norm_backward'),
     ('dovetail_aten.batching.pointwise', 'copy', 'copy_'),
     ('dovetail_aten.batching.pointwise', 'elementwise',
         'hardswish hardsigmoid mish hardshrink softshrink celu hardswish_backward '
-        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward relu '
-        'leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold threshold_backward '
-        'silu_backward elu_backward leaky_relu_backward softplus_backward hardtanh_backward '
-        'add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar mul.Tensor '
-        'mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
+        'hardsigmoid_backward mish_backward hardshrink_backward softshrink_backward complex polar '
+        'relu leaky_relu elu gelu silu softplus hardtanh _prelu_kernel threshold '
+        'threshold_backward silu_backward elu_backward leaky_relu_backward softplus_backward '
+        'hardtanh_backward add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar '
+        'mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
         'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
-        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'xlogy.Scalar_Other xlogy.Scalar_Self neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
         'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
         'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
         'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
@@ -426,33 +505,50 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'cdist nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
+        'ctc_loss.IntList ctc_loss.Tensor cdist fft_fft fft_ifft fft_rfft fft_irfft fft_hfft '
+        'fft_ihfft fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_fftn fft_ifftn fft_rfftn '
+        'fft_irfftn stft stft.center linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve '
+        'cholesky_inverse _lu_with_info linalg_lu_solve lu_solve linalg_qr qr geqrf '
+        'linalg_householder_product orgqr ormqr linalg_inv_ex linalg_inv inverse linalg_solve '
+        'triangular_solve linalg_lstsq linalg_tensorinv linalg_tensorsolve linalg_matrix_rank '
+        'linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor '
+        'linalg_matrix_rank.atol_rtol_float pinverse linalg_eigh linalg_eigvalsh linalg_eig '
+        'linalg_eigvals linalg_svd linalg_svdvals svd linalg_cond linalg_cond.p_str trace '
+        'nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
         'binary_cross_entropy_with_logits huber_loss binary_cross_entropy kl_div poisson_nll_loss '
         'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
-        'soft_margin_loss multi_margin_loss multilabel_margin_loss prod prod.dim_int '
+        'soft_margin_loss multi_margin_loss multilabel_margin_loss max_pool3d avg_pool3d '
+        'adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d '
+        'max_unpool2d max_unpool3d prod prod.dim_int grid_sampler grid_sampler_2d grid_sampler_3d '
         'view_as_complex'),
     ('cpu', 'lower_precision_fp',
         'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
-        'conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm addmm addbmm baddbmm '
-        'matmul linear prelu'),
-    ('cpu', 'promote', 'cat stack'),
+        'conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot mm bmm addmm addbmm '
+        'baddbmm matmul linear prelu'),
+    ('cpu', 'promote', 'bilinear cat stack'),
     ('cuda', 'fp32',
-        'cosine_similarity pdist cdist dist renorm nll_loss nll_loss_nd mse_loss l1_loss '
-        'smooth_l1_loss binary_cross_entropy_with_logits huber_loss kl_div poisson_nll_loss '
-        'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
-        'soft_margin_loss multi_margin_loss multilabel_margin_loss softplus layer_norm '
-        'native_layer_norm pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar reciprocal rsqrt exp '
-        'expm1 log log2 log10 log1p tan asin acos sinh cosh logsumexp erfinv'),
+        'cosine_similarity pdist cdist dist renorm cholesky_solve cholesky_inverse '
+        'linalg_lu_solve lu_solve linalg_householder_product orgqr ormqr linalg_matrix_norm '
+        'linalg_matrix_norm.str_ord nuclear_norm nuclear_norm.dim frobenius_norm.dim nll_loss '
+        'nll_loss_nd mse_loss l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss '
+        'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
+        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss softplus '
+        'layer_norm native_layer_norm group_norm rms_norm pow.Tensor_Tensor pow.Tensor_Scalar '
+        'pow.Scalar reciprocal rsqrt exp expm1 log log2 log10 log1p tan asin acos sinh cosh '
+        'logsumexp erfinv'),
     ('cuda', 'fp32_set_opt_dtype',
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),
     ('cuda', 'lower_precision_fp',
         '_convolution conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding '
-        'conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc mm bmm mv addmm '
-        'addmv addbmm baddbmm matmul linear einsum prelu'),
-    ('cuda', 'promote', 'index_put scatter_add dot vdot atan2 addcmul addcdiv cat stack'),
+        'conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot '
+        'linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum '
+        'prelu'),
+    ('cuda', 'promote',
+        'index_put scatter_add cross tensordot addr dot vdot bilinear atan2 addcmul addcdiv '
+        'grid_sampler cat stack'),
 )
 """Device, policy, operators."""
 
-DATA_DEPENDENT = ('aten::masked_select', 'aten::equal', 'aten::nonzero', 'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive', 'aten::unique_dim_consecutive', 'aten::bincount')
+DATA_DEPENDENT = ('aten::masked_select', 'aten::linalg_lstsq', 'aten::equal', 'aten::nonzero', 'aten::_unique2', 'aten::unique_dim', 'aten::unique_consecutive', 'aten::unique_dim_consecutive', 'aten::bincount')
 """Operators whose results cannot be told from shapes: the meta device has no kernel."""

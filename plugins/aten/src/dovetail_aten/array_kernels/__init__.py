@@ -15,15 +15,22 @@ from typing import Any, Final, Protocol
 from dovetail_dispatcher.table import registry
 
 from .arithmetic import Arithmetic
+from .average_pooling import AveragePooling
 from .capabilities import Capabilities
+from .channel_normalization import ChannelNormalization
 from .choices import Choices
 from .comparison import Comparison
+from .complex_parts import ComplexParts
 from .convolution import Convolutions
 from .creation import Creation
+from .ctc import Alignments
 from .dims import wrap_dim, wrap_dims
 from .distinct import Distinct
 from .distributions import Distributions
+from .factorizations import Factorizations
 from .family import Family
+from .fft import Fourier
+from .fractional_pooling import FractionalPooling
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
 from .histograms import Histograms
@@ -31,8 +38,10 @@ from .indexed_writes import IndexedWrites
 from .indexing import Indexing
 from .indexing_along import IndexingAlong
 from .likelihood import Likelihood
+from .linear_systems import LinearSystems
 from .losses import Losses
 from .matmul import MatrixProducts
+from .max_pooling import MaxPooling
 from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .normalization import Normalization
@@ -43,6 +52,7 @@ from .ordering import Ordering
 from .patches import Patches
 from .pointwise import Pointwise
 from .polynomials import Polynomials
+from .pooled_places import PooledPlaces
 from .random import Random
 from .rectifiers import Rectifiers
 from .reductions import Reductions
@@ -56,7 +66,9 @@ from .shuffles import Shuffles
 from .sigmoids import Sigmoids
 from .softmax import Softmax
 from .special import Special
+from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
+from .triangles import Triangles
 from .upsampling import Upsampling
 from .views import Views
 from .windows import Windows
@@ -86,6 +98,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     NumberParts,
     Special,
     Polynomials,
+    Fourier,
     Choices,
     Comparison,
     Reductions,
@@ -96,8 +109,12 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Selection,
     Distinct,
     Searching,
+    Triangles,
     Histograms,
     MatrixProducts,
+    Factorizations,
+    LinearSystems,
+    Spectra,
     Views,
     MemoryViews,
     Windows,
@@ -107,6 +124,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     IndexedWrites,
     ScatterReductions,
     Creation,
+    ComplexParts,
     Random,
     Distributions,
     Rectifiers,
@@ -116,8 +134,14 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     Softmax,
     Losses,
     Likelihood,
+    Alignments,
     Normalization,
+    ChannelNormalization,
     Convolutions,
+    AveragePooling,
+    MaxPooling,
+    FractionalPooling,
+    PooledPlaces,
     Patches,
     Shuffles,
     Upsampling,

@@ -8,7 +8,9 @@ from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import (
+    complex128,
     contiguous_format,
+    float64,
     preserve_format,
     scalar_category,
     scalar_dtype,
@@ -16,7 +18,7 @@ from dovetail_kernel import (
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from .family import Family, operator
-from .memory_layout import inverse, required_order
+from .memory_layout import check_physical_layout, inverse, required_order
 from .operands import check_representable
 from .ranges import check_bounds, range_length
 from .view_bounds import check_strides, extent
@@ -51,6 +53,21 @@ class Creation(Family):
         check_strides(size, stride, dtype.itemsize)
         memory = self.capabilities.empty((extent(size, stride),), dtype)
         return self.capabilities.as_strided(memory, tuple(size), tuple(stride), 0)
+
+    @operator("empty_permuted")
+    def empty_permuted(
+        self,
+        size: Sequence[int],
+        physical_layout: Sequence[int],
+        *,
+        dtype: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Return a new uninitialised array whose dimensions lie in memory in this order."""
+        check_physical_layout(size, physical_layout)
+        shape = tuple([check_size(size)[dim] for dim in physical_layout])
+        made = self.capabilities.empty(shape, dtype or self.default_float())
+        return made.transpose(inverse(physical_layout)) if shape else made
 
     @operator("zeros")
     def zeros(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
@@ -255,6 +272,33 @@ class Creation(Family):
         return xp.where(
             places * 2 < steps, start + places * step, end - (steps - 1 - places) * step
         ).astype(dtype)
+
+    @operator("logspace")
+    def logspace(
+        self,
+        start: Any,
+        end: Any,
+        steps: int,
+        base: float = 10.0,
+        *,
+        dtype: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Return `base` to the power of numbers at equal distances from `start` to `end`."""
+        xp = self.xp
+        if steps < 0:
+            raise RuntimeError(f"number of steps must be non-negative, but is {steps}")
+        if dtype is None:
+            dtype = self.native_dtypes[
+                scalar_dtype(max(2, scalar_category(start), scalar_category(end)))
+            ]
+        if self.dtypes[dtype] is bool_:
+            raise NotImplementedError(
+                "\"logspace_cpu\" not implemented for 'Bool'. Ask for a number dtype."
+            )
+        wide = self.native_dtypes[complex128 if self.dtypes[dtype].category == COMPLEX else float64]
+        exponents = self.linspace(start, end, steps, dtype=wide)
+        return xp.power(xp.full_like(exponents, base), exponents).astype(dtype)
 
     @operator("eye")
     def eye(self, n: int, *, dtype: Any = None, **options: Any) -> Any:

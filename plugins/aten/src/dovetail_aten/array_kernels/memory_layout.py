@@ -14,6 +14,7 @@ from dovetail_kernel import (
 )
 
 __all__ = [
+    "check_physical_layout",
     "contiguous_strides",
     "dense_strides_like",
     "has_order",
@@ -41,6 +42,30 @@ def strides_in_order(shape: Sequence[int], order: Sequence[int]) -> tuple[int, .
         strides[dim] = step
         step *= max(shape[dim], 1)
     return tuple(strides)
+
+
+def check_physical_layout(size: Sequence[int], physical_layout: Sequence[int]) -> None:
+    """Refuse an order of dimensions in memory that does not name each of them once.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    ndim = len(size)
+    if len(physical_layout) != ndim:
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {ndim} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    for place, dim in enumerate(physical_layout):
+        if not 0 <= dim < ndim:
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {ndim - 1}, but got {dim} "
+                f"at index {place}). Count it from the front."
+            )
+    if len(set(physical_layout)) < ndim:
+        raise RuntimeError("Duplicate dim not allowed: name every dimension once.")
 
 
 def has_order(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> bool:

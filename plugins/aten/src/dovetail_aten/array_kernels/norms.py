@@ -57,7 +57,7 @@ class Norms(Family):
                 f"Got {kind.scalar_name}. Convert it."
             )
         if dtype is not None:
-            _check_wider(kind, self.dtypes[dtype])
+            check_wider("linalg.vector_norm", kind, self.dtypes[dtype])
             x = x.astype(dtype, copy=False)
         own = x.dtype
         wide = x.astype(self.precision.single) if own in self.precision.halves else x
@@ -125,7 +125,7 @@ def check_renorm(shape: Any, p: Any, dim: int, maxnorm: Any) -> tuple[int, ...]:
     return tuple([axis for axis in range(len(shape)) if axis != own])
 
 
-def _check_wider(own: Dtype, wanted: Dtype) -> None:
+def check_wider(name: str, own: Dtype, wanted: Dtype) -> None:
     """Refuse to compute the norm of numbers of dtype `own` in a dtype that does not hold them."""
     if wanted.category < FLOAT:
         problem = f"dtype should be floating point or complex, but got {wanted.scalar_name}"
@@ -139,4 +139,4 @@ def _check_wider(own: Dtype, wanted: Dtype) -> None:
         )
     else:
         return
-    raise RuntimeError(f"linalg.vector_norm: {problem}. Convert the tensor first.")
+    raise RuntimeError(f"{name}: {problem}. Convert the tensor first.")

@@ -328,12 +328,9 @@ class _Reader:
         count = len(self.schema.returns)
         if used - {"grad"}:
             differentiable = output_differentiability or (True,) * count
-            names = [
-                f"grad_{name}"
-                for name, is_it in zip(self.results, differentiable, strict=True)
-                if is_it
-            ]
-            return tuple(names), output_differentiability
+            taken = count - differentiable[::-1].index(True)  # up to the last that has a gradient
+            names = [f"grad_{name}" for name in self.results[:taken]]
+            return (*names, *(["*_"] if taken < count else ())), output_differentiability
         if count > 1:
             return ("grad", "*_"), output_differentiability or (True, *(False,) * (count - 1))
         return ("grad",), output_differentiability

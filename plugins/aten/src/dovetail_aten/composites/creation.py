@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel import contiguous_format, int64, preserve_format
+from dovetail_kernel import TensorBase, contiguous_format, int64, preserve_format
+from dovetail_kernel import bool as bool_
 
 
 def zeros_like(
@@ -245,3 +246,17 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
         )
     result = F.new_zeros(self, (*self.shape, num_classes))
     return F.scatter(result, -1, F.unsqueeze(self, -1), 1)
+
+
+def fill(self: Any, value: Any) -> Any:
+    """Return a tensor like `self` with `value`, a number or a tensor of one, in every place."""
+    if not isinstance(value, TensorBase):
+        return F.full_like(self, value)
+    if value.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} "
+            "dimensions. Use expand."
+        )
+    everywhere = F.ones((), dtype=bool_, device=self.device)
+    number: Any = value
+    return F.masked_fill(F.zeros_like(self), everywhere, number)

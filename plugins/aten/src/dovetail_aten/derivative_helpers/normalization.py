@@ -6,29 +6,25 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def layer_norm_double_backward(
+def normalization_double_backward(
     k: Any,
-    grad_input: Any,
-    grad_weight: Any,
-    grad_bias: Any,
+    grads: Sequence[Any],
     grad_out: Any,
-    input: Any,
-    normalized_shape: Sequence[int],
-    mean: Any,
+    normalized: Any,
     rstd: Any,
     weight: Any,
-    grad_input_mask: Sequence[bool],
+    dims: tuple[int, ...],
+    parameter_dims: tuple[int, ...],
+    needs_weight: bool,
 ) -> tuple[Any, Any, Any]:
-    """Return the gradients of native_layer_norm_backward with respect to `grad_out`, `input` and
-    `weight`.
+    """Return the gradients of the backward of a normalization with respect to the gradient it was
+    given, the input, and the weight (with its dimensions kept).
 
-    With x̂ the normalized input and P(v) = v - mean(v) - x̂ mean(v x̂) over the normalized
-    dimensions, native_layer_norm_backward gives ``rstd P(grad_out weight)``, ``sum(grad_out x̂)``
-    and ``sum(grad_out)``.
+    With x̂ the normalized input and P(v) = v - mean(v) - x̂ mean(v x̂) over the normalized dimensions
+    `dims`, it gives ``rstd P(grad_out weight)``, and ``grad_out x̂`` and ``grad_out`` summed over
+    `parameter_dims`. `grads`, the weight and all others broadcast against the input.
     """
-    dims = tuple(range(input.ndim - len(normalized_shape), input.ndim))
-    batch = tuple(range(input.ndim - len(normalized_shape)))
-    normalized = k.mul(k.sub(input, mean), rstd)
+    grad_input, grad_weight, grad_bias = grads
 
     def average(x: Any) -> Any:
         return k.mean(x, dims, True)
@@ -49,12 +45,160 @@ def layer_norm_double_backward(
         overlap = average(k.mul(grad_input, project(scaled)))
         bent = k.add(k.mul(project(grad_input), scaled_along), k.mul(project(scaled), along))
         to_input = k.neg(k.mul(k.add(k.mul(normalized, overlap), bent), k.mul(rstd, rstd)))
-        if weight is not None and grad_input_mask[2]:
+        if weight is not None and needs_weight:
             to_weight = k.mul(grad_out, projected)
-            to_weight = k.reshape(k.sum(to_weight, batch) if batch else to_weight, normalized_shape)
+            to_weight = k.sum(to_weight, parameter_dims, True) if parameter_dims else to_weight
     if grad_weight is not None:
         to_out = plus(to_out, k.mul(normalized, grad_weight))
         to_input = plus(to_input, k.mul(project(k.mul(grad_out, grad_weight)), rstd))
     if grad_bias is not None:
         to_out = plus(to_out, k.expand(grad_bias, grad_out.shape))
     return to_out, to_input, to_weight
+
+
+def layer_norm_double_backward(
+    k: Any,
+    grad_input: Any,
+    grad_weight: Any,
+    grad_bias: Any,
+    grad_out: Any,
+    input: Any,
+    normalized_shape: Sequence[int],
+    mean: Any,
+    rstd: Any,
+    weight: Any,
+    grad_input_mask: Sequence[bool],
+) -> tuple[Any, Any, Any]:
+    """Return the gradients of native_layer_norm_backward with respect to `grad_out`, `input` and
+    `weight`.
+    """
+    lead = input.ndim - len(normalized_shape)
+    to_out, to_input, to_weight = normalization_double_backward(
+        k,
+        (grad_input, grad_weight, grad_bias),
+        grad_out,
+        k.mul(k.sub(input, mean), rstd),
+        rstd,
+        weight,
+        tuple(range(lead, input.ndim)),
+        tuple(range(lead)),
+        grad_input_mask[2],
+    )
+    if to_weight is not None:
+        to_weight = k.reshape(to_weight, normalized_shape)
+    return to_out, to_input, to_weight
+
+
+def batch_norm_double_backward(
+    k: Any,
+    grad_input: Any,
+    grad_weight: Any,
+    grad_bias: Any,
+    grad_out: Any,
+    input: Any,
+    weight: Any,
+    running_mean: Any,
+    running_var: Any,
+    save_mean: Any,
+    save_invstd: Any,
+    train: bool,
+    eps: float,
+    grad_input_mask: Sequence[bool],
+) -> tuple[Any, Any, Any]:
+    """Return the gradients of native_batch_norm_backward with respect to `grad_out`, `input` and
+    `weight`.
+    """
+    shape = (1, input.shape[1], *[1] * (input.ndim - 2))
+    dims = (0, *range(2, input.ndim))
+
+    def column(x: Any) -> Any:
+        return None if x is None else k.reshape(x, shape)
+
+    if train:
+        mean, rstd = column(save_mean), column(save_invstd)
+    else:
+        mean, rstd = column(running_mean), k.rsqrt(k.add(column(running_var), eps))
+    normalized = k.mul(k.sub(input, mean), rstd)
+    grads = (grad_input, column(grad_weight), column(grad_bias))
+    if train:
+        made = normalization_double_backward(
+            k, grads, grad_out, normalized, rstd, column(weight), dims, dims, grad_input_mask[2]
+        )
+    else:
+        made = _of_constants(k, grads, grad_out, normalized, rstd, column(weight), dims)
+    to_out, to_input, to_weight = made
+    return to_out, to_input, None if to_weight is None else k.reshape(to_weight, weight.shape)
+
+
+def _of_constants(
+    k: Any,
+    grads: Sequence[Any],
+    grad_out: Any,
+    normalized: Any,
+    rstd: Any,
+    weight: Any,
+    dims: tuple[int, ...],
+) -> tuple[Any, Any, Any]:
+    """Return the gradients where mean and deviation do not depend on the input: its gradient is
+    ``grad_out weight rstd``.
+    """
+    grad_input, grad_weight, grad_bias = grads
+    to_out = to_input = to_weight = None
+    if grad_input is not None:
+        scaled = k.mul(grad_input, rstd)
+        to_out = scaled if weight is None else k.mul(scaled, weight)
+        to_weight = None if weight is None else k.sum(k.mul(scaled, grad_out), dims, True)
+    if grad_weight is not None:
+        through = k.mul(normalized, grad_weight)
+        to_out = through if to_out is None else k.add(to_out, through)
+        to_input = k.mul(k.mul(grad_out, grad_weight), rstd)
+    if grad_bias is not None:
+        whole = k.expand(grad_bias, grad_out.shape)
+        to_out = whole if to_out is None else k.add(to_out, whole)
+    return to_out, to_input, to_weight
+
+
+def group_norm_double_backward(
+    k: Any,
+    grad_input: Any,
+    grad_weight: Any,
+    grad_bias: Any,
+    grad_out: Any,
+    input: Any,
+    mean: Any,
+    rstd: Any,
+    weight: Any,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    grad_input_mask: Sequence[bool],
+) -> tuple[Any, Any, Any]:
+    """Return the gradients of native_group_norm_backward with respect to `grad_out`, `input` and
+    `weight`.
+    """
+    shape = (N, group, C // group, HxW)
+
+    def whole(x: Any) -> Any:
+        return None if x is None else k.reshape(x, shape)
+
+    def of_channels(x: Any) -> Any:
+        return None if x is None else k.reshape(x, (1, group, C // group, 1))
+
+    inverse = k.reshape(rstd, (N, group, 1, 1))
+    centered = k.sub(whole(input), k.reshape(mean, (N, group, 1, 1)))
+    to_out, to_input, to_weight = normalization_double_backward(
+        k,
+        (whole(grad_input), of_channels(grad_weight), of_channels(grad_bias)),
+        whole(grad_out),
+        k.mul(centered, inverse),
+        inverse,
+        of_channels(weight),
+        (2, 3),
+        (0, 3),
+        grad_input_mask[2],
+    )
+    to_out, to_input = [
+        None if each is None else k.reshape(each, input.shape) for each in (to_out, to_input)
+    ]
+    return to_out, to_input, None if to_weight is None else k.reshape(to_weight, (C,))

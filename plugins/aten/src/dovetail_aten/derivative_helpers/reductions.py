@@ -137,13 +137,15 @@ def logsumexp_backward(k: Any, grad: Any, self: Any, result: Any, dims: Any, kee
 def norm_backward(
     k: Any, grad: Any, self: Any, p: Any, norm: Any, dims: Any = (), keepdim: bool = True
 ) -> Any:
-    """Return the gradient of the `p`-norm over `dims`; zero where the norm is zero."""
+    """Return the gradient of the `p`-norm over `dims`; zero where the norm is zero, None of the
+    number of elements that are not zero.
+    """
     p = 2.0 if p is None else float(p)
     if self.ndim and not (dims == () and keepdim and not norm.ndim):
         grad = unsqueeze_reduced(k, grad, dims, keepdim, self.ndim)
         norm = unsqueeze_reduced(k, norm, dims, keepdim, self.ndim)
     if p == 0.0:
-        return k.zeros_like(self)
+        return None
     if p == 1.0:
         return k.mul(k.sgn(self), grad)
     if p == 2.0:

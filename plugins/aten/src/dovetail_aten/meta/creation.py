@@ -7,11 +7,16 @@ from typing import Any
 
 from dovetail_kernel import int64
 
-from ..array_kernels.memory_layout import required_order, strides_in_order
+from ..array_kernels.complex_parts import whole_dtype
+from ..array_kernels.memory_layout import (
+    check_physical_layout,
+    required_order,
+    strides_in_order,
+)
 from ..array_kernels.ranges import check_bounds, range_length
 from ..array_kernels.view_bounds import check_strides
 from .meta_array import MetaArray
-from .table import like
+from .table import broadcast_result, like
 
 
 def empty(
@@ -55,6 +60,24 @@ def arange_by(
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, **_options: Any) -> MetaArray:
     check_bounds("linspace", start, end, dtype)
     return MetaArray((steps,), dtype)
+
+
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, **_options: Any
+) -> MetaArray:
+    check_bounds("logspace", start, end, dtype)
+    return MetaArray((steps,), dtype)
+
+
+def empty_permuted(
+    size: Sequence[int], physical_layout: Sequence[int], *, dtype: Any = None, **_options: Any
+) -> MetaArray:
+    check_physical_layout(size, physical_layout)
+    return MetaArray(size, dtype, strides_in_order(size, physical_layout))
+
+
+def complex(real: MetaArray, imag: MetaArray) -> MetaArray:
+    return broadcast_result([real, imag], whole_dtype(real.dtype, imag.dtype))
 
 
 def eye(n: int, *, dtype: Any = None, **_options: Any) -> MetaArray:

@@ -86,6 +86,12 @@ class MetaArray:
         """The array with its dimensions reversed."""
         return self.transpose()
 
+    @property
+    def real(self) -> MetaArray:
+        """The real parts of complex numbers; of real ones, the array itself."""
+        real = self.dtype.to_real()
+        return self if real is self.dtype else MetaArray(self.shape, real)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")

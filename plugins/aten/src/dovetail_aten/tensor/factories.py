@@ -157,7 +157,7 @@ def arange(
     requires_grad: bool = False,
 ) -> Tensor:
     """Return the numbers of [start, end) in steps of `step`: ``arange(end)``, ``arange(start, end,
-    step=1)``.
+    step=1)``, ``arange(start, end=end)``.
 
     Parameters
     ----------
@@ -173,7 +173,8 @@ def arange(
     RuntimeError
         For a step of 0 or of the wrong sign, or a range that is not finite.
     """
-    names = ("end",) if len(bounds) == 1 and start is None else ("start", "end", "step")
+    alone = len(bounds) == 1 and start is None and end is None
+    names = ("end",) if alone else ("start", "end", "step")
     if len(bounds) > 3:
         raise TypeError(
             f"arange() takes from 1 to 3 positional arguments but {len(bounds)} were given"

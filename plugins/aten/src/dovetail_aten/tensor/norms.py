@@ -22,16 +22,16 @@ def norm(
     out: Any = None,
     dtype: dtype | None = None,
 ) -> Any:
-    """Return a vector norm of `input`.
+    """Return a vector norm of `input`, or the nuclear norm of matrices.
 
     Parameters
     ----------
     input
         A tensor of floating-point or complex dtype, of any shape.
     p
-        The order; ``"fro"`` and None mean 2.
+        The order; ``"fro"`` and None mean 2, ``"nuc"`` the sum of the singular values.
     dim
-        The dimensions to reduce; default: all.
+        The dimensions to reduce; default: all, of the nuclear norm the last two.
     keepdim
         Keep the reduced dimensions with size 1.
     out
@@ -41,14 +41,11 @@ def norm(
 
     Raises
     ------
-    NotImplementedError
-        For the nuclear norm.
     RuntimeError
-        For an integer tensor.
+        For an integer tensor, another word, or a nuclear norm of what has no two dimensions.
     """
     if isinstance(p, str) and p != "fro":
-        raise NotImplementedError(
-            f"norm(): p={p!r} is not implemented. Give a number, 'fro' or None."
-        )
+        places = (-2, -1) if dim is None else (dim,) if isinstance(dim, int) else dim
+        return aten.linalg_matrix_norm(input, p, places, keepdim, dtype=dtype, out=out)
     order = 2 if p is None or isinstance(p, str) else p
     return aten.linalg_vector_norm(input, order, dim, keepdim, dtype=dtype, out=out)

@@ -33,6 +33,7 @@ from .copying import deepcopy_tensor, reduce_tensor
 from .distinct import unique, unique_consecutive
 from .from_data import tensor
 from .legacy_constructors import TensorMeta, new
+from .low_rank import lu
 from .norms import norm
 from .places import nonzero
 from .sizes import shape_of
@@ -62,6 +63,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     _is_plain: ClassVar[bool] = True
     __array_priority__: ClassVar[int] = 1000
 
+    lu = lu
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
     nonzero = nonzero  # with as_tuple
     unique = unique

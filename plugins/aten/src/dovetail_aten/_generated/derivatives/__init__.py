@@ -15,15 +15,26 @@ OPERATORS = {
         "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",
     ),
     "creation": (
-        "aten::fill_.Scalar", "aten::fill_.Tensor", "aten::zero_", "aten::empty_like",
-        "aten::ones_like", "aten::zeros_like", "aten::full_like", "aten::new_zeros", "aten::new_ones",
-        "aten::new_full", "aten::new_empty", "aten::new_empty_strided",
+        "aten::fill.Scalar", "aten::fill.Tensor", "aten::complex", "aten::polar", "aten::fill_.Scalar",
+        "aten::fill_.Tensor", "aten::zero_", "aten::empty_like", "aten::ones_like", "aten::zeros_like",
+        "aten::full_like", "aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::new_empty",
+        "aten::new_empty_strided",
     ),
+    "ctc": ("aten::_ctc_loss",),
     "distances": ("aten::_euclidean_dist", "aten::renorm"),
+    "fft": ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r"),
     "indexing": (
         "aten::gather", "aten::index.Tensor", "aten::index_add", "aten::index_put",
         "aten::index_select", "aten::masked_select", "aten::scatter.src", "aten::scatter.value",
         "aten::scatter_add", "aten::take",
+    ),
+    "linalg": (
+        "aten::_linalg_eigh", "aten::_linalg_svd", "aten::geqrf", "aten::linalg_cholesky_ex",
+        "aten::linalg_cross", "aten::linalg_det", "aten::linalg_eig", "aten::linalg_eigvals",
+        "aten::linalg_inv_ex", "aten::linalg_ldl_factor_ex", "aten::linalg_lstsq",
+        "aten::linalg_lu_factor_ex", "aten::linalg_matrix_exp", "aten::linalg_pinv.atol_rtol_tensor",
+        "aten::linalg_qr", "aten::linalg_slogdet", "aten::linalg_solve_ex",
+        "aten::linalg_solve_triangular", "aten::lu_unpack",
     ),
     "losses": (
         "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::huber_loss",
@@ -43,6 +54,10 @@ OPERATORS = {
         "aten::_prelu_kernel_backward", "aten::relu", "aten::silu", "aten::silu_backward",
         "aten::_softmax", "aten::_softmax_backward_data", "aten::softplus", "aten::softplus_backward",
         "aten::threshold", "aten::threshold_backward",
+    ),
+    "normalization": (
+        "aten::_native_batch_norm_legit_functional", "aten::native_batch_norm_backward",
+        "aten::native_group_norm", "aten::native_group_norm_backward",
     ),
     "pieces": (
         "aten::unsafe_split.Tensor", "aten::unsafe_split_with_sizes", "aten::narrow_copy",
@@ -83,6 +98,17 @@ OPERATORS = {
         "aten::bitwise_right_shift.Tensor_Scalar", "aten::bitwise_right_shift.Scalar_Tensor",
         "aten::logaddexp2", "aten::fmax", "aten::fmin", "aten::deg2rad", "aten::rad2deg",
         "aten::xlogy.Scalar_Self", "aten::xlogy.Scalar_Other",
+    ),
+    "pooling": (
+        "aten::max_pool2d_with_indices", "aten::max_pool2d_with_indices_backward", "aten::avg_pool2d",
+        "aten::avg_pool2d_backward", "aten::_adaptive_avg_pool2d",
+        "aten::_adaptive_avg_pool2d_backward", "aten::adaptive_max_pool2d",
+        "aten::adaptive_max_pool2d_backward", "aten::fractional_max_pool2d",
+        "aten::fractional_max_pool2d_backward", "aten::max_unpool2d", "aten::max_pool3d_with_indices",
+        "aten::max_pool3d_with_indices_backward", "aten::avg_pool3d", "aten::avg_pool3d_backward",
+        "aten::_adaptive_avg_pool3d", "aten::_adaptive_avg_pool3d_backward",
+        "aten::adaptive_max_pool3d", "aten::adaptive_max_pool3d_backward",
+        "aten::fractional_max_pool3d", "aten::fractional_max_pool3d_backward", "aten::max_unpool3d",
     ),
     "random": (
         "aten::bernoulli", "aten::bernoulli_.float", "aten::multinomial", "aten::native_dropout",

@@ -2,6 +2,7 @@
 # ruff: noqa
 # fmt: off
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -9,13 +10,14 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 __all__ = [
     "convolution", "_convolution", "conv1d", "conv1d_default", "conv1d_padding", "conv2d",
     "conv2d_default", "conv2d_padding", "conv3d", "conv3d_default", "conv3d_padding",
     "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "im2col", "col2im",
-    "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "convolution_backward",
+    "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
+    "convolution_backward",
 ]
 
 def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, *, out: Tensor | None = None) -> Tensor: ...
@@ -47,4 +49,5 @@ def col2im(input: Tensor, output_size: int | Sequence[int], kernel_size: int | S
 def pixel_shuffle(input: Tensor, upscale_factor: int, *, out: Tensor | None = None) -> Tensor: ...
 def pixel_unshuffle(input: Tensor, downscale_factor: int, *, out: Tensor | None = None) -> Tensor: ...
 def channel_shuffle(input: Tensor, groups: int, *, out: Tensor | None = None) -> Tensor: ...
+def native_channel_shuffle(input: Tensor, groups: int) -> Tensor: ...
 def convolution_backward(grad_output: Tensor, input: Tensor, weight: Tensor, bias_sizes: Sequence[int] | None, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int, output_mask: Sequence[bool], *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...

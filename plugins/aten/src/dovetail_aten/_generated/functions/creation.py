@@ -20,7 +20,9 @@ __all__ = [
     "empty", "empty_strided", "zeros", "ones", "full", "arange_default", "arange_start",
     "arange_start_step", "arange", "linspace", "eye", "scalar_tensor", "zeros_like", "ones_like",
     "empty_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty",
-    "new_empty_strided", "fill__Scalar", "fill__Tensor", "fill_", "zero_",
+    "new_empty_strided", "empty_permuted", "logspace", "fill_Scalar_out", "fill_Tensor_out",
+    "fill_Scalar", "fill_Tensor", "fill", "complex_out", "complex", "polar_out", "polar",
+    "fill__Scalar", "fill__Tensor", "fill_", "zero_",
 ]
 
 
@@ -331,6 +333,105 @@ def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=No
     else:
         return route(input, size, stride, dtype, layout, device, pin_memory)
     return miss(new_empty_strided_op, (input, size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty_strided)
+
+
+empty_permuted_op, empty_permuted_routes = operator("aten::empty_permuted", "")
+def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=None):
+    if size.__class__ is list:
+        size = tuple(size)
+    if physical_layout.__class__ is list:
+        physical_layout = tuple(physical_layout)
+    if not are_ints(size) or not are_ints(physical_layout) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(empty_permuted_op, (size, physical_layout,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_permuted)
+    try:
+        route = empty_permuted_routes[state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(size, physical_layout, dtype, layout, device, pin_memory)
+    return miss(empty_permuted_op, (size, physical_layout,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_permuted)
+
+
+logspace_op, logspace_routes = operator("aten::logspace", "")
+def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, device=None, pin_memory=None):
+    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or steps.__class__ is not int or base.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(logspace_op, (start, end, steps, base,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, logspace)
+    try:
+        route = logspace_routes[state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(start, end, steps, base, dtype, layout, device, pin_memory)
+    return miss(logspace_op, (start, end, steps, base,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, logspace)
+
+
+def fill_Scalar_out(input, value, *, out): return complete(fill_Scalar_out, "aten::fill", "Scalar_out")(input, value, out=out)
+def fill_Tensor_out(input, value, *, out): return complete(fill_Tensor_out, "aten::fill", "Tensor_out")(input, value, out=out)
+
+fill_Scalar_op, fill_Scalar_routes = operator("aten::fill", "Scalar")
+def fill_Scalar(input, value):
+    if value.__class__ is not int and value.__class__ is not float:
+        return miss(fill_Scalar_op, (input, value,), {}, fill)
+    try:
+        route = fill_Scalar_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, value)
+    return miss(fill_Scalar_op, (input, value,), {}, fill)
+
+fill_Tensor_op, fill_Tensor_routes = operator("aten::fill", "Tensor")
+def fill_Tensor(input, value):
+    try:
+        route = fill_Tensor_routes[input._signature | value._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, value)
+    return miss(fill_Tensor_op, (input, value,), {}, fill)
+
+_fill_overloads = Overloads("aten::fill", {
+    "Scalar": (fill_Scalar, fill_Scalar_out), "Tensor": (fill_Tensor, fill_Tensor_out),
+})
+def fill(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if args[1].__class__ in NUMBERS:
+                return fill_Scalar(*args)
+            if isinstance(args[1], TensorBase):
+                return fill_Tensor(*args)
+    return _fill_overloads.choose(args, kwargs)
+
+
+def complex_out(real, imag, *, out): return complete(complex_out, "aten::complex", "out")(real, imag, out=out)
+
+complex_op, complex_routes = operator("aten::complex", "")
+def complex(real, imag, *, out=None):
+    if out is not None:
+        return complex_out(real, imag, out=out)
+    try:
+        route = complex_routes[real._signature | imag._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(real, imag)
+    return miss(complex_op, (real, imag,), {}, complex)
+
+
+def polar_out(abs, angle, *, out): return complete(polar_out, "aten::polar", "out")(abs, angle, out=out)
+
+polar_op, polar_routes = operator("aten::polar", "")
+def polar(abs, angle, *, out=None):
+    if out is not None:
+        return polar_out(abs, angle, out=out)
+    try:
+        route = polar_routes[abs._signature | angle._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(abs, angle)
+    return miss(polar_op, (abs, angle,), {}, polar)
 
 
 def fill__Scalar(input, value): return complete(fill__Scalar, "aten::fill_", "Scalar")(input, value)

@@ -2,6 +2,7 @@
 # ruff: noqa
 # fmt: off
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -9,13 +10,14 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 __all__ = [
     "empty", "empty_strided", "zeros", "ones", "full", "arange", "arange_default", "arange_start",
     "arange_start_step", "linspace", "eye", "scalar_tensor", "zeros_like", "ones_like",
     "empty_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty",
-    "new_empty_strided", "fill_", "fill__Scalar", "fill__Tensor", "zero_",
+    "new_empty_strided", "empty_permuted", "logspace", "fill", "fill_Scalar", "fill_Tensor",
+    "complex", "polar", "fill_", "fill__Scalar", "fill__Tensor", "zero_",
 ]
 
 @overload
@@ -62,6 +64,16 @@ def new_empty(input: Tensor, size: Sequence[int], *, dtype: dtype | None = ..., 
 @overload
 def new_empty(input: Tensor, *size: int, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
 def new_empty_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
+def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
+def logspace(start: Number, end: Number, steps: int, base: float = ..., *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
+@overload
+def fill(input: Tensor, value: Number, *, out: Tensor | None = None) -> Tensor: ...
+@overload
+def fill(input: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def fill_Scalar(input: Tensor, value: Number, *, out: Tensor | None = None) -> Tensor: ...
+def fill_Tensor(input: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload
 def fill_(input: Tensor, value: Number) -> Tensor: ...
 @overload

@@ -2,6 +2,7 @@
 # ruff: noqa
 # fmt: off
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -9,16 +10,17 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 __all__ = [
     "relu", "relu_", "leaky_relu", "leaky_relu_", "elu", "elu_", "gelu", "gelu_", "silu", "silu_",
     "softplus", "hardtanh", "hardtanh_", "log_sigmoid", "log_sigmoid_forward", "prelu",
     "_prelu_kernel", "threshold", "threshold_", "softmax", "_softmax", "log_softmax",
-    "_log_softmax", "embedding", "layer_norm", "native_layer_norm", "threshold_backward",
-    "gelu_backward", "silu_backward", "elu_backward", "leaky_relu_backward", "softplus_backward",
-    "hardtanh_backward", "log_sigmoid_backward", "_prelu_kernel_backward", "_softmax_backward_data",
-    "_log_softmax_backward_data", "embedding_dense_backward", "native_layer_norm_backward",
+    "_log_softmax", "bilinear", "embedding", "layer_norm", "native_layer_norm",
+    "threshold_backward", "gelu_backward", "silu_backward", "elu_backward", "leaky_relu_backward",
+    "softplus_backward", "hardtanh_backward", "log_sigmoid_backward", "_prelu_kernel_backward",
+    "_softmax_backward_data", "_log_softmax_backward_data", "embedding_dense_backward",
+    "native_layer_norm_backward",
 ]
 
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -44,6 +46,7 @@ def softmax(input: Tensor, dim: int, dtype: dtype | None = ...) -> Tensor: ...
 def _softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor: ...
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = ...) -> Tensor: ...
 def _log_softmax(input: Tensor, dim: int, half_to_float: bool) -> Tensor: ...
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = ...) -> Tensor: ...
 def embedding(weight: Tensor, indices: Tensor, padding_idx: int = ..., scale_grad_by_freq: bool = ..., sparse: bool = ...) -> Tensor: ...
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = ..., bias: Tensor | None = ..., eps: float = ..., cudnn_enable: bool = ...) -> Tensor: ...
 def native_layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float) -> tuple[Tensor, Tensor, Tensor]: ...

@@ -33,21 +33,21 @@ __all__ = [
     "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_Tensor", "subtract_Scalar",
     "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_", "multiply_Tensor",
     "multiply_Scalar", "multiply", "multiply__Tensor", "multiply__Scalar", "multiply_",
-    "divide_Tensor", "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode", "divide",
-    "divide__Tensor", "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode", "divide_",
-    "true_divide_Tensor", "true_divide_Scalar", "true_divide", "true_divide__Tensor",
-    "true_divide__Scalar", "true_divide_", "negative", "negative_", "absolute", "absolute_",
-    "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_", "xlogy_OutTensor",
-    "xlogy_OutScalar_Self", "xlogy_OutScalar_Other", "xlogy_Tensor", "xlogy_Scalar_Self",
-    "xlogy_Scalar_Other", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other", "xlogy_", "neg_out",
-    "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign", "sign_", "sgn_out",
-    "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out", "sqrt", "sqrt_",
-    "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_", "exp2_out",
-    "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_", "log2_out", "log2",
-    "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_", "sin_out", "sin",
-    "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out", "asin", "asin_",
-    "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2", "atan2_",
-    "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
+    "divide_out", "divide_Tensor", "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode",
+    "divide", "divide__Tensor", "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode",
+    "divide_", "true_divide_out", "true_divide_Tensor", "true_divide_Scalar", "true_divide",
+    "true_divide__Tensor", "true_divide__Scalar", "true_divide_", "negative", "negative_",
+    "absolute", "absolute_", "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_",
+    "xlogy_OutTensor", "xlogy_OutScalar_Other", "xlogy_OutScalar_Self", "xlogy_Tensor",
+    "xlogy_Scalar_Other", "xlogy_Scalar_Self", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other",
+    "xlogy_", "neg_out", "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign",
+    "sign_", "sgn_out", "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out",
+    "sqrt", "sqrt_", "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_",
+    "exp2_out", "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_",
+    "log2_out", "log2", "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_",
+    "sin_out", "sin", "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out",
+    "asin", "asin_", "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2",
+    "atan2_", "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
     "asinh_out", "asinh", "asinh_", "acosh_out", "acosh", "acosh_", "atanh_out", "atanh", "atanh_",
     "erf_out", "erf", "erf_", "erfc_out", "erfc", "erfc_", "sigmoid_out", "sigmoid", "sigmoid_",
     "floor_out", "floor", "floor_", "ceil_out", "ceil", "ceil_", "round_out", "round_decimals_out",
@@ -797,6 +797,8 @@ def multiply_(*args, **kwargs):
     return _multiply__overloads.choose(args, kwargs)
 
 
+def divide_out(input, other, *, out): return complete(divide_out, "aten::divide", "out")(input, other, out=out)
+
 divide_Tensor_op, divide_Tensor_routes = operator("aten::divide", "Tensor")
 def divide_Tensor(input, other):
     try:
@@ -844,7 +846,7 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
 
 _divide_overloads = Overloads("aten::divide", {
-    "Tensor": (divide_Tensor, None), "Scalar": (divide_Scalar, None),
+    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, None),
     "Tensor_mode": (divide_Tensor_mode, None), "Scalar_mode": (divide_Scalar_mode, None),
 })
 def divide(*args, **kwargs):
@@ -878,6 +880,8 @@ def divide_(*args, **kwargs):
     return _divide__overloads.choose(args, kwargs)
 
 
+def true_divide_out(input, other, *, out): return complete(true_divide_out, "aten::true_divide", "out")(input, other, out=out)
+
 true_divide_Tensor_op, true_divide_Tensor_routes = operator("aten::true_divide", "Tensor")
 def true_divide_Tensor(input, other):
     try:
@@ -901,7 +905,7 @@ def true_divide_Scalar(input, other):
     return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
 
 _true_divide_overloads = Overloads("aten::true_divide", {
-    "Tensor": (true_divide_Tensor, None), "Scalar": (true_divide_Scalar, None),
+    "Tensor": (true_divide_Tensor, true_divide_out), "Scalar": (true_divide_Scalar, None),
 })
 def true_divide(*args, **kwargs):
     if not kwargs:
@@ -998,8 +1002,8 @@ def hypot_(input, other): return complete(hypot_, "aten::hypot_", "")(input, oth
 
 
 def xlogy_OutTensor(input, other, *, out): return complete(xlogy_OutTensor, "aten::xlogy", "OutTensor")(input, other, out=out)
-def xlogy_OutScalar_Self(input, other, *, out): return complete(xlogy_OutScalar_Self, "aten::xlogy", "OutScalar_Self")(input, other, out=out)
 def xlogy_OutScalar_Other(input, other, *, out): return complete(xlogy_OutScalar_Other, "aten::xlogy", "OutScalar_Other")(input, other, out=out)
+def xlogy_OutScalar_Self(input, other, *, out): return complete(xlogy_OutScalar_Self, "aten::xlogy", "OutScalar_Self")(input, other, out=out)
 
 xlogy_Tensor_op, xlogy_Tensor_routes = operator("aten::xlogy", "Tensor")
 def xlogy_Tensor(input, other):
@@ -1015,18 +1019,6 @@ def xlogy_Tensor(input, other):
         return route(input, other)
     return miss(xlogy_Tensor_op, (input, other,), {}, xlogy)
 
-xlogy_Scalar_Self_op, xlogy_Scalar_Self_routes = operator("aten::xlogy", "Scalar_Self")
-def xlogy_Scalar_Self(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
-    try:
-        route = xlogy_Scalar_Self_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
-
 xlogy_Scalar_Other_op, xlogy_Scalar_Other_routes = operator("aten::xlogy", "Scalar_Other")
 def xlogy_Scalar_Other(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -1039,10 +1031,22 @@ def xlogy_Scalar_Other(input, other):
         return route(input, other)
     return miss(xlogy_Scalar_Other_op, (input, other,), {}, xlogy)
 
+xlogy_Scalar_Self_op, xlogy_Scalar_Self_routes = operator("aten::xlogy", "Scalar_Self")
+def xlogy_Scalar_Self(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
+    try:
+        route = xlogy_Scalar_Self_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
+
 _xlogy_overloads = Overloads("aten::xlogy", {
     "Tensor": (xlogy_Tensor, xlogy_OutTensor),
-    "Scalar_Self": (xlogy_Scalar_Self, xlogy_OutScalar_Self),
     "Scalar_Other": (xlogy_Scalar_Other, xlogy_OutScalar_Other),
+    "Scalar_Self": (xlogy_Scalar_Self, xlogy_OutScalar_Self),
 })
 def xlogy(*args, **kwargs):
     if not kwargs:
@@ -1050,10 +1054,10 @@ def xlogy(*args, **kwargs):
         if count == 2:
             if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
                 return xlogy_Tensor(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return xlogy_Scalar_Self(*args)
             if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
                 return xlogy_Scalar_Other(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return xlogy_Scalar_Self(*args)
     return _xlogy_overloads.choose(args, kwargs)
 
 

@@ -2,6 +2,7 @@
 # ruff: noqa
 # fmt: off
 
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -9,14 +10,14 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 __all__ = [
     "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "searchsorted",
     "searchsorted_Tensor", "searchsorted_Scalar", "bucketize", "bucketize_Tensor",
     "bucketize_Scalar", "isin", "isin_Tensor_Tensor", "isin_Tensor_Scalar", "isin_Scalar_Tensor",
     "repeat_interleave", "repeat_interleave_Tensor", "repeat_interleave_self_Tensor",
-    "repeat_interleave_self_int", "segment_reduce",
+    "repeat_interleave_self_int", "segment_reduce", "tril_indices", "triu_indices",
 ]
 
 def _unique2(input: Tensor, sorted: bool = ..., return_inverse: bool = ..., return_counts: bool = ..., *, out: Sequence[Tensor] | None = None) -> tuple[Tensor, Tensor, Tensor]: ...
@@ -54,3 +55,5 @@ def repeat_interleave_Tensor(repeats: Tensor, *, output_size: int | None = ..., 
 def repeat_interleave_self_Tensor(input: Tensor, repeats: Tensor, dim: int | None = ..., *, output_size: int | None = ...) -> Tensor: ...
 def repeat_interleave_self_int(input: Tensor, repeats: int, dim: int | None = ..., *, output_size: int | None = ...) -> Tensor: ...
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = ..., indices: Tensor | None = ..., offsets: Tensor | None = ..., axis: int = ..., unsafe: bool = ..., initial: Number | None = ...) -> Tensor: ...
+def tril_indices(row: int, col: int, offset: int = ..., *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...
+def triu_indices(row: int, col: int, offset: int = ..., *, dtype: dtype | None = ..., layout: Layout | None = ..., device: Device | str | None = ..., pin_memory: bool | None = ...) -> Tensor: ...

@@ -25,11 +25,12 @@ _TYPES = {
     "Tensor": "Tensor", "int": "int", "SymInt": "int", "float": "float", "bool": "bool",
     "str": "str",
     "Scalar": "Number", "ScalarType": "dtype", "Device": "Device | str", "Layout": "Layout",
-    "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "complex",
+    "MemoryFormat": "MemoryFormat", "Generator": "Generator", "complex": "builtins.complex",
     "Storage": "Storage | TypedStorage",
 }  # fmt: skip
 
 _PREAMBLE = """
+import builtins
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
@@ -37,7 +38,7 @@ from dovetail_aten.tensor.storages import TypedStorage
 from dovetail_aten.tensor.tensor_class import Tensor
 from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, dtype
 
-Number: TypeAlias = bool | int | float | complex
+Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
 """
 
@@ -111,7 +112,7 @@ def _result_classes(sets: Sequence[OverloadSet]) -> list[str]:
     for function in [function for overloads in sets for function in overloads.overloads]:
         if kind := result_type(function.schema):
             fields = [f"{INDENT}{item.name}: Tensor" for item in function.schema.returns]
-            lines[kind] = [f"class _{kind}(NamedTuple):", *fields, ""]
+            lines[kind] = [f"class _{kind}_result(NamedTuple):", *fields, ""]
     return [line for own in lines.values() for line in own]
 
 
@@ -178,7 +179,7 @@ def _type(spelling: str) -> str:
 
 def _returned(function: NativeFunction) -> str:
     if kind := result_type(function.schema):
-        return f"_{kind}"
+        return f"_{kind}_result"
     returns = [_returned_type(a.real_type.schema_str) for a in function.schema.returns]
     if not returns:
         return "None"

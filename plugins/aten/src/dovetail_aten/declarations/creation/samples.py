@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
-from dovetail_kernel import int32
+from dovetail_kernel import float32, float64, int32
 
-from ..samples import NUMBERS, REAL_NUMBERS, Samples, is_inexact, op_info, refused, smooth
+from ..samples import (
+    BROADCAST,
+    NUMBERS,
+    REAL_NUMBERS,
+    Samples,
+    is_inexact,
+    op_info,
+    refusals,
+    refused,
+    smooth,
+)
 
 info = partial(op_info, family="creation", supports_autograd=False)
 
@@ -63,6 +73,12 @@ def steps(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(0, 1, 0.25, **options)
 
 
+def parts(make: TensorMaker) -> Iterator[SampleInput]:
+    for first, second in BROADCAST:
+        yield SampleInput(make(first), make(second))
+
+
+REAL_PARTS = frozenset({float32, float64})
 SIZES = (((2, 3),), ((),), ((0, 3),))
 negative = refused(lambda make: SampleInput((2, -1)), RuntimeError, "negative dimension -1")
 UNWRITTEN: dict[str, Any] = {"is_random": True}
@@ -91,6 +107,85 @@ OP_INFOS = [
         NUMBERS,
         errors=refused(
             lambda make: SampleInput(0, 1, -1), RuntimeError, "number of steps must be non-negative"
+        ),
+    ),
+    info(
+        "logspace",
+        made((0, 2, 3), (1, 1, 1), (0, 3, 4, 2.0), (0, 1, 0)),
+        lambda start, end, steps, base=10.0, **kwargs: np.logspace(start, end, steps, base=base),
+        NUMBERS,
+        errors=refused(
+            lambda make: SampleInput(0, 1, -1), RuntimeError, "number of steps must be non-negative"
+        ),
+    ),
+    info(
+        "empty_permuted",
+        made(((2, 3), (1, 0)), ((2, 3, 4), (0, 2, 1)), ((), ()), ((0, 3), (1, 0))),
+        errors=refusals(
+            (
+                lambda make: SampleInput((2, 3), (0,)),
+                RuntimeError,
+                "Number of dimensions in size does not match the length of the physical_layout",
+            ),
+            (
+                lambda make: SampleInput((2, 3), (0, 2)),
+                RuntimeError,
+                "expected to be between 0 and 1, but got 2 at index 1",
+            ),
+            (lambda make: SampleInput((2, 3), (0, 0)), RuntimeError, "Duplicate dim not allowed"),
+        ),
+        **UNWRITTEN,
+    ),
+    *[
+        info(
+            name,
+            fills(name == "fill.Scalar"),
+            lambda x, value: np.full(x.shape, value, x.dtype),
+            supports_autograd=True,
+            errors=errors,
+        )
+        for name, errors in (
+            ("fill.Scalar", None),
+            (
+                "fill.Tensor",
+                refused(
+                    lambda make: SampleInput(make(2), make(2)),
+                    RuntimeError,
+                    "fill_ only supports 0-dimension value tensor",
+                ),
+            ),
+        )
+    ],
+    info(
+        "complex",
+        parts,
+        lambda real, imag: real + 1j * imag,
+        REAL_PARTS,
+        supports_autograd=True,
+        errors=refusals(
+            (
+                lambda make: SampleInput(make(2), make(2, dtype=float64)),
+                RuntimeError,
+                "Expected object of scalar type Float but got scalar type Double",
+            ),
+            (
+                lambda make: SampleInput(make(2, dtype=int32), make(2)),
+                RuntimeError,
+                "Expected both inputs to be Half, Float or Double tensors but got Int and Float",
+            ),
+            (lambda make: SampleInput(make(2), make(3)), RuntimeError, "must match the size"),
+        ),
+    ),
+    info(
+        "polar",
+        parts,
+        lambda length, angle: length * np.exp(1j * angle),
+        REAL_PARTS,
+        supports_autograd=True,
+        errors=refused(
+            lambda make: SampleInput(make(2), make(2, dtype=float64)),
+            RuntimeError,
+            "Expected object of scalar type Float but got scalar type Double",
         ),
     ),
     info("eye", made((3,), (0,)), lambda n, **kwargs: np.eye(n)),

@@ -1,0 +1,111 @@
+"""What the families of linear algebra share: matrices one by one, functions of LAPACK, and what an
+array namespace raises for matrices that fail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dovetail_kernel import dtype, int32
+
+from .family import Family
+from .matrix_checks import failure
+
+__all__ = ["Matrices"]
+
+
+class Matrices(Family):
+    """A family of operators of matrices and batches of matrices."""
+
+    def _dtype(self, x: Any) -> dtype:
+        """Return the dtype of an array."""
+        return self.dtypes[x.dtype]
+
+    def _adjoint(self, x: Any) -> Any:
+        """Return the conjugate transposes of matrices."""
+        turned = x.swapaxes(-2, -1)
+        return self.xp.conjugate(turned) if x.dtype in self.precision.complex else turned
+
+    def _zeros(self, shape: Sequence[int], own: dtype = int32) -> Any:
+        """Return new zeros; of int32, as LAPACK's infos and pivots are, unless told otherwise."""
+        return self.xp.zeros(tuple(shape), dtype=self.native_dtypes[own])
+
+    def _triangle(self, x: Any, upper: bool, offset: int = 0) -> Any:
+        """Return matrices with zeros below their diagonal `offset`, or above it."""
+        xp = self.xp
+        rows, columns = xp.arange(x.shape[-2])[:, None], xp.arange(x.shape[-1])[None, :]
+        kept = columns - rows >= offset if upper else columns - rows <= offset
+        return xp.where(kept, x, self.numbers.like(x, 0))
+
+    def _eye(self, rows: int, columns: int, native_dtype: Any) -> Any:
+        """Return ones on the diagonal of a matrix of zeros."""
+        return self.xp.eye(rows, columns, dtype=native_dtype)
+
+    def _lapack(self, name: str, operator: str, *arrays: Any) -> Callable[..., Any]:
+        """Return a function of LAPACK for the dtype of `arrays`."""
+        found = self.scipy("linalg.get_lapack_funcs", operator)((name,), arrays)
+        function: Callable[..., Any] = found[0]
+        return function
+
+    def _one_by_one(
+        self, function: Callable[..., Sequence[Any]], batch: Sequence[int], *operands: Any
+    ) -> list[Any]:
+        """Return the results of `function` of every matrix of a batch that is not empty, stacked.
+
+        The operands have the dimensions of the batch in front.
+        """
+        xp, ahead = self.xp, len(batch)
+        if not ahead:
+            return [xp.asarray(result) for result in function(*operands)]
+        rows = [x.reshape((math.prod(batch), *x.shape[ahead:])) for x in operands]
+        found = [function(*each) for each in zip(*rows, strict=True)]
+        stacked = [xp.stack([xp.asarray(one) for one in each]) for each in zip(*found, strict=True)]
+        return [each.reshape((*batch, *each.shape[1:])) for each in stacked]
+
+    def _is_failure(self, error: Exception) -> bool:
+        """Return whether an error is the one that the namespace raises for matrices that fail."""
+        return type(error).__name__ == "LinAlgError"
+
+    def _or_failure(
+        self,
+        name: str,
+        reason: str,
+        function: Callable[..., Any],
+        x: Any,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        """Return ``function(x, ...)``; the namespace's error becomes PyTorch's, which names the
+        first matrix of the batch that fails.
+        """
+        try:
+            return function(x, *args, **kwargs)
+        except Exception as error:
+            if not self._is_failure(error):
+                raise
+            batch = x.shape[:-2]
+            infos = [
+                self._fails(function, each, *args, **kwargs)
+                for each in x.reshape((math.prod(batch), *x.shape[-2:]))
+            ]
+            if not self.lazy and not bool(self.xp.all(self.xp.isfinite(x))):
+                reason = "nonfinite" if reason == "svd" else reason
+            raise failure(name, reason, infos if any(infos) else [1], batch) from error
+
+    def _fails(self, function: Callable[..., Any], x: Any, *args: Any, **kwargs: Any) -> int:
+        """Return 1 if a function fails for one matrix, else 0."""
+        try:
+            function(x, *args, **kwargs)
+        except Exception as error:
+            if self._is_failure(error):
+                return 1
+            raise
+        return 0
+
+    def _check_infos(self, name: str, reason: str, info: Any) -> None:
+        """Raise the error of the first matrix that LAPACK gives an info of, if there is one."""
+        infos = [int(each) for each in info.reshape(-1)]
+        if any(infos):
+            raise failure(name, reason, infos, info.shape)

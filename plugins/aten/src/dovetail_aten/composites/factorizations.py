@@ -1,0 +1,297 @@
+"""Factorizations of matrices, and solutions by them, in terms of others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+from dovetail_kernel import int32
+
+from ..array_kernels.broadcasting import broadcast_shapes
+from ..array_kernels.matrix_checks import (
+    check_old_system,
+    check_solvable,
+    check_square,
+    refuse_dtypes,
+)
+
+
+def _adjoint(x: Any) -> Any:
+    return F.conj(F.transpose(x, -2, -1))
+
+
+def linalg_cholesky(self: Any, *, upper: bool = False) -> Any:
+    """Return the triangular factor of positive-definite matrices."""
+    factor, info = F.linalg_cholesky_ex(self, upper=upper)
+    F._linalg_check_errors(info, "linalg.cholesky", is_matrix=self.ndim == 2)
+    return factor
+
+
+def cholesky(self: Any, upper: bool = False) -> Any:
+    """Return the triangular factor of positive-definite matrices."""
+    check_square("cholesky", self.shape)
+    refuse_dtypes("cholesky_cpu", self.dtype)
+    factor, info = F.linalg_cholesky_ex(self, upper=upper)
+    F._linalg_check_errors(info, "cholesky", is_matrix=self.ndim == 2)
+    return factor
+
+
+def cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Any:
+    """Return the solutions of ``A X = self`` for the matrices whose Cholesky factors are given."""
+    check_old_system("cholesky_solve", input2.shape, self.shape, input2.dtype, self.dtype)
+    refuse_dtypes("cholesky_solve_cpu", self.dtype)
+    lower = _adjoint(input2) if upper else input2
+    half = F.linalg_solve_triangular(lower, self, upper=False)
+    return F.linalg_solve_triangular(_adjoint(lower), half, upper=True)
+
+
+# -- LU and LDL ------------------------------------------------------------------------------------
+
+
+def linalg_lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    """Return both triangular factors in one matrix, and the rows that were exchanged."""
+    lu, pivots, info = F.linalg_lu_factor_ex(A, pivot=pivot)
+    F._linalg_check_errors(info, "torch.linalg.lu_factor", is_matrix=A.ndim == 2)
+    return lu, pivots
+
+
+def _lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> Any:
+    """Return both triangular factors in one matrix, the pivots and LAPACK's info."""
+    return tuple(F.linalg_lu_factor_ex(self, pivot=pivot, check_errors=check_errors))
+
+
+def linalg_lu(A: Any, *, pivot: bool = True) -> Any:
+    """Return the permutation and both triangular factors."""
+    if A.ndim < 2:
+        raise RuntimeError(
+            f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} "
+            "instead. Use unsqueeze for a vector."
+        )
+    lu, pivots, _ = F.linalg_lu_factor_ex(A, pivot=pivot)
+    return tuple(F.lu_unpack(lu, pivots))
+
+
+def linalg_lu_solve(
+    LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False
+) -> Any:
+    """Return the solutions of ``A X = B`` for the matrices whose LU factors are given, or of those
+    with A on the right, or with its conjugate transpose.
+    """
+    _check_lu_solve(LU, pivots, B, left)
+    permutation, lower, upper = F.lu_unpack(LU, pivots)
+    if adjoint:
+        lower, upper = _adjoint(lower), _adjoint(upper)
+    first: Any = {"upper": adjoint, "left": left, "unitriangular": True}
+    second: Any = {"upper": not adjoint, "left": left}
+    if left and not adjoint:
+        made = F.linalg_solve_triangular(lower, F.matmul(_turned(permutation), B), **first)
+        return F.linalg_solve_triangular(upper, made, **second)
+    if left:
+        made = F.linalg_solve_triangular(upper, B, **second)
+        return F.matmul(permutation, F.linalg_solve_triangular(lower, made, **first))
+    if adjoint:
+        made = F.linalg_solve_triangular(lower, F.matmul(B, permutation), **first)
+        return F.linalg_solve_triangular(upper, made, **second)
+    made = F.linalg_solve_triangular(upper, B, **second)
+    return F.matmul(F.linalg_solve_triangular(lower, made, **first), _turned(permutation))
+
+
+def _turned(x: Any) -> Any:
+    return F.transpose(x, -2, -1)
+
+
+def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
+    """Refuse factors, pivots and a right-hand side that do not fit."""
+    name = "linalg.lu_solve"
+    if LU.dtype is not B.dtype:
+        raise RuntimeError(
+            f"{name}: Expected LU and B to have the same dtype, but found LU of type "
+            f"{LU.dtype.scalar_name} and B of type {B.dtype.scalar_name} instead. Convert one."
+        )
+    if pivots.dtype is not int32:
+        raise RuntimeError(
+            f"{name}: pivots should be a Tensor of scalar type torch.int32. Give those that "
+            "linalg.lu_factor returned."
+        )
+    check_square(name, LU.shape, "LU")
+    check_solvable(name, LU.shape, B.shape, left)
+    if not pivots.ndim or LU.shape[-1] != pivots.shape[-1]:
+        raise RuntimeError(
+            f"{name}: Number of pivots per batch should be same as the dimension of the matrix. "
+            "Give those that linalg.lu_factor returned."
+        )
+    if tuple(LU.shape[:-1]) != tuple(pivots.shape):
+        raise RuntimeError(
+            f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with "
+            f"shape {list(pivots.shape)} instead"
+        )
+
+
+def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """Return the solutions of ``A X = self`` for the matrices whose LU factors are given."""
+    return F.linalg_lu_solve(LU_data, LU_pivots, self)
+
+
+def linalg_ldl_factor(self: Any, *, hermitian: bool = False) -> Any:
+    """Return the factors of symmetric or Hermitian matrices in one matrix, and the pivots."""
+    ld, pivots, info = F.linalg_ldl_factor_ex(self, hermitian=hermitian)
+    F._linalg_check_errors(info, "torch.linalg.ldl_factor", is_matrix=self.ndim == 2)
+    return ld, pivots
+
+
+def triangular_solve(
+    self: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """Return the solutions of ``A X = self`` for triangular matrices, and a copy of these."""
+    if self.ndim < 2 or A.ndim < 2:
+        name, ndim = ("b", self.ndim) if self.ndim < 2 else ("A", A.ndim)
+        raise RuntimeError(
+            f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has "
+            f"{ndim} dimensions instead. Use unsqueeze."
+        )
+    check_old_system("triangular_solve", A.shape, self.shape, A.dtype, self.dtype)
+    batch = broadcast_shapes([tuple(A.shape[:-2]), tuple(self.shape[:-2])])
+    matrix = _turned(A) if transpose else A
+    made = F.linalg_solve_triangular(
+        matrix, self, upper=upper is not transpose, unitriangular=unitriangular
+    )
+    return made, F.clone(F.expand(A, (*batch, *A.shape[-2:])))
+
+
+# -- QR --------------------------------------------------------------------------------------------
+
+
+def qr(self: Any, some: bool = True) -> Any:
+    """Return an orthonormal and an upper triangular factor, the smallest ones or complete."""
+    return tuple(F.linalg_qr(self, "reduced" if some else "complete"))
+
+
+def ones_on_diagonal(x: Any, rows: int, columns: int) -> Any:
+    """Return a matrix of ones on the diagonal, like `x`."""
+    ones = F.eye(max(rows, columns), dtype=x.dtype, device=x.device)
+    return F.narrow(F.narrow(ones, 0, 0, rows), 1, 0, columns)
+
+
+def _reflections(input: Any, tau: Any) -> tuple[Any, Any]:
+    """Return V and W with ``Q = I - V W`` for the product Q of reflections ``I - tau v v^H``.
+
+    V has the vectors of LAPACK's form as columns. W is T V^H, T^-1 being the upper triangle of
+    V^H V with 1 / tau on the diagonal.
+    """
+    count = tau.shape[-1]
+    ones = ones_on_diagonal(input, input.shape[-2], count)
+    vectors = F.add(F.tril(F.narrow(input, -1, 0, count), -1), ones)
+    turned = _adjoint(vectors)
+    factors = F.unsqueeze(tau, -1)
+    inner = F.mul(F.triu(F.matmul(turned, vectors), 1), factors)
+    scaled = F.mul(turned, factors)
+    return vectors, F.linalg_solve_triangular(inner, scaled, upper=True, unitriangular=True)
+
+
+def linalg_householder_product(input: Any, tau: Any) -> Any:
+    """Return the first columns of the product of Householder reflections."""
+    name = "torch.linalg.householder_product"
+    rows, columns = _check_reflections(name, input, tau)
+    if rows < columns:
+        raise RuntimeError(
+            f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]. Leave out "
+            "columns."
+        )
+    ones = ones_on_diagonal(input, rows, columns)
+    if not tau.shape[-1] or not math.prod(input.shape):
+        return F.clone(F.expand(ones, (*input.shape[:-2], rows, columns)))
+    vectors, turned = _reflections(input, tau)
+    return F.sub(ones, F.matmul(vectors, F.narrow(turned, -1, 0, columns)))
+
+
+def orgqr(self: Any, input2: Any) -> Any:
+    """Return the first columns of the product of Householder reflections."""
+    return F.linalg_householder_product(self, input2)
+
+
+def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Any:
+    """Return the product of the orthonormal matrix of Householder reflections, or its conjugate
+    transpose, and a matrix, from the left or from the right.
+    """
+    name = "torch.ormqr"
+    _check_ormqr(name, self, input2, input3, left)
+    if not math.prod(input3.shape) or not input2.shape[-1]:
+        return F.clone(input3)
+    first, second = _reflections(self, input2)
+    if transpose:
+        first, second = _adjoint(second), _adjoint(first)
+    if left:
+        return F.sub(input3, F.matmul(first, F.matmul(second, input3)))
+    return F.sub(input3, F.matmul(F.matmul(input3, first), second))
+
+
+def _check_reflections(name: str, input: Any, tau: Any) -> tuple[int, int]:
+    """Refuse what are no Householder reflections; return their sizes."""
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions. Use unsqueeze.")
+    rows, columns = input.shape[-2:]
+    if rows >= columns and tau.ndim and columns < tau.shape[-1]:
+        raise RuntimeError(
+            f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]. Leave out "
+            "some of tau."
+        )
+    if input.ndim - tau.ndim != 1:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal "
+            f"to {tau.ndim} and input.ndim is equal to {input.ndim}. Use unsqueeze."
+        )
+    if tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+            f"{list(tau.shape[:-1])}. Expand one of them."
+        )
+    refuse_dtypes("orgqr_cpu", input.dtype)
+    if tau.dtype is not input.dtype:
+        raise RuntimeError(
+            f"{name}: tau dtype {tau.dtype.scalar_name} does not match input dtype "
+            f"{input.dtype.scalar_name}. Convert one of them."
+        )
+    return rows, columns
+
+
+def _check_ormqr(name: str, input: Any, tau: Any, other: Any, left: bool) -> None:
+    """Refuse reflections and a matrix that do not fit."""
+    if input.ndim < 2 or other.ndim < 2:
+        which = "input" if input.ndim < 2 else "other"
+        raise RuntimeError(f"{name}: {which} must have at least 2 dimensions. Use unsqueeze.")
+    side = -2 if left else -1
+    if other.shape[side] != input.shape[-2]:
+        raise RuntimeError(
+            f"{name}: other.shape[{side}] must be equal to input.shape[-2]. Transpose one of them."
+        )
+    if not tau.ndim or tau.shape[-1] != min(other.shape[side], input.shape[-1]):
+        raise RuntimeError(
+            f"{name}: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1]). "
+            "Give what geqrf returned."
+        )
+    if input.ndim - tau.ndim != 1:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal "
+            f"to {tau.ndim} and input.ndim is equal to {input.ndim}. Use unsqueeze."
+        )
+    if input.ndim != other.ndim:
+        raise RuntimeError(
+            f"{name}: Expected other to have the same number of dimensions as input, but got "
+            f"other.ndim equal to {other.ndim} and input.ndim is equal to {input.ndim}. Use "
+            "unsqueeze."
+        )
+    for label, each in (("tau", tau), ("other", other)):
+        if tuple(each.shape[: input.ndim - 2]) != tuple(input.shape[:-2]):
+            raise RuntimeError(
+                f"{name}: Expected batch dimensions of {label} to be equal to input.shape[:-2], "
+                f"but got {list(each.shape[: input.ndim - 2])}. Expand one of them."
+            )
+    refuse_dtypes("ormqr_cpu", input.dtype)
+    for label, each in (("tau", tau), ("other", other)):
+        if each.dtype is not input.dtype:
+            raise RuntimeError(
+                f"{name}: Expected input and {label} to have the same dtype, but input has dtype "
+                f"{input.dtype.scalar_name} and {label} has dtype {each.dtype.scalar_name}. "
+                "Convert one of them."
+            )

@@ -1,0 +1,51 @@
+"""Eigenvalues and singular values in terms of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+
+
+def linalg_eigh(self: Any, UPLO: str = "L") -> Any:
+    """Return eigenvalues and eigenvectors of symmetric or Hermitian matrices."""
+    return F._linalg_eigh(self, UPLO)
+
+
+def linalg_eigvalsh(self: Any, UPLO: str = "L") -> Any:
+    """Return the eigenvalues of symmetric or Hermitian matrices."""
+    return F._linalg_eigh(self, UPLO, False)[0]
+
+
+def linalg_svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """Return left singular vectors, singular values and right singular vectors."""
+    return F._linalg_svd(A, full_matrices, driver=driver)
+
+
+def linalg_svdvals(A: Any, *, driver: str | None = None) -> Any:
+    """Return the singular values."""
+    return F._linalg_svd(A, False, False, driver=driver)[1]
+
+
+def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """Return U, S and V of ``self = U diag(S) V^H``; without `compute_uv`, zeros for U and V."""
+    if self.ndim < 2:
+        raise RuntimeError(
+            f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} dimensions "
+            "instead. Use unsqueeze."
+        )
+    if not compute_uv:
+        values = F.linalg_svdvals(self)
+        *batch, rows, columns = self.shape
+        return (
+            F.new_zeros(self, (*batch, rows, rows)),
+            values,
+            F.new_zeros(self, (*batch, columns, columns)),
+        )
+    u, values, vh = F._linalg_svd(self, not some)
+    return u, values, F.conj(F.transpose(vh, -2, -1))
+
+
+def matrix_exp(self: Any) -> Any:
+    """Return the matrix exponentials."""
+    return F.linalg_matrix_exp(self)

@@ -1,0 +1,41 @@
+"""`trace`: the sum of the diagonal, and the name that `tracing` had before."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from dovetail_aten import functions
+
+from .tracing import tracing
+
+__all__ = ["trace"]
+
+
+def trace(*input: Any, **options: Any) -> Any:
+    """Return the sum of the diagonal of a matrix: a tensor without dimensions, of its dtype, or of
+    int64 for integers.
+
+    Without arguments it returns a new `tracing`, and hints at that name, which it had before.
+
+    Parameters
+    ----------
+    *input
+        The matrix, of shape ``(m, n)``.
+    **options
+        ``out``, a tensor to write the result into.
+
+    Raises
+    ------
+    RuntimeError
+        For a tensor that is no matrix.
+    """
+    if input or options:
+        return functions.trace(*input, **options)  # type: ignore[attr-defined, unused-ignore]
+    warnings.warn(
+        "dovetail.trace() without arguments records operator calls under its former name: trace(x) "
+        "is the sum of a diagonal. Write dovetail.tracing().",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return tracing()
