@@ -76,6 +76,7 @@ unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsaf
 unsafe_split_with_sizes unsqueeze unsqueeze_copy use_overlay utils vander var var_mean vdot
 view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap vsplit vstack
 where xlogy xlogy_ zero_ zeros zeros_like
+gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -167,6 +168,7 @@ pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_ rms_norm rrelu rrelu_ se
 silu smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink softsign tanh tanhshrink
 threshold threshold_ triplet_margin_loss triplet_margin_with_distance_loss unfold upsample
 upsample_bilinear upsample_nearest
+multi_head_attention_forward scaled_dot_product_attention
 """.split(),
     "dovetail.nn.init": """
 calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
@@ -280,6 +282,7 @@ triu_indices true_divide trunc trunc_ unbind unbind_copy unflatten unfold_copy u
 unique_consecutive unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
 unsqueeze_copy vander var var_mean vdot view_as_complex view_as_complex_copy view_as_real
 view_as_real_copy view_copy vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
+gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge

@@ -71,6 +71,7 @@ RANDOM = frozenset(
         "svd_lowrank",
         "pca_lowrank",
         "uniform",
+        "nn.functional.multi_head_attention_forward",
         "nn.functional.scaled_dot_product_attention",
     ]
 )

@@ -1,6 +1,7 @@
 """Functions of neural networks with PyTorch's signatures, each a thin layer over operators."""
 
 from . import activations as _activations
+from . import attention as _attention
 from . import convolutions as _convolutions
 from . import distances as _distances
 from . import dropouts as _dropouts
@@ -14,6 +15,7 @@ from . import regression_losses as _regression_losses
 from . import resampling as _resampling
 from . import unpooling as _unpooling
 from .activations import *  # noqa: F403
+from .attention import *  # noqa: F403
 from .convolutions import *  # noqa: F403
 from .distances import *  # noqa: F403
 from .dropouts import *  # noqa: F403
@@ -29,6 +31,7 @@ from .unpooling import *  # noqa: F403
 
 __all__: list[str] = []
 __all__ += _activations.__all__
+__all__ += _attention.__all__
 __all__ += _distances.__all__
 __all__ += _convolutions.__all__
 __all__ += _dropouts.__all__

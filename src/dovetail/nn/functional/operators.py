@@ -37,6 +37,7 @@ __all__ = [
     "prelu",
     "relu_",
     "rrelu_",
+    "scaled_dot_product_attention",
     "selu_",
     "sigmoid",
     "softplus",
@@ -77,6 +78,7 @@ pixel_unshuffle = aten.pixel_unshuffle
 prelu = aten.prelu
 relu_ = aten.relu_
 rrelu_ = aten.rrelu_
+scaled_dot_product_attention = _nn.scaled_dot_product_attention
 selu_ = aten.selu_
 sigmoid = aten.sigmoid
 softplus = _nn.softplus

@@ -43,6 +43,8 @@ FAMILIES: Final = (
     "searching",
     "statistics",
     "sampling",
+    "attention",
+    "recurrent",
 )
 
 

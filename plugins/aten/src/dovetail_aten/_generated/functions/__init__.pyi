@@ -3,6 +3,7 @@
 # fmt: off
 
 from .activations import *
+from .attention import *
 from .convolution import *
 from .creation import *
 from .ctc import *
@@ -21,6 +22,7 @@ from .pieces import *
 from .pointwise import *
 from .pooling import *
 from .random import *
+from .recurrent import *
 from .reductions import *
 from .sampling import *
 from .scattering import *
@@ -77,7 +79,8 @@ __all__ = [
     "is_floating_point", "angle", "is_nonzero", "max_pool1d_with_indices", "max_pool1d",
     "max_pool2d", "max_pool3d", "avg_pool1d", "adaptive_avg_pool1d", "adaptive_max_pool1d",
     "rand_like", "randn_like", "rand", "randn", "randint", "randperm", "normal", "poisson",
-    "binomial", "bernoulli", "native_dropout", "dropout", "multinomial", "sum", "mean", "nansum",
+    "binomial", "bernoulli", "native_dropout", "dropout", "multinomial", "lstm", "gru", "rnn_tanh",
+    "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "sum", "mean", "nansum",
     "nanmean", "prod", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "any", "all",
     "var", "var_mean", "std", "std_mean", "norm", "logsumexp", "cumsum", "cumprod", "cummax",
     "cummin", "logcumsumexp", "sort", "msort", "argsort", "topk", "nonzero", "argwhere",
