@@ -68,3 +68,12 @@ def test_lists_of_bools_are_no_tensors() -> None:
             TypeError, match=r"argument 'input' \(position 1\) must be Tensor, not list"
         ):
             function([True, False])
+
+
+def test_an_imaginary_part_is_not_lost_where_real_numbers_are_filled() -> None:
+    mask = dovetail.tensor([True, False])
+    for dtype in (dovetail.int64, dovetail.float32):
+        x = dovetail.ones(2, dtype=dtype)
+        with pytest.raises(RuntimeError, match=r"cannot be converted to type .* without overflow"):
+            x.masked_fill(mask, dovetail.tensor(1j))
+        assert x.masked_fill(mask, dovetail.tensor(2 + 0j)).tolist() == [2, 1]

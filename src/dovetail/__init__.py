@@ -34,10 +34,12 @@ if _typing.TYPE_CHECKING:
     from . import func as func
     from . import library as library
     from . import linalg as linalg
+    from . import masked as masked
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
     from . import random as random
+    from . import signal as signal
     from . import special as special
     from . import testing as testing
     from . import utils as utils
@@ -65,10 +67,12 @@ _MODULES = (
     "func",
     "library",
     "linalg",
+    "masked",
     "nn",
     "optim",
     "overrides",
     "random",
+    "signal",
     "special",
     "testing",
     "utils",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache as _cache
 from importlib import import_module as _import_module
+from keyword import iskeyword as _iskeyword
 from typing import Any
 
 from dovetail_aten import Tensor
@@ -56,6 +57,8 @@ _MODULES = (
     "dovetail.nn.init",
     "dovetail._nn",
     "dovetail.fft",
+    "dovetail.linalg",
+    "dovetail.masked",
     "dovetail.special",
 )
 
@@ -152,18 +155,24 @@ def _signature(function: Any) -> _inspect.Signature:
     schemas = [getattr(packet, name)._schema for name in packet.overloads()]
     schemas = [s for s in schemas if not any(a.is_out for a in s.arguments)]
     required = set.intersection(
-        *({a.name for a in s.arguments if not a.has_default_value()} for s in schemas)
+        *({_parameter(a.name) for a in s.arguments if not a.has_default_value()} for s in schemas)
     )
-    arguments = {a.name: a for s in schemas for a in s.arguments}
+    arguments = {_parameter(a.name): a for s in schemas for a in s.arguments}
     parameters = []
     for argument in sorted(
-        arguments.values(), key=lambda a: (a.kwarg_only, a.name not in required)
+        arguments.values(), key=lambda a: (a.kwarg_only, _parameter(a.name) not in required)
     ):
-        name = "input" if argument.name == "self" else argument.name
-        default = _inspect.Parameter.empty if argument.name in required else argument.default_value
+        name = _parameter(argument.name)
+        default = _inspect.Parameter.empty if name in required else argument.default_value
         kind = _KEYWORD_ONLY if argument.kwarg_only else _POSITIONAL
-        parameters.append(_inspect.Parameter(name, kind, default=default))
+        spelled = f"{name}_" if _iskeyword(name) else name  # `from`: given by position alone
+        parameters.append(_inspect.Parameter(spelled, kind, default=default))
     return _inspect.Signature(parameters)
+
+
+def _parameter(name: str) -> str:
+    """Return what functions call an argument of a schema."""
+    return "input" if name == "self" else name
 
 
 _POSITIONAL = _inspect.Parameter.POSITIONAL_OR_KEYWORD

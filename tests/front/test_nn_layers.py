@@ -133,9 +133,17 @@ def test_a_padding_index_out_of_range_is_refused():
         nn.Embedding(3, 2, padding_idx=3)
 
 
-def test_embedding_with_max_norm_is_refused():
-    with pytest.raises(NotImplementedError, match="max_norm"):
-        nn.Embedding(3, 2, max_norm=1.0)(dovetail.tensor([0]))
+def test_embedding_with_max_norm_shortens_the_rows_that_are_picked():
+    table = nn.Embedding(3, 2, max_norm=1.0)
+    with dovetail.no_grad():
+        table.weight.copy_(dovetail.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]]))
+    picked = table(dovetail.tensor([0, 1, 0]))
+    assert dovetail.allclose(picked[0], dovetail.tensor([0.6, 0.8]))
+    assert dovetail.allclose(picked[1], dovetail.tensor([0.3, 0.4]))
+    assert dovetail.allclose(table.weight[0], dovetail.tensor([0.6, 0.8]))
+    assert table.weight[2].tolist() == [6.0, 8.0]
+    picked.sum().backward()
+    assert table.weight.grad.tolist() == [[2.0, 2.0], [1.0, 1.0], [0.0, 0.0]]
 
 
 def test_layer_norm_normalises_the_last_dimensions():

@@ -63,26 +63,35 @@ def here(name: str) -> Any:
     return found
 
 
-def twin(value: Any) -> Any:
+def twin(value: Any, memories: dict[int, Any] | None = None) -> Any:
     """Return what is here what `value` is in PyTorch.
+
+    Parameters
+    ----------
+    value
+        A tensor, a number, a function, or lists, tuples and dicts of them.
+    memories
+        Storages that have twins, by their address: tensors that share memory share it here, too.
+        Default: only those within `value`.
 
     Raises
     ------
     Absent
         If there is nothing like it.
     """
+    known = {} if memories is None else memories
     if isinstance(value, torch.Tensor):
-        return tensor_twin(value)
+        return tensor_twin(value, known)
     if isinstance(value, torch.Size):
         return dovetail.Size(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*map(twin, value))
+        return type(value)(*[twin(each, known) for each in value])
     if isinstance(value, list | tuple):
-        return type(value)(map(twin, value))
+        return type(value)([twin(each, known) for each in value])
     if isinstance(value, OrderedDict | dict):
-        return type(value)({key: twin(each) for key, each in value.items()})
+        return type(value)({key: twin(each, known) for key, each in value.items()})
     if isinstance(value, slice):
-        return slice(twin(value.start), twin(value.stop), twin(value.step))
+        return slice(*[twin(each, known) for each in (value.start, value.stop, value.step)])
     if isinstance(value, torch.dtype | torch.memory_format | torch.layout):
         return here(str(value).rpartition(".")[2])
     if isinstance(value, torch.device):
@@ -94,21 +103,35 @@ def twin(value: Any) -> Any:
     return function_twin(value) if callable(value) else value
 
 
-def tensor_twin(tensor: Any) -> Any:
-    """Return a tensor with the same values, order and `requires_grad`, in memory of its own."""
+def tensor_twin(tensor: Any, memories: dict[int, Any]) -> Any:
+    """Return a tensor with the same values, strides and `requires_grad`, in memory as large."""
     if tensor.layout is not torch.strided:
         raise Absent(str(tensor.layout))
     dtype = here(str(tensor.dtype).rpartition(".")[2])
+    geometry = tuple(tensor.shape), tensor.stride()
     if tensor.device.type == "meta":
-        shape, strides = tuple(tensor.shape), tensor.stride()
-        made = dovetail.empty_strided(shape, strides, dtype=dtype, device="meta")
+        made = dovetail.empty_strided(*geometry, dtype=dtype, device="meta")
         return made.requires_grad_(tensor.requires_grad)
-    values = tensor.detach().resolve_conj().resolve_neg()
+    plain = tensor.detach()
+    if plain.is_conj() or plain.is_neg() or plain._is_zerotensor():
+        plain = plain.clone().resolve_conj().resolve_neg()
+        geometry = tuple(plain.shape), plain.stride()
+    memory = plain.untyped_storage()
+    key = hash((memory.data_ptr(), plain.dtype)) if memory.nbytes() else id(tensor)
+    if key not in memories:
+        memories[key] = _memory_twin(plain, dtype), plain
+    made = memories[key][0].as_strided(*geometry, plain.storage_offset())
+    return made.detach().requires_grad_(tensor.requires_grad)
+
+
+def _memory_twin(tensor: Any, dtype: Any) -> Any:
+    """Return a vector with the elements of the memory that a tensor lies in."""
+    count = tensor.untyped_storage().nbytes() // tensor.element_size()
+    elements = tensor.as_strided((count,), (1,), 0)
     bits = BITS.get(tensor.dtype)
-    array = (values if bits is None else values.view(bits)).numpy()
-    made = dovetail.from_numpy(np.array(array, copy=True, order="K"))
-    made = made if bits is None else made.view(dtype)
-    return made.requires_grad_(tensor.requires_grad)
+    array = (elements if bits is None else elements.view(bits)).numpy()
+    made = dovetail.from_numpy(np.array(array))
+    return made if bits is None else made.view(dtype)
 
 
 def function_twin(function: Any) -> Any:

@@ -7,11 +7,18 @@ from dovetail_aten import Tensor
 from . import functional as F
 from .module import Module
 
-__all__ = ["Dropout"]
+__all__ = [
+    "AlphaDropout",
+    "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "FeatureAlphaDropout",
+]
 
 
-class Dropout(Module):
-    """While training, zero elements with probability ``p`` and scale the others by ``1 / (1 - p)``.
+class _Dropout(Module):
+    """Something done with probability ``p`` while training.
 
     Parameters
     ----------
@@ -35,8 +42,49 @@ class Dropout(Module):
         self.p = p
         self.inplace = inplace
 
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_Dropout):
+    """While training, zero elements with probability ``p`` and scale the others by ``1 / (1 -
+    p)``.
+    """
+
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
+
+class Dropout1d(_Dropout):
+    """While training, zero whole channels of ``(N, C, L)`` or ``(C, L)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(_Dropout):
+    """While training, zero whole channels of ``(N, C, H, W)``; see `functional.dropout2d`."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(_Dropout):
+    """While training, zero whole channels of ``(N, C, D, H, W)`` or ``(C, D, H, W)``."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(_Dropout):
+    """While training, set elements to the limit of SELU, and keep mean and variance."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(_Dropout):
+    """While training, set channels to the limit of SELU, and keep mean and variance."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import TypeVar
 
 from dovetail_aten import Tensor
 
@@ -16,6 +17,8 @@ __all__ = [
     "softmax_dim",
     "warn_if_broadcast",
 ]
+
+T = TypeVar("T", int, float)
 
 REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 """The operators' codes for reductions."""
@@ -77,6 +80,6 @@ def warn_if_broadcast(input: Tensor, target: Tensor) -> None:
         )
 
 
-def repeated(value: int | Sequence[int], count: int) -> tuple[int, ...]:
+def repeated(value: T | Sequence[T], count: int) -> tuple[T, ...]:
     """Return one number for each of `count` dimensions: a sequence as it is."""
     return tuple(value) if isinstance(value, Sequence) else (value,) * count

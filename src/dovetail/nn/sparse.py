@@ -27,8 +27,7 @@ class Embedding(Module):
     padding_idx : int, optional
         This row starts as zeros and gets no gradient; may be negative.
     max_norm, norm_type : optional
-        Renormalising rows is not supported: forward raises NotImplementedError if ``max_norm`` is
-        given.
+        Rows that are picked and longer than ``max_norm`` are scaled down to it, in the table.
     scale_grad_by_freq, sparse : bool, default False
         As in `functional.embedding`.
     device, dtype : optional

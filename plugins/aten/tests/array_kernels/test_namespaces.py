@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import kernel_calls
 import numpy as np
 import pytest
+from kernel_calls.from_samples import calls_of_samples
 
 from dovetail_aten.array_kernels import KernelTable, array_kernel_table, register_array_kernels
 
@@ -72,7 +73,7 @@ class Strict:
     """NumPy without ``out=``, with optional arguments by keyword only."""
 
     REQUIRED: ClassVar = {
-        **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "empty_like": 1},
+        **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "full_like": 2, "eye": 2},
         **{"searchsorted": 2, "isin": 2, "repeat": 2},
     }
 
@@ -135,6 +136,9 @@ PLACES, TARGET = array(0, 1, dtype="int64"), array(0, 2, dtype="int64")
 POINTS = array([[0, 1, 1], [1, 0, 1]], dtype="int64")[0]
 IMAGES = np.arange(64.0).reshape(2, 2, 4, 4)
 WEIGHT = np.arange(8.0).reshape(2, 1, 2, 2)
+CORNERS = IMAGES[:, :, ::2, ::2].copy()
+CORNER_PLACES = np.arange(16).reshape(4, 4)[::2, ::2][None, None] * np.ones((2, 2, 1, 1), "int64")
+DRAWN = np.arange(12.0).reshape(2, 2, 3) / 12
 CONVOLVED = ((1,), (0,), (1,), False, (0,), 2)
 CALLS: dict[str, tuple[Any, ...]] = {
     **same("sigmoid rsqrt sign sgn round frac nan_to_num angle erf erfc _conj_physical", X),
@@ -172,6 +176,7 @@ CALLS: dict[str, tuple[Any, ...]] = {
     **same("_histogramdd_from_bin_tensors", PAIRS, [VECTOR, VECTOR]),
     **same("bincount repeat_interleave.Tensor", PLACES),
     **same("_unique2 unique_consecutive", X),
+    **same("tril_indices triu_indices", 3, 4, 1),
     **same("unique_dim unique_dim_consecutive", X, 0),
     **same("searchsorted.Tensor isin.Tensor_Tensor", X, Y),
     **same("searchsorted.Scalar", VECTOR, 1.5),
@@ -267,6 +272,35 @@ CALLS: dict[str, tuple[Any, ...]] = {
     ),
     **same("im2col", IMAGES, (2, 2), (1, 1), (0, 1), (1, 2)),
     **same("col2im", IMAGES[:, 0], (3, 3), (2, 2), (1, 1), (0, 0), (1, 1)),
+    **same("max_pool2d_with_indices", IMAGES, (3, 2), (2, 1), (1, 1), (1, 2), True),
+    **same("max_pool3d_with_indices", IMAGES, (1, 2, 2)),
+    **same("avg_pool2d", IMAGES, (3, 2), (2, 1), (1, 1), True, False),
+    **same("avg_pool3d", IMAGES, (1, 3, 2), (1, 2, 1), (0, 1, 1), True, True, None),
+    **same("_adaptive_avg_pool2d adaptive_max_pool2d", IMAGES, (3, 2)),
+    **same("_adaptive_avg_pool3d adaptive_max_pool3d", IMAGES, (1, 3, 2)),
+    **same("fractional_max_pool2d", IMAGES, (2, 1), (2, 3), DRAWN[..., :2]),
+    **same("fractional_max_pool3d", IMAGES[None], (1, 2, 1), (1, 2, 3), DRAWN[:1]),
+    **same("max_unpool2d", CORNERS, CORNER_PLACES, (4, 4)),
+    **same("max_unpool3d", CORNERS, CORNER_PLACES, (1, 4, 4), (1, 1, 1), (0, 0, 0)),
+    **same(
+        "max_pool2d_with_indices_backward",
+        *[CORNERS, IMAGES, (2, 2), (2, 2), (0, 0), (1, 1), False, CORNER_PLACES],
+    ),
+    **same(
+        "max_pool3d_with_indices_backward",
+        *[CORNERS, IMAGES, (1, 2, 2), (1, 2, 2), (0,) * 3, (1,) * 3, False, CORNER_PLACES],
+    ),
+    **same(
+        "adaptive_max_pool2d_backward adaptive_max_pool3d_backward", CORNERS, IMAGES, CORNER_PLACES
+    ),
+    **same("fractional_max_pool2d_backward", CORNERS, IMAGES, (2, 2), (2, 2), CORNER_PLACES),
+    **same("fractional_max_pool3d_backward", CORNERS, IMAGES, (1, 2, 2), (2, 2, 2), CORNER_PLACES),
+    **same("avg_pool2d_backward", CORNERS, IMAGES, (2, 2), (2, 2), (0, 0), False, True, None),
+    **same(
+        "avg_pool3d_backward",
+        *[CORNERS, IMAGES, (1, 2, 2), (1, 2, 2), (0, 0, 0), False, True, None],
+    ),
+    **same("_adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward", CORNERS, IMAGES),
     **same("pixel_shuffle", IMAGES.reshape(1, 4, 4, 4), 2),
     **same("pixel_unshuffle channel_shuffle", IMAGES, 2),
 }
@@ -279,6 +313,17 @@ KEYWORDS = {
 }
 RETURN_VALUES = {**same("equal allclose", X, X), "_local_scalar_dense": (ONE,)}
 """Operators whose result is a Python value: they have to look."""
+_OTHERS = [
+    name
+    for name, kernel in array_kernel_table(np, cpu.CpuArrays()).kernels.items()
+    if hasattr(kernel.fn, "__self__") and name not in {*CALLS, *RETURN_VALUES, "erf", "erfc"}
+]
+for _table, _found in zip(
+    (CALLS, KEYWORDS), calls_of_samples(_OTHERS, cpu.CpuArrays().native_dtypes), strict=True
+):
+    _table |= _found
+NEED_VALUES = ("_ctc_loss",)
+"""Operators that have to look: lengths decide how far they go."""
 LOOKING = (
     *("take", "index_select", "index_add", "embedding", "index.Tensor", "gather", "scatter.src"),
     *("floor_divide", "remainder.Tensor", "fmod.Scalar", "pow.Tensor_Tensor", "logaddexp"),
@@ -351,7 +396,7 @@ def test_a_kernel_writes_to_nothing(name, strict):
         strict.kernels[name].fn(*wrapped(CALLS[name], Immutable), **KEYWORDS.get(name, {}))
 
 
-@pytest.mark.parametrize("name", sorted(CALLS))
+@pytest.mark.parametrize("name", sorted(CALLS.keys() - NEED_VALUES))
 def test_a_kernel_looks_at_no_value_of_a_lazy_array(name, lazy, generic):
     with np.errstate(all="ignore"):
         keywords = KEYWORDS.get(name, {})
@@ -403,7 +448,9 @@ def test_every_kernel_name_is_an_operator_of_the_base_library(strict, entries):
 
 def test_every_operator_without_a_composite_has_a_kernel(strict, entries):
     needed = {entry["func"].partition("(")[0] for entry in entries if "composite" not in entry}
-    assert not sorted(needed - set(strict.kernels))
+    # Written out, because PyTorch calls their results otherwise than those of the operator.
+    variants = {"linalg_eigh.eigvals", "triangular_solve.X"}
+    assert needed - set(strict.kernels) == variants
 
 
 def test_no_kernel_stands_before_an_implicit_composite(strict, entries):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dovetail_aten as aten
-from dovetail_aten import Tensor
+from dovetail_aten import Tensor, functions
+from dovetail_autograd import no_grad
 from dovetail_dispatcher import overridable
 
 __all__ = [
     "embedding",
+    "embedding_bag",
 ]
 
 
@@ -32,7 +34,8 @@ def embedding(
     padding_idx : int, optional
         This row gets no gradient; may be negative.
     max_norm, norm_type : optional
-        Renormalising rows in place is not supported.
+        Rows that are picked and longer than ``max_norm`` are scaled down to it first, in ``weight``
+        itself; ``norm_type`` is the norm, 2 by default.
     scale_grad_by_freq : bool, default False
         Divide a row's gradient by how often its index occurs in ``input``.
     sparse : bool, default False
@@ -47,22 +50,153 @@ def embedding(
     ------
     AssertionError
         If ``padding_idx`` is out of range.
-    NotImplementedError
-        If ``max_norm`` is given.
     """
-    if max_norm is not None:
-        raise NotImplementedError(
-            "embedding with max_norm is not supported. Renormalise weight.data yourself before "
-            "the call."
-        )
-    rows = weight.size(0)
     if padding_idx is None:
         padding_idx = -1
     else:
+        rows = weight.size(0)
         if not -rows <= padding_idx < rows:
             raise AssertionError(
                 f"Padding_idx must be within num_embeddings, but got {padding_idx} for {rows} rows."
             )
         if padding_idx < 0:
             padding_idx += rows
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
     return aten.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+@no_grad()
+def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale rows of ``weight`` that are picked and longer than ``max_norm`` down to it."""
+    functions.embedding_renorm_(weight, input, max_norm, norm_type)
+
+
+@overridable
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Look up bags of rows of ``weight``, and sum them, or take their means or greatest elements.
+
+    Parameters
+    ----------
+    input : Tensor
+        Indices: ``(B, n)``, B bags of n rows each; or ``(N)``, cut into bags by ``offsets``.
+    weight : Tensor
+        ``(num_embeddings, embedding_dim)``, of floating-point numbers.
+    offsets : Tensor, optional
+        ``(B)``, where in a vector ``input`` each bag begins; the first at 0. A bag without rows
+        gives zeros.
+    max_norm : float, optional
+        Rows that are picked and longer are scaled down to it first, in ``weight`` itself.
+    norm_type : float, default 2
+        The norm of ``max_norm``.
+    scale_grad_by_freq : bool, default False
+        Divide a row's gradient by how often its index occurs in ``input``. Not for ``"max"``.
+    mode : str, default "mean"
+        ``"sum"``, ``"mean"`` or ``"max"``.
+    sparse : bool, default False
+        Whether the gradient of ``weight`` should be sparse: here it is dense. Not for ``"max"``.
+    per_sample_weights : Tensor, optional
+        Of the shape of ``input``: rows are multiplied with them. For ``"sum"`` alone.
+    include_last_offset : bool, default False
+        Whether ``offsets`` has one element more, the end of the last bag.
+    padding_idx : int, optional
+        This row counts for no bag and gets no gradient; may be negative.
+
+    Returns
+    -------
+    Tensor
+        ``(B, embedding_dim)``
+
+    Raises
+    ------
+    ValueError
+        For another mode, shapes that do not fit, and options that a mode has not.
+    RuntimeError
+        For offsets and indices out of range, padding included.
+    NotImplementedError
+        For ``per_sample_weights`` with another mode than ``"sum"``.
+    """
+    if per_sample_weights is not None and input.shape != per_sample_weights.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({list(per_sample_weights.shape)}) is not None, "
+            f"then it must have the same shape as the input ({list(input.shape)})"
+        )
+    if weight.dim() != 2:
+        raise ValueError(
+            f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}"
+        )
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch "
+                f"of fixed length sequences. However, found offsets of type {type(offsets)}"
+            )
+        width = input.size(1)
+        offsets = aten.arange(input.size(0), dtype=input.dtype, device=input.device) * width
+        input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    elif input.dim() == 1:
+        if offsets is None:
+            raise ValueError("offsets has to be a 1D Tensor but got None. Say where bags begin.")
+        if offsets.dim() != 1:
+            raise ValueError(
+                f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.dim()}"
+            )
+    else:
+        raise ValueError(
+            f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}. Flatten "
+            "it."
+        )
+    number = _mode(mode, scale_grad_by_freq, sparse, per_sample_weights)
+    rows = weight.size(0)
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but "
+            f"got {padding_idx}"
+        )
+    padding = -1 if padding_idx is None else padding_idx % rows
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    return functions._embedding_bag(
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        number,
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding,
+    )[0]
+
+
+def _mode(
+    mode: str, scale_grad_by_freq: bool, sparse: bool, per_sample_weights: Tensor | None
+) -> int:
+    """Return the number of a mode, after checking that it has the options that are asked for."""
+    modes = {"sum": 0, "mean": 1, "max": 2}
+    if mode not in modes:
+        raise ValueError(f"mode has to be one of sum, mean or max, but is {mode!r}.")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported "
+            f"for mode='sum' (got mode='{mode}'). Use mode='sum'."
+        )
+    return modes[mode]

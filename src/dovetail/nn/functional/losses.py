@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -16,7 +18,9 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cross_entropy",
+    "ctc_loss",
     "kl_div",
+    "linear_cross_entropy",
     "nll_loss",
 ]
 
@@ -197,3 +201,128 @@ def kl_div(
     code = reduction_code("sum" if by_batch else reduction, size_average, reduce)
     divergence = aten.kl_div(input, target, code, log_target=log_target)
     return divergence / input.size(0) if by_batch and input.dim() else divergence
+
+
+@overridable
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """Return minus the logarithm of the probability of sequences of labels, added up over all their
+    alignments with the input.
+
+    Parameters
+    ----------
+    log_probs : Tensor
+        ``(T, N, C)`` or ``(T, C)``, of `log_softmax`: the gradient is right for what that was
+        taken of.
+    targets : Tensor
+        ``(N, S)``, or all one after another; without the blank.
+    input_lengths, target_lengths : Tensor or sequence of int
+        ``(N)`` or ``()``: how much of each sample counts.
+    blank : int, default 0
+        The class that is no label.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the samples; 'mean' divides each by the length of its target first.
+    zero_infinity : bool, default False
+        Whether targets that do not fit into their input give 0.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes, lengths or dtypes do not fit.
+    """
+    code = reduction_code(reduction)
+    inputs: Any = input_lengths
+    lengths: Any = target_lengths
+    return aten.ctc_loss(log_probs, targets, inputs, lengths, blank, code, zero_infinity)
+
+
+@overridable
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """Return the cross entropy between logits, which are ``linear(input, linear_weight)``, and
+    classes.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, in_features)`` or ``(in_features)``.
+    linear_weight : Tensor
+        ``(C, d1, …, in_features)``.
+    target : Tensor
+        As in `cross_entropy`, of logits ``(N, C, d1, …)``.
+    linear_bias : Tensor, optional
+        ``(C, d1, …)``
+    weight, reduction, label_smoothing
+        As in `cross_entropy`.
+    ignore_index : int, optional
+        This target contributes nothing. Default: -100, for class indices.
+    options
+        In PyTorch, how to split the batch into chunks that need less memory. Taken and without
+        effect: the logits are made at once, and all derivatives exist.
+
+    Raises
+    ------
+    RuntimeError
+        For shapes that do not fit, or an ``ignore_index`` beside probabilities.
+    """
+    _check_linear(input, linear_weight, linear_bias)
+    if ignore_index is not None and target.dtype.is_floating_point:
+        raise RuntimeError(
+            "ignore_index cannot be specified when target contains probabilities. Leave it out."
+        )
+    outputs = linear_weight.size()[:-1]
+    logits = _nn.linear(input, linear_weight.flatten(0, -2))
+    logits = logits.reshape((*input.size()[:-1], *outputs))
+    return cross_entropy(
+        logits if linear_bias is None else logits + linear_bias,
+        target,
+        weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+
+
+def _check_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if input.dim() not in (1, 2):
+        raise RuntimeError(
+            f"expected input with dimensionality 1 or 2, got {input.dim()}. Flatten the batch."
+        )
+    if weight.dim() < 2:
+        raise RuntimeError(
+            f"expected linear_weight with dimensionality at least 2, got {weight.dim()}. Give "
+            "(C, in_features)."
+        )
+    if input.size(-1) != weight.size(-1):
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.size(-1)} and {weight.size(-1)}, respectively. Transpose the weight."
+        )
+    if weight.dim() > 2 and input.dim() == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(weight.size())} requires "
+            f"batched input, (N, {input.size(-1)}), got unbatched input with shape "
+            f"{tuple(input.size())}. Add a dimension."
+        )
+    if bias is not None and bias.size() != weight.size()[:-1]:
+        raise RuntimeError(
+            f"expected linear_bias shape {tuple(weight.size()[:-1])}, got {tuple(bias.size())}. "
+            "Give one number for each output."
+        )

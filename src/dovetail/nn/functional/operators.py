@@ -5,6 +5,11 @@ import dovetail_aten as aten
 from ... import _nn
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "bilinear",
     "celu_",
     "channel_shuffle",
     "conv1d",
@@ -22,6 +27,7 @@ __all__ = [
     "leaky_relu_",
     "linear",
     "logsigmoid",
+    "native_channel_shuffle",
     "one_hot",
     "pad",
     "pairwise_distance",
@@ -31,6 +37,7 @@ __all__ = [
     "prelu",
     "relu_",
     "rrelu_",
+    "scaled_dot_product_attention",
     "selu_",
     "sigmoid",
     "softplus",
@@ -39,6 +46,11 @@ __all__ = [
     "threshold_",
 ]
 
+bilinear = aten.bilinear
+adaptive_avg_pool1d = aten.adaptive_avg_pool1d
+avg_pool1d = aten.avg_pool1d
+avg_pool2d = _nn.avg_pool2d
+avg_pool3d = _nn.avg_pool3d
 celu_ = aten.celu_
 cosine_similarity = aten.cosine_similarity
 channel_shuffle = aten.channel_shuffle
@@ -56,6 +68,7 @@ hardtanh_ = _nn.hardtanh_
 leaky_relu_ = _nn.leaky_relu_
 linear = _nn.linear
 logsigmoid = _nn.log_sigmoid
+native_channel_shuffle = aten.native_channel_shuffle
 one_hot = _nn.one_hot
 pad = _nn.pad
 pairwise_distance = aten.pairwise_distance
@@ -65,6 +78,7 @@ pixel_unshuffle = aten.pixel_unshuffle
 prelu = aten.prelu
 relu_ = aten.relu_
 rrelu_ = aten.rrelu_
+scaled_dot_product_attention = _nn.scaled_dot_product_attention
 selu_ = aten.selu_
 sigmoid = aten.sigmoid
 softplus = _nn.softplus

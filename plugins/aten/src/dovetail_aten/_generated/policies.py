@@ -18,7 +18,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'rsub.Tensor rsub.Scalar mul.Tensor mul.Scalar div.Tensor div.Scalar floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
         'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
-        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'xlogy.Scalar_Other xlogy.Scalar_Self neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
         'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
         'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
         'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
@@ -31,10 +31,10 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'bitwise_left_shift.Scalar_Tensor bitwise_right_shift.Tensor '
         'bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin '
         'deg2rad rad2deg _conj_physical sigmoid_backward tanh_backward native_dropout_backward '
-        'lgamma digamma polygamma mvlgamma igamma igammac special_zeta special_zeta.self_scalar '
-        'special_zeta.other_scalar erfinv special_erfcx special_ndtri special_log_ndtr logit '
-        'logit_backward sinc special_entr special_xlog1py special_xlog1py.self_scalar '
-        'special_xlog1py.other_scalar i0 special_i0e special_i1 special_i1e special_bessel_j0 '
+        'lgamma digamma polygamma mvlgamma igamma igammac special_zeta special_zeta.other_scalar '
+        'special_zeta.self_scalar erfinv special_erfcx special_ndtri special_log_ndtr logit '
+        'logit_backward sinc special_entr special_xlog1py special_xlog1py.other_scalar '
+        'special_xlog1py.self_scalar i0 special_i0e special_i1 special_i1e special_bessel_j0 '
         'special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 '
         'special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 '
         'special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 '
@@ -110,6 +110,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
     ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
+    ('dovetail_aten.meta.ctc', 'ctc_loss', (), '_ctc_loss'),
+    ('dovetail_aten.meta.ctc', 'ctc_loss_backward', (), '_ctc_loss_backward'),
     ('dovetail_aten.meta.distances', 'euclidean_dist', (), '_euclidean_dist'),
     ('dovetail_aten.meta.distances', 'renorm', (), 'renorm'),
     ('dovetail_aten.meta.fft', 'fft_c2c', (), '_fft_c2c'),
@@ -174,6 +176,23 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.pointwise', 'frexp', (), 'frexp.Tensor'),
     ('dovetail_aten.meta.pointwise', 'masked_fill', (), 'masked_fill.Scalar masked_fill.Tensor'),
     ('dovetail_aten.meta.pointwise', 'where', (), 'where.self'),
+    ('dovetail_aten.meta.pooling', 'adaptive_avg_pool2d', (), '_adaptive_avg_pool2d'),
+    ('dovetail_aten.meta.pooling', 'adaptive_avg_pool3d', (), '_adaptive_avg_pool3d'),
+    ('dovetail_aten.meta.pooling', 'adaptive_max_pool2d', (), 'adaptive_max_pool2d'),
+    ('dovetail_aten.meta.pooling', 'adaptive_max_pool3d', (), 'adaptive_max_pool3d'),
+    ('dovetail_aten.meta.pooling', 'avg_pool2d', (), 'avg_pool2d'),
+    ('dovetail_aten.meta.pooling', 'avg_pool3d', (), 'avg_pool3d'),
+    ('dovetail_aten.meta.pooling', 'fractional_max_pool2d', (), 'fractional_max_pool2d'),
+    ('dovetail_aten.meta.pooling', 'fractional_max_pool3d', (), 'fractional_max_pool3d'),
+    ('dovetail_aten.meta.pooling', 'max_pool2d_with_indices', (), 'max_pool2d_with_indices'),
+    ('dovetail_aten.meta.pooling', 'max_pool3d_with_indices', (), 'max_pool3d_with_indices'),
+    ('dovetail_aten.meta.pooling', 'max_unpool2d', (), 'max_unpool2d'),
+    ('dovetail_aten.meta.pooling', 'max_unpool3d', (), 'max_unpool3d'),
+    ('dovetail_aten.meta.pooling', 'pool_backward', (),
+        'max_pool2d_with_indices_backward avg_pool2d_backward _adaptive_avg_pool2d_backward '
+        'adaptive_max_pool2d_backward fractional_max_pool2d_backward '
+        'max_pool3d_with_indices_backward avg_pool3d_backward _adaptive_avg_pool3d_backward '
+        'adaptive_max_pool3d_backward fractional_max_pool3d_backward'),
     ('dovetail_aten.meta.random', 'bernoulli_of', (), 'bernoulli.p'),
     ('dovetail_aten.meta.random', 'binomial', (), 'binomial'),
     ('dovetail_aten.meta.random', 'normal_around', (), 'normal.Tensor_float'),
@@ -206,7 +225,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         '_upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward'),
     ('dovetail_aten.meta.scattering', 'index_copy', (), 'index_copy'),
     ('dovetail_aten.meta.scattering', 'index_fill', (),
-        'index_fill.int_Scalar index_fill.int_Tensor'),
+        'index_fill.int_Tensor index_fill.int_Scalar'),
     ('dovetail_aten.meta.scattering', 'index_reduce', (), 'index_reduce'),
     ('dovetail_aten.meta.scattering', 'masked_scatter', (), 'masked_scatter'),
     ('dovetail_aten.meta.scattering', 'put', (), 'put'),
@@ -217,6 +236,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.searching', 'repeat_interleave', (), 'repeat_interleave.Tensor'),
     ('dovetail_aten.meta.searching', 'searchsorted', (), 'searchsorted.Tensor'),
     ('dovetail_aten.meta.searching', 'searchsorted_number', (), 'searchsorted.Scalar'),
+    ('dovetail_aten.meta.searching', 'tril_indices', (), 'tril_indices'),
+    ('dovetail_aten.meta.searching', 'triu_indices', (), 'triu_indices'),
     ('dovetail_aten.meta.statistics', 'histc', (), 'histc'),
     ('dovetail_aten.meta.statistics', 'histogram', (), 'histogram.bins_tensor histogram.bin_ct'),
     ('dovetail_aten.meta.statistics', 'histogramdd', (),
@@ -260,14 +281,15 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.convolution', 'channel_shuffle', 'channel_shuffle'),
     ('dovetail_aten.batching.convolution', 'convolution', 'convolution'),
     ('dovetail_aten.batching.convolution', 'convolution_backward', 'convolution_backward'),
-    ('dovetail_aten.batching.convolution', 'images', 'im2col col2im'),
     ('dovetail_aten.batching.convolution', 'pixels', 'pixel_shuffle pixel_unshuffle'),
     ('dovetail_aten.batching.creation', 'factory',
         'empty.memory_format empty_strided zeros ones full arange arange.start arange.start_step '
         'linspace eye scalar_tensor zeros_like ones_like empty_like full_like new_zeros new_ones '
         'new_full new_empty empty_permuted logspace rand_like randn_like rand randn randint '
-        'randint.low normal.float_float'),
+        'randint.low normal.float_float tril_indices triu_indices'),
     ('dovetail_aten.batching.creation', 'new_empty_strided', 'new_empty_strided'),
+    ('dovetail_aten.batching.ctc', 'ctc_loss', '_ctc_loss'),
+    ('dovetail_aten.batching.ctc', 'ctc_loss_backward', '_ctc_loss_backward'),
     ('dovetail_aten.batching.data_dependent', 'allclose', 'allclose'),
     ('dovetail_aten.batching.data_dependent', 'data_dependent',
         'nonzero _unique2 unique_dim unique_consecutive unique_dim_consecutive '
@@ -280,6 +302,16 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'histogram.bin_ct _histogramdd_bin_edges _histogramdd_from_bin_cts '
         '_histogramdd_from_bin_tensors'),
     ('dovetail_aten.batching.fft', 'fourier', '_fft_c2c _fft_r2c _fft_c2r'),
+    ('dovetail_aten.batching.images', 'fractional_max_pool',
+        'fractional_max_pool2d fractional_max_pool3d'),
+    ('dovetail_aten.batching.images', 'images',
+        'im2col col2im max_pool2d_with_indices max_pool3d_with_indices avg_pool2d avg_pool3d '
+        '_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d '
+        'max_unpool2d max_unpool3d max_pool2d_with_indices_backward avg_pool2d_backward '
+        '_adaptive_avg_pool2d_backward adaptive_max_pool2d_backward '
+        'fractional_max_pool2d_backward max_pool3d_with_indices_backward avg_pool3d_backward '
+        '_adaptive_avg_pool3d_backward adaptive_max_pool3d_backward '
+        'fractional_max_pool3d_backward'),
     ('dovetail_aten.batching.indexing', 'embedding', 'embedding'),
     ('dovetail_aten.batching.indexing', 'embedding_dense_backward', 'embedding_dense_backward'),
     ('dovetail_aten.batching.indexing', 'gather', 'gather'),
@@ -339,7 +371,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode floor_divide '
         'floor_divide.Scalar remainder.Tensor remainder.Scalar fmod.Tensor fmod.Scalar '
         'pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar logaddexp hypot xlogy.Tensor '
-        'xlogy.Scalar_Self xlogy.Scalar_Other neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
+        'xlogy.Scalar_Other xlogy.Scalar_Self neg abs sign sgn reciprocal sqrt rsqrt exp exp2 '
         'expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh '
         'atanh erf erfc sigmoid floor ceil round round.decimals trunc frac isnan isinf nan_to_num '
         'clamp clamp.Tensor clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor maximum minimum '
@@ -353,9 +385,9 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar '
         'bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin deg2rad rad2deg _conj_physical '
         'angle sigmoid_backward tanh_backward native_dropout_backward lgamma digamma polygamma '
-        'mvlgamma igamma igammac special_zeta special_zeta.self_scalar special_zeta.other_scalar '
+        'mvlgamma igamma igammac special_zeta special_zeta.other_scalar special_zeta.self_scalar '
         'erfinv special_erfcx special_ndtri special_log_ndtr logit logit_backward sinc '
-        'special_entr special_xlog1py special_xlog1py.self_scalar special_xlog1py.other_scalar i0 '
+        'special_entr special_xlog1py special_xlog1py.other_scalar special_xlog1py.self_scalar i0 '
         'special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 '
         'special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1 '
         'special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 '
@@ -473,22 +505,27 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
-        'cdist linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve cholesky_inverse '
-        '_lu_with_info linalg_lu_solve lu_solve linalg_qr qr geqrf linalg_householder_product '
-        'orgqr ormqr linalg_inv_ex linalg_inv inverse linalg_solve triangular_solve linalg_lstsq '
-        'linalg_tensorinv linalg_tensorsolve pinverse linalg_matrix_rank.atol_rtol_tensor '
-        'linalg_matrix_rank.atol_rtol_float linalg_matrix_rank linalg_matrix_rank.tol_tensor '
-        'linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_svd linalg_svdvals svd '
-        'linalg_cond linalg_cond.p_str trace nll_loss nll_loss_nd cross_entropy_loss mse_loss '
-        'l1_loss smooth_l1_loss binary_cross_entropy_with_logits huber_loss binary_cross_entropy '
-        'kl_div poisson_nll_loss hinge_embedding_loss margin_ranking_loss cosine_embedding_loss '
-        'triplet_margin_loss soft_margin_loss multi_margin_loss multilabel_margin_loss prod '
-        'prod.dim_int view_as_complex'),
+        'ctc_loss.IntList ctc_loss.Tensor cdist fft_fft fft_ifft fft_rfft fft_irfft fft_hfft '
+        'fft_ihfft fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_fftn fft_ifftn fft_rfftn '
+        'fft_irfftn stft stft.center linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve '
+        'cholesky_inverse _lu_with_info linalg_lu_solve lu_solve linalg_qr qr geqrf '
+        'linalg_householder_product orgqr ormqr linalg_inv_ex linalg_inv inverse linalg_solve '
+        'triangular_solve linalg_lstsq linalg_tensorinv linalg_tensorsolve linalg_matrix_rank '
+        'linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor '
+        'linalg_matrix_rank.atol_rtol_float pinverse linalg_eigh linalg_eigvalsh linalg_eig '
+        'linalg_eigvals linalg_svd linalg_svdvals svd linalg_cond linalg_cond.p_str trace '
+        'nll_loss nll_loss_nd cross_entropy_loss mse_loss l1_loss smooth_l1_loss '
+        'binary_cross_entropy_with_logits huber_loss binary_cross_entropy kl_div poisson_nll_loss '
+        'hinge_embedding_loss margin_ranking_loss cosine_embedding_loss triplet_margin_loss '
+        'soft_margin_loss multi_margin_loss multilabel_margin_loss max_pool3d avg_pool3d '
+        'adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d '
+        'max_unpool2d max_unpool3d prod prod.dim_int grid_sampler grid_sampler_2d grid_sampler_3d '
+        'view_as_complex'),
     ('cpu', 'lower_precision_fp',
         'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
         'conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot mm bmm addmm addbmm '
         'baddbmm matmul linear prelu'),
-    ('cpu', 'promote', 'cat stack'),
+    ('cpu', 'promote', 'bilinear cat stack'),
     ('cuda', 'fp32',
         'cosine_similarity pdist cdist dist renorm cholesky_solve cholesky_inverse '
         'linalg_lu_solve lu_solve linalg_householder_product orgqr ormqr linalg_matrix_norm '
@@ -508,7 +545,8 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum '
         'prelu'),
     ('cuda', 'promote',
-        'index_put scatter_add cross tensordot addr dot vdot atan2 addcmul addcdiv cat stack'),
+        'index_put scatter_add cross tensordot addr dot vdot bilinear atan2 addcmul addcdiv '
+        'grid_sampler cat stack'),
 )
 """Device, policy, operators."""
 

@@ -9,63 +9,17 @@ namespace does not offer that way comes from the backend's `Capabilities`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from dovetail_dispatcher.table import registry
-
-from .arithmetic import Arithmetic
 from .capabilities import Capabilities
-from .channel_normalization import ChannelNormalization
-from .choices import Choices
-from .comparison import Comparison
-from .complex_parts import ComplexParts
-from .convolution import Convolutions
-from .creation import Creation
 from .dims import wrap_dim, wrap_dims
-from .distinct import Distinct
-from .distributions import Distributions
-from .factorizations import Factorizations
 from .family import Family
-from .fft import Fourier
-from .gated_units import GatedUnits
-from .hard_activations import HardActivations
-from .histograms import Histograms
-from .indexed_writes import IndexedWrites
-from .indexing import Indexing
-from .indexing_along import IndexingAlong
-from .likelihood import Likelihood
-from .linear_systems import LinearSystems
-from .losses import Losses
-from .matmul import MatrixProducts
-from .memory_views import MemoryViews
-from .namespace_functions import define_namespace_functions
-from .normalization import Normalization
-from .norms import Norms
-from .number_parts import NumberParts
 from .operands import Numbers, Precision
-from .ordering import Ordering
-from .patches import Patches
-from .pointwise import Pointwise
-from .polynomials import Polynomials
-from .random import Random
-from .rectifiers import Rectifiers
-from .reductions import Reductions
-from .running_extrema import RunningExtrema
-from .scans import Scans
-from .scatter_reductions import ScatterReductions
-from .searching import Searching
-from .selection import Selection
-from .shapes import Shapes
-from .shuffles import Shuffles
-from .sigmoids import Sigmoids
-from .softmax import Softmax
-from .special import Special
-from .spectra import Spectra
 from .table import ArrayKernel, Function, KernelTable
-from .upsampling import Upsampling
-from .views import Views
-from .windows import Windows
+
+if TYPE_CHECKING:
+    from .families import FAMILIES, Define, array_kernel_table, register_array_kernels
 
 __all__ = [
     "FAMILIES",
@@ -83,106 +37,10 @@ __all__ = [
     "wrap_dims",
 ]
 
-Define = Callable[[Any, KernelTable, Capabilities], None]
-"""What defines kernels in a table: ``define(xp, kernel, capabilities)``, as `Family.define`."""
-
-FAMILIES: Final[tuple[type[Family], ...]] = (
-    Arithmetic,
-    Pointwise,
-    NumberParts,
-    Special,
-    Polynomials,
-    Fourier,
-    Choices,
-    Comparison,
-    Reductions,
-    Norms,
-    Scans,
-    RunningExtrema,
-    Ordering,
-    Selection,
-    Distinct,
-    Searching,
-    Histograms,
-    MatrixProducts,
-    Factorizations,
-    LinearSystems,
-    Spectra,
-    Views,
-    MemoryViews,
-    Windows,
-    Shapes,
-    Indexing,
-    IndexingAlong,
-    IndexedWrites,
-    ScatterReductions,
-    Creation,
-    ComplexParts,
-    Random,
-    Distributions,
-    Rectifiers,
-    Sigmoids,
-    HardActivations,
-    GatedUnits,
-    Softmax,
-    Losses,
-    Likelihood,
-    Normalization,
-    ChannelNormalization,
-    Convolutions,
-    Patches,
-    Shuffles,
-    Upsampling,
-)
+_OF_FAMILIES = ("FAMILIES", "Define", "array_kernel_table", "register_array_kernels")
 
 
-class ArrayLibrary(Protocol):
-    """What kernels are registered on: a `dovetail_dispatcher.Library` of aten and a backend's."""
-
-    def array_impl(
-        self,
-        op_name: str,
-        fn: Callable[..., Any],
-        *,
-        fast_path: Callable[..., Any] | None = None,
-        out_function: Callable[..., Any] | None = None,
-        general_out_function: Callable[..., Any] | None = None,
-    ) -> None: ...
-
-
-def array_kernel_table(
-    xp: Any, capabilities: Capabilities, more: Sequence[Define] = ()
-) -> KernelTable:
-    """Return the array kernels for an array namespace.
-
-    Parameters
-    ----------
-    xp
-        A namespace with NumPy's names, such as `numpy` or `cupy`.
-    capabilities
-        What the backend supplies beyond it.
-    more
-        Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes
-        the place of the generic kernel.
-    """
-    table = KernelTable()
-    families = [family.define for family in FAMILIES]
-    for define in (define_namespace_functions, *families, *more):
-        define(xp, table, capabilities)
-    return table
-
-
-def register_array_kernels(m: ArrayLibrary, table: KernelTable) -> None:
-    """Register the array kernels of a table on ``Library("aten", "IMPL", "CPU")`` or that of
-    another backend's key; those of operators that a selective build leaves out are not needed.
-    """
-    for name, kernel in table.kernels.items():
-        if f"aten::{name.partition('.')[0]}" in registry.left_out:
-            continue
-        m.array_impl(
-            name,
-            kernel.fn,
-            fast_path=kernel.fast_path,
-            out_function=kernel.out_function,
-            general_out_function=kernel.general_out_function,
-        )
+def __getattr__(name: str) -> Any:
+    if name in _OF_FAMILIES:  # imported with the first backend
+        return getattr(import_module(f"{__name__}.families"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -125,4 +125,10 @@ class Choices(Family):
                 "masked_fill only supports a 0-dimensional value tensor, but got tensor with "
                 f"{value.ndim} dimension(s). Use where(mask, value, self)."
             )
+        own, given = self.dtypes[x.dtype], self.dtypes[value.dtype]
+        if given.is_complex and not own.is_complex and not self.lazy and bool(value.imag != 0):
+            raise RuntimeError(
+                f"value cannot be converted to type {own.name} without overflow: it has an "
+                "imaginary part. Take the real part, or convert the tensor first."
+            )
         return self._filled(x, mask, self.precision.converted(value, x.dtype))

@@ -26,7 +26,6 @@ class Convolutions(SlidingWindows):
     """
 
     @operator("convolution")
-    @widened
     def convolution(
         self,
         input: Any,
@@ -46,6 +45,18 @@ class Convolutions(SlidingWindows):
         windows, _ = convolution_of(
             input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
         )
+        return self._convolved(input, weight, bias, windows, transposed, groups)
+
+    @widened
+    def _convolved(
+        self,
+        input: Any,
+        weight: Any,
+        bias: Any,
+        windows: Sequence[Window],
+        transposed: bool,
+        groups: int,
+    ) -> Any:
         combine = self._spread if transposed else self._correlated
         made = combine(input, weight, windows, groups)
         if bias is not None:

@@ -97,7 +97,8 @@ class Factorizations(Matrices):
             lower = self._triangle(left, False, -1) + self._eye(rows, least, own)
             upper = self._triangle(lu[..., :least, :], True)
         if unpack_pivots:
-            order = self._order_of_rows(pivots, rows)
+            own_pivots = self.capabilities.expand(pivots, (*lu.shape[:-2], pivots.shape[-1]))
+            order = self._order_of_rows(own_pivots, rows)
             places = self.xp.arange(rows)
             permutation = (places[:, None] == order[..., None, :]).astype(own)
         return permutation, lower, upper

@@ -44,7 +44,7 @@ class Fourier(Family):
                 f"Unsupported dtype {self.dtypes[x.dtype].scalar_name}. Convert it to float32."
             )
         transform = self.scipy("fft.rfftn" if onesided else "fft.fftn", "_fft_r2c")
-        axes = wrap_dims(tuple(dim), x.ndim)
+        axes = some_axes(dim, x.ndim)
         return self.ordered(transform(x, axes=axes, norm=_scale(_FORWARD, normalization)))
 
     @operator("_fft_c2r")
@@ -53,7 +53,7 @@ class Fourier(Family):
         negative, are `x`.
         """
         self._check_complex(x)
-        axes = wrap_dims(tuple(dim), x.ndim)
+        axes = some_axes(dim, x.ndim)
         sizes = (*[x.shape[axis] for axis in axes[:-1]], last_dim_size)
         transform = self.scipy("fft.irfftn", "_fft_c2r")
         return self.ordered(transform(x, s=sizes, axes=axes, norm=_scale(_INVERSE, normalization)))
@@ -73,3 +73,17 @@ def _scale(names: Sequence[str], normalization: int) -> str:
             "root of the size) or 2 (by the size)."
         )
     return names[normalization]
+
+
+def some_axes(dim: Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Return the dimensions of a transform that halves the last of them.
+
+    Raises
+    ------
+    RuntimeError
+        If there is none.
+    """
+    axes = wrap_dims(tuple(dim), ndim) if len(dim) else ()
+    if not axes:
+        raise RuntimeError("A transform of real numbers needs a dimension. Name one.")
+    return axes

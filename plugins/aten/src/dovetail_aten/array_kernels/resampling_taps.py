@@ -42,7 +42,7 @@ class ResamplingTaps(Family):
 
     def nearest_taps(self, scales: Sequence[float | None], shift: float) -> TapsOf:
         def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
-            step = _step(size, length, scales[place])
+            step = _step(size, length, _scale(scales, place))
             single = self.native_dtypes[float32]
             places = self.xp.arange(length, dtype=single)
             moved = self.xp.add(places, self.number(shift, single)) if shift else places
@@ -54,7 +54,7 @@ class ResamplingTaps(Family):
     def linear_taps(self, align_corners: bool, scales: Sequence[float | None]) -> TapsOf:
         def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
             xp = self.xp
-            source = self._source(align_corners, size, length, scales[place], dtype)
+            source = self._source(align_corners, size, length, _scale(scales, place), dtype)
             source = xp.maximum(source, self.number(0.0, dtype))
             low = xp.minimum(xp.floor(source), self.number(size - 1, dtype))
             after = xp.minimum(xp.subtract(source, low), self.number(1.0, dtype))
@@ -68,7 +68,7 @@ class ResamplingTaps(Family):
     def cubic_taps(self, align_corners: bool, scales: Sequence[float | None]) -> TapsOf:
         def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
             xp = self.xp
-            source = self._source(align_corners, size, length, scales[place], dtype)
+            source = self._source(align_corners, size, length, _scale(scales, place), dtype)
             low = xp.floor(source)
             after = xp.subtract(source, low)
             offsets = [-1.0, 0.0, 1.0, 2.0]
@@ -96,7 +96,7 @@ class ResamplingTaps(Family):
 
         def taps(place: int, size: int, length: int, dtype: Any) -> Taps:
             xp = self.xp
-            step = _step(size, length, scales[place], align_corners)
+            step = _step(size, length, _scale(scales, place), align_corners)
             width = max(step, 1.0)
             support = reach * width
             half = self.number(0.5, dtype)
@@ -140,6 +140,11 @@ class ResamplingTaps(Family):
         index = places.astype(xp.int64)
         low, high = self.number(0, xp.int64), self.number(size - 1, xp.int64)
         return xp.minimum(xp.maximum(index, low), high)
+
+
+def _scale(scales: Sequence[float | None], place: int) -> float | None:
+    """Return the factor of a dimension; there are none where they have their defaults."""
+    return scales[place] if scales else None
 
 
 def _step(size: int, length: int, scale: float | None, align_corners: bool = False) -> float:

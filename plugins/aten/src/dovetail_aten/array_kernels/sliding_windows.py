@@ -39,7 +39,7 @@ class SlidingWindows(Family):
         """
         places = list(self._slices(self._padded(x, windows), windows))
         if len(places) == 1:
-            return self.xp.expand_dims(places[0], axis)
+            return self.xp.expand_dims(places[0], axis=axis)
         return self.xp.stack(places, axis=axis)
 
     def _folded(self, patches: Any, windows: Sequence[Window]) -> Any:

@@ -105,46 +105,6 @@ def convolution_backward(
     return tuple(results), tuple([None if each is None else 0 for each in results])
 
 
-def images(op: Operator) -> Rule:
-    """Return the rule of an operator of images, which may come one by one or in a batch: the
-    samples of a batch are further images.
-    """
-    call = op.handle
-    single = _DIMENSIONS_OF_ONE[op.base_name]
-    tensors = [argument.name for argument in op.schema.arguments if _is_tensor(argument)]
-    names = [argument.name for argument in op.schema.arguments]
-
-    def apply(info: Any, in_dims: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        size = info.batch_size
-        given = list(args)
-        places = [names.index(name) for name in tensors]
-        shapes = [logical_shape(args[place], in_dims[place]) for place in places]
-        if any(len(shape) not in (single, single + 1) for shape in shapes) or not size:
-            call_one(call, in_dims, *args, **kwargs)
-        together = len(shapes[0]) == single + 1
-        for place, shape in zip(places, shapes, strict=True):
-            each = batched(args[place], in_dims[place], size)
-            given[place] = F.reshape(each, (size * shape[0], *shape[1:])) if together else each
-        made = call(*given, **kwargs)
-        results = made if isinstance(made, tuple) else (made,)
-        count = shapes[0][0]
-        parted = [
-            F.reshape(each, (size, count, *each.array.shape[1:])) if together else each
-            for each in results
-        ]
-        return (tuple(parted), (0,) * len(parted)) if isinstance(made, tuple) else (parted[0], 0)
-
-    return apply
-
-
-def _is_tensor(argument: Any) -> bool:
-    return bool(argument.real_type.schema_str == "Tensor")
-
-
-_DIMENSIONS_OF_ONE = {"im2col": 3, "col2im": 2}
-"""How many dimensions one image has."""
-
-
 def pixels(op: Operator) -> Rule:
     """Return the rule of an operator of the last three dimensions, before which any may come."""
     call = op.handle

@@ -200,4 +200,9 @@ def conv_tbc(self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
         )
     images, kernel = F.permute(self, (1, 2, 0)), F.permute(weight, (2, 1, 0))
     made = F.convolution(images, kernel, bias, (1,), (pad,), (1,), False, (0,), 1)
-    return F.permute(made, (2, 0, 1))
+    return F.contiguous(F.permute(made, (2, 0, 1)))
+
+
+def native_channel_shuffle(self: Any, groups: int) -> Any:
+    """Return the channels dealt out to `groups` in turn."""
+    return F.channel_shuffle(self, groups)

@@ -59,9 +59,16 @@ def pdist(self: Any, p: float = 2.0) -> Any:
         raise RuntimeError("pdist only supports non-negative p values. Give 0 or more.")
     left, right = _pairs(self.shape[0], self.device)
     away = F.sub(F.index_select(self, 0, left), F.index_select(self, 0, right))
-    if not self.shape[1]:
-        return F.sum(away, (1,))
-    return F.linalg_vector_norm(away, p, (1,))
+    return _lengths(away, p)
+
+
+def _lengths(x: Any, p: float) -> Any:
+    """Return the `p`-norms along the last dimension, which have a gradient whatever they are."""
+    if not x.shape[-1]:
+        return F.sum(x, (-1,))
+    if p == 0:
+        return F.sum(F.abs(F.sgn(x)), (-1,))
+    return F.linalg_vector_norm(x, p, (-1,))
 
 
 def _pairs(count: int, device: Any) -> tuple[Any, Any]:
@@ -82,13 +89,10 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: int | None = None) -> 
     """
     mode = _IF_NECESSARY if compute_mode is None else compute_mode
     _check_cdist(x1, x2, p, mode)
-    if not x1.shape[-1]:
-        batch = broadcast_shapes([x1.shape[:-2], x2.shape[:-2]])
-        return F.new_zeros(x1, (*batch, x1.shape[-2], x2.shape[-2]))
     many = x1.shape[-2] > _FEW or x2.shape[-2] > _FEW
     if p == 2 and (mode == _ALWAYS or (mode == _IF_NECESSARY and many)):
         return F._euclidean_dist(x1, x2)
-    return F.linalg_vector_norm(F.sub(F.unsqueeze(x1, -2), F.unsqueeze(x2, -3)), p, (-1,))
+    return _lengths(F.sub(F.unsqueeze(x1, -2), F.unsqueeze(x2, -3)), p)
 
 
 def _check_cdist(x1: Any, x2: Any, p: float, mode: int) -> None:

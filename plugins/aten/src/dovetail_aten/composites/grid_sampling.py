@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel import int64
+from dovetail_kernel import bfloat16, float16, float32, int64
 
 BILINEAR, NEAREST, BICUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)
@@ -23,7 +23,7 @@ def grid_sampler(
     input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
     """Return the values of images, or of volumes, at points."""
-    _check(input, grid, interpolation_mode)
+    _check(input, grid, interpolation_mode, padding_mode)
     sampler = F.grid_sampler_2d if input.ndim == 4 else F.grid_sampler_3d
     return sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
@@ -32,7 +32,7 @@ def grid_sampler_2d(
     input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
     """Return the values of images at points."""
-    _check(input, grid, interpolation_mode, 4)
+    _check(input, grid, interpolation_mode, padding_mode, 4)
     return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
@@ -40,11 +40,11 @@ def grid_sampler_3d(
     input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Any:
     """Return the values of volumes at points."""
-    _check(input, grid, interpolation_mode, 5)
+    _check(input, grid, interpolation_mode, padding_mode, 5)
     return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _check(input: Any, grid: Any, mode: int, ndim: int | None = None) -> None:
+def _check(input: Any, grid: Any, mode: int, padding: int, ndim: int | None = None) -> None:
     """Refuse images and grids that do not fit together.
 
     Raises
@@ -80,6 +80,11 @@ def _check(input: Any, grid: Any, mode: int, ndim: int | None = None) -> None:
                 "grid_sampler(): expected input to have non-empty spatial dimensions, but input "
                 f"has sizes {list(input.shape)} with dimension {dim} being empty."
             )
+    if mode not in (BILINEAR, NEAREST, BICUBIC) or padding not in (ZEROS, BORDER, REFLECTION):
+        raise RuntimeError(
+            f"grid_sampler(): there is no interpolation mode {mode} with padding mode {padding}. "
+            "Both are 0, 1 or 2."
+        )
     if mode == BICUBIC and input.ndim == 5:
         raise RuntimeError(
             "grid_sampler(): bicubic interpolation only supports 4D input. Choose another mode."
@@ -87,6 +92,9 @@ def _check(input: Any, grid: Any, mode: int, ndim: int | None = None) -> None:
 
 
 def _sampled(input: Any, grid: Any, mode: int, padding: int, align_corners: bool) -> Any:
+    if input.dtype in (float16, bfloat16):
+        wide = F.to(input, float32), F.to(grid, float32)
+        return F.to(_sampled(*wide, mode, padding, align_corners), input.dtype)
     spatial = tuple(input.shape[2:])
     rows = F.reshape(input, (*input.shape[:2], -1))
     bound = _bound(padding, align_corners)

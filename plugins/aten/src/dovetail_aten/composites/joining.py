@@ -97,29 +97,44 @@ def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | No
 
 def _pad_dimension(tensor: Any, dim: int, before: int, after: int, mode: str) -> Any:
     size = tensor.shape[dim]
-    limit = {"reflect": size - 1, "circular": size}.get(mode)
-    if limit is not None and max(before, after) > limit:
+    if not before and not after:
+        return tensor
+    kept, made = size + min(before, 0) + min(after, 0), size + before + after
+    limit = {"reflect": size - 1, "circular": kept}.get(mode)
+    if limit is not None and max(before, after) > max(limit, 0):
         raise RuntimeError(
             "Padding size should be less than the corresponding input dimension, but got: "
-            f"padding ({before}, {after}) "
-            f"at dimension {dim} of input {list(tensor.shape)}. Pad less."
+            f"padding ({before}, {after}) at dimension {dim} of input {list(tensor.shape)}. Pad "
+            "less."
         )
-    source = _SOURCES[mode]
-    indices = [source(index, size) for index in range(-before, size + after)]
-    if indices == list(range(size)):
-        return tensor
-    places = F.cat([F.full((1,), index, device=tensor.device) for index in indices], 0)
-    return F.index_select(tensor, dim, places)
+    least = (kept, made) if mode == "circular" else (size - 1, made - 1)
+    if min(least) < 0:
+        raise RuntimeError(
+            f"padding ({before}, {after}) leaves {made} elements of dimension {dim} of input "
+            f"{list(tensor.shape)}, which is too small. Cut off less."
+        )
+    places = F.arange_start(-before, size + after, device=tensor.device)
+    return F.index_select(tensor, dim, _SOURCES[mode](places, size, max(-before, 0), kept))
 
 
-def _reflect(index: int, size: int) -> int:
-    index = abs(index)
-    return 2 * (size - 1) - index if index >= size else index
+def _reflect(places: Any, size: int, first: int, kept: int) -> Any:
+    return F.rsub_Scalar(F.abs(F.rsub_Scalar(F.abs(places), size - 1)), size - 1)
 
 
-_SOURCES: dict[str, Callable[[int, int], int]] = {
+def _replicate(places: Any, size: int, first: int, kept: int) -> Any:
+    return F.clamp(places, 0, size - 1)
+
+
+def _wrap(places: Any, size: int, first: int, kept: int) -> Any:
+    # What is cut off does not come back on the other side.
+    return F.add(F.remainder_Scalar(F.sub(places, first), max(kept, 1)), first)
+
+
+_SOURCES: dict[str, Callable[[Any, int, int, int], Any]] = {
     "reflect": _reflect,
-    "replicate": lambda index, size: min(max(index, 0), size - 1),
-    "circular": lambda index, size: index % size,
+    "replicate": _replicate,
+    "circular": _wrap,
 }
-"""Where the element at a padded position comes from."""
+"""Where the elements at padded places come from, given the size of the dimension and the first and
+the number of those that are kept.
+"""

@@ -151,7 +151,9 @@ def linalg_pinv(self: Any, *, atol: Any = None, rtol: Any = None, hermitian: boo
         )
     atol, rtol = _tolerances("torch.linalg.pinv", self, atol, rtol)
     if 0 in self.shape:
-        return F.new_zeros(self, (*self.shape[:-2], self.shape[-1], self.shape[-2]))
+        *batch, rows, columns = self.shape
+        sides = F.new_zeros(self, (*batch, columns, 0)), F.new_zeros(self, (*batch, 0, rows))
+        return F.matmul(*sides)
     atol, rtol = F.unsqueeze(atol, -1), F.unsqueeze(rtol, -1)
     if hermitian:
         values, vectors = F.linalg_eigh(self)

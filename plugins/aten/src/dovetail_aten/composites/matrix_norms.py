@@ -72,6 +72,8 @@ def linalg_matrix_norm(
     """Return a norm of matrices: for 1 and infinity the greatest sum of a column or a row, for 2
     the greatest singular value; for their negatives the least.
     """
+    if isinstance(ord, complex):
+        raise RuntimeError(f"{_NAME}: Expected a non-complex scalar as the order of norm.")
     first, second = _matrix_dims(self, dim, dtype)
     if abs(ord) not in (1, 2, math.inf):
         shown = ord if isinstance(ord, int) or ord != int(ord) else int(ord)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..array_kernels.dims import wrap_dims
+from ..array_kernels.fft import some_axes
 from .meta_array import MetaArray
 from .table import like
 
@@ -16,9 +17,9 @@ def fft_c2c(self: MetaArray, dim: Sequence[int], normalization: int, forward: bo
 
 
 def fft_r2c(self: MetaArray, dim: Sequence[int], normalization: int, onesided: bool) -> MetaArray:
-    shape = list(self.shape)
+    shape, axes = list(self.shape), some_axes(dim, self.ndim)
     if onesided:
-        last = wrap_dims(dim, self.ndim)[-1]
+        last = axes[-1]
         shape[last] = shape[last] // 2 + 1
     return like(self, shape, self.dtype.to_complex())
 
@@ -27,5 +28,5 @@ def fft_c2r(
     self: MetaArray, dim: Sequence[int], normalization: int, last_dim_size: int
 ) -> MetaArray:
     shape = list(self.shape)
-    shape[wrap_dims(dim, self.ndim)[-1]] = last_dim_size
+    shape[some_axes(dim, self.ndim)[-1]] = last_dim_size
     return like(self, shape, self.dtype.to_real())

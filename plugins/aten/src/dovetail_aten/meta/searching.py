@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dovetail_kernel import bool as bool_
+from dovetail_kernel import dtype as DType
 from dovetail_kernel import int32, int64
 
 from ..array_kernels.searching import check_values
+from ..array_kernels.triangles import count_of_triangle
 from .meta_array import MetaArray
 
 
@@ -40,3 +42,17 @@ def repeat_interleave(repeats: MetaArray, *, output_size: int | None = None) -> 
             "of places depends on values, which are not there. Give output_size=."
         )
     return MetaArray((output_size,), repeats.dtype)
+
+
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, **_options: Any
+) -> MetaArray:
+    count = count_of_triangle("tril_indices", row, col, offset, dtype, lower=True)
+    return MetaArray((2, count), dtype or int64)
+
+
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: DType | None = None, **_options: Any
+) -> MetaArray:
+    count = count_of_triangle("triu_indices", row, col, offset, dtype, lower=False)
+    return MetaArray((2, count), dtype or int64)

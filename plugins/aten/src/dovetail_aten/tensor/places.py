@@ -10,6 +10,7 @@ from typing import Any
 
 from dovetail_dispatcher import overridable
 from dovetail_kernel import bool as bool_
+from dovetail_kernel import int64
 
 from .._generated import functions as aten
 
@@ -90,9 +91,9 @@ def unravel_index(indices: Any, shape: int | Sequence[int]) -> tuple[Any, ...]:
             raise ValueError(
                 f"'shape' cannot have negative values, but got {sizes}. Give sizes of 0 or more."
             )
+    rest = aten.to(indices, int64)
+    strides = [max(prod(sizes[dim + 1 :]), 1) for dim in range(len(sizes))]
+    pairs = zip(strides, sizes, strict=True)
     return tuple(
-        [
-            aten.remainder(aten.floor_divide(indices, max(prod(sizes[dim + 1 :]), 1)), max(size, 1))
-            for dim, size in enumerate(sizes)
-        ]
+        [aten.remainder(aten.floor_divide(rest, stride), max(size, 1)) for stride, size in pairs]
     )

@@ -20,6 +20,7 @@ OPERATORS = {
         "aten::full_like", "aten::new_zeros", "aten::new_ones", "aten::new_full", "aten::new_empty",
         "aten::new_empty_strided",
     ),
+    "ctc": ("aten::_ctc_loss",),
     "distances": ("aten::_euclidean_dist", "aten::renorm"),
     "fft": ("aten::_fft_c2c", "aten::_fft_r2c", "aten::_fft_c2r"),
     "indexing": (
@@ -97,6 +98,17 @@ OPERATORS = {
         "aten::bitwise_right_shift.Tensor_Scalar", "aten::bitwise_right_shift.Scalar_Tensor",
         "aten::logaddexp2", "aten::fmax", "aten::fmin", "aten::deg2rad", "aten::rad2deg",
         "aten::xlogy.Scalar_Self", "aten::xlogy.Scalar_Other",
+    ),
+    "pooling": (
+        "aten::max_pool2d_with_indices", "aten::max_pool2d_with_indices_backward", "aten::avg_pool2d",
+        "aten::avg_pool2d_backward", "aten::_adaptive_avg_pool2d",
+        "aten::_adaptive_avg_pool2d_backward", "aten::adaptive_max_pool2d",
+        "aten::adaptive_max_pool2d_backward", "aten::fractional_max_pool2d",
+        "aten::fractional_max_pool2d_backward", "aten::max_unpool2d", "aten::max_pool3d_with_indices",
+        "aten::max_pool3d_with_indices_backward", "aten::avg_pool3d", "aten::avg_pool3d_backward",
+        "aten::_adaptive_avg_pool3d", "aten::_adaptive_avg_pool3d_backward",
+        "aten::adaptive_max_pool3d", "aten::adaptive_max_pool3d_backward",
+        "aten::fractional_max_pool3d", "aten::fractional_max_pool3d_backward", "aten::max_unpool3d",
     ),
     "random": (
         "aten::bernoulli", "aten::bernoulli_.float", "aten::multinomial", "aten::native_dropout",

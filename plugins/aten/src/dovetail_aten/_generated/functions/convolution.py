@@ -21,8 +21,8 @@ __all__ = [
     "conv2d_default", "conv2d_padding", "conv2d", "conv3d_default", "conv3d_padding", "conv3d",
     "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "im2col_out", "im2col",
     "col2im_out", "col2im", "pixel_shuffle_out", "pixel_shuffle", "pixel_unshuffle_out",
-    "pixel_unshuffle", "channel_shuffle_out", "channel_shuffle", "convolution_backward_out",
-    "convolution_backward",
+    "pixel_unshuffle", "channel_shuffle_out", "channel_shuffle", "native_channel_shuffle",
+    "convolution_backward_out", "convolution_backward",
 ]
 
 
@@ -501,6 +501,19 @@ def channel_shuffle(input, groups, *, out=None):
     else:
         return route(input, groups)
     return miss(channel_shuffle_op, (input, groups,), {}, channel_shuffle)
+
+
+native_channel_shuffle_op, native_channel_shuffle_routes = operator("aten::native_channel_shuffle", "")
+def native_channel_shuffle(input, groups):
+    if groups.__class__ is not int:
+        return miss(native_channel_shuffle_op, (input, groups,), {}, native_channel_shuffle)
+    try:
+        route = native_channel_shuffle_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, groups)
+    return miss(native_channel_shuffle_op, (input, groups,), {}, native_channel_shuffle)
 
 
 def convolution_backward_out(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, *, out0, out1, out2): return complete(convolution_backward_out, "aten::convolution_backward", "out")(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out0=out0, out1=out1, out2=out2)

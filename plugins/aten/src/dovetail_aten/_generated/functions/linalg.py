@@ -32,29 +32,29 @@ __all__ = [
     "triangular_solve_X", "triangular_solve", "linalg_det_out", "linalg_det", "det",
     "linalg_slogdet_out", "linalg_slogdet", "slogdet_out", "slogdet", "logdet", "linalg_lstsq_out",
     "linalg_lstsq", "linalg_tensorinv_out", "linalg_tensorinv", "linalg_tensorsolve_out",
-    "linalg_tensorsolve", "linalg_pinv_atol_rtol_tensor_out", "linalg_pinv_atol_rtol_float_out",
-    "linalg_pinv_out", "linalg_pinv_out_rcond_tensor", "linalg_pinv_atol_rtol_tensor",
-    "linalg_pinv_atol_rtol_float", "linalg_pinv_default", "linalg_pinv_rcond_tensor", "linalg_pinv",
-    "pinverse", "linalg_matrix_rank_atol_rtol_tensor_out", "linalg_matrix_rank_atol_rtol_float_out",
-    "linalg_matrix_rank_out", "linalg_matrix_rank_out_tol_tensor",
+    "linalg_tensorsolve", "linalg_pinv_out", "linalg_pinv_atol_rtol_float_out",
+    "linalg_pinv_atol_rtol_tensor_out", "linalg_pinv_out_rcond_tensor", "linalg_pinv_default",
+    "linalg_pinv_atol_rtol_float", "linalg_pinv_atol_rtol_tensor", "linalg_pinv_rcond_tensor",
+    "linalg_pinv", "linalg_matrix_rank_out", "linalg_matrix_rank_out_tol_tensor",
+    "linalg_matrix_rank_atol_rtol_tensor_out", "linalg_matrix_rank_atol_rtol_float_out",
+    "linalg_matrix_rank_default", "linalg_matrix_rank_tol_tensor",
     "linalg_matrix_rank_atol_rtol_tensor", "linalg_matrix_rank_atol_rtol_float",
-    "linalg_matrix_rank_default", "linalg_matrix_rank_tol_tensor", "linalg_matrix_rank",
-    "_linalg_eigh_eigenvalues", "_linalg_eigh", "linalg_eigh_eigvals", "linalg_eigh",
-    "linalg_eigvalsh_out", "linalg_eigvalsh", "linalg_eig_out", "linalg_eig", "linalg_eigvals_out",
-    "linalg_eigvals", "_linalg_svd_U", "_linalg_svd", "linalg_svd_U", "linalg_svd",
-    "linalg_svdvals_out", "linalg_svdvals", "svd_U", "svd", "linalg_matrix_exp_out",
-    "linalg_matrix_exp", "matrix_exp", "linalg_norm_out", "linalg_norm_ord_str_out",
-    "linalg_norm_default", "linalg_norm_ord_str", "linalg_norm", "linalg_matrix_norm_out",
-    "linalg_matrix_norm_str_ord_out", "linalg_matrix_norm_default", "linalg_matrix_norm_str_ord",
-    "linalg_matrix_norm", "linalg_cond_out", "linalg_cond_p_str_out", "linalg_cond_default",
-    "linalg_cond_p_str", "linalg_cond", "nuclear_norm_out", "nuclear_norm_dim_out",
-    "nuclear_norm_default", "nuclear_norm_dim", "nuclear_norm", "frobenius_norm_out",
-    "frobenius_norm", "linalg_matmul_out", "linalg_matmul", "linalg_diagonal", "trace_out", "trace",
-    "linalg_vecdot_out", "linalg_vecdot", "linalg_cross_out", "linalg_cross", "cross_out", "cross",
-    "kron_out", "kron", "tensordot_out", "tensordot", "linalg_multi_dot_out", "linalg_multi_dot",
-    "chain_matmul_out", "chain_matmul", "linalg_matrix_power_out", "linalg_matrix_power",
-    "matrix_power_out", "matrix_power", "addr_out", "addr", "addr_", "cartesian_prod",
-    "combinations", "vander", "linalg_vander", "cov", "corrcoef",
+    "linalg_matrix_rank", "pinverse", "_linalg_eigh_eigenvalues", "_linalg_eigh",
+    "linalg_eigh_eigvals", "linalg_eigh", "linalg_eigvalsh_out", "linalg_eigvalsh",
+    "linalg_eig_out", "linalg_eig", "linalg_eigvals_out", "linalg_eigvals", "_linalg_svd_U",
+    "_linalg_svd", "linalg_svd_U", "linalg_svd", "linalg_svdvals_out", "linalg_svdvals", "svd_U",
+    "svd", "linalg_matrix_exp_out", "linalg_matrix_exp", "matrix_exp", "linalg_norm_out",
+    "linalg_norm_ord_str_out", "linalg_norm_default", "linalg_norm_ord_str", "linalg_norm",
+    "linalg_matrix_norm_out", "linalg_matrix_norm_str_ord_out", "linalg_matrix_norm_default",
+    "linalg_matrix_norm_str_ord", "linalg_matrix_norm", "linalg_cond_out", "linalg_cond_p_str_out",
+    "linalg_cond_default", "linalg_cond_p_str", "linalg_cond", "nuclear_norm_out",
+    "nuclear_norm_dim_out", "nuclear_norm_default", "nuclear_norm_dim", "nuclear_norm",
+    "frobenius_norm_out", "frobenius_norm", "linalg_matmul_out", "linalg_matmul", "linalg_diagonal",
+    "trace_out", "trace", "linalg_vecdot_out", "linalg_vecdot", "linalg_cross_out", "linalg_cross",
+    "cross_out", "cross", "kron_out", "kron", "tensordot_out", "tensordot", "linalg_multi_dot_out",
+    "linalg_multi_dot", "chain_matmul_out", "chain_matmul", "linalg_matrix_power_out",
+    "linalg_matrix_power", "matrix_power_out", "matrix_power", "addr_out", "addr", "addr_",
+    "cartesian_prod", "combinations", "vander", "linalg_vander", "cov", "corrcoef",
 ]
 
 
@@ -526,13 +526,13 @@ def linalg_solve_triangular(input, B, *, upper, left=True, unitriangular=False, 
     return miss(linalg_solve_triangular_op, (input, B,), {"upper": upper, "left": left, "unitriangular": unitriangular}, linalg_solve_triangular)
 
 
-def triangular_solve_X(input, A, upper=True, transpose=False, unitriangular=False, *, solution, cloned_coefficient): return complete(triangular_solve_X, "aten::triangular_solve", "X")(input, A, upper, transpose, unitriangular, solution=solution, cloned_coefficient=cloned_coefficient)
+def triangular_solve_X(input, A, upper=True, transpose=False, unitriangular=False, *, X, M): return complete(triangular_solve_X, "aten::triangular_solve", "X")(input, A, upper, transpose, unitriangular, X=X, M=M)
 
 triangular_solve_op, triangular_solve_routes = operator("aten::triangular_solve", "")
 triangular_solve_named = named("triangular_solve", ("solution", "cloned_coefficient"))
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None):
     if out is not None:
-        return triangular_solve_X(input, A, upper, transpose, unitriangular, **several_outs("triangular_solve", ("solution", "cloned_coefficient"), out))
+        return triangular_solve_X(input, A, upper, transpose, unitriangular, **several_outs("triangular_solve", ("X", "M"), out))
     if upper.__class__ is not bool or transpose.__class__ is not bool or unitriangular.__class__ is not bool:
         return triangular_solve_named(miss(triangular_solve_op, (input, A, upper, transpose, unitriangular,), {}, triangular_solve))
     try:
@@ -667,10 +667,34 @@ def linalg_tensorsolve(input, other, dims=None, *, out=None):
     return miss(linalg_tensorsolve_op, (input, other, dims,), {}, linalg_tensorsolve)
 
 
-def linalg_pinv_atol_rtol_tensor_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_pinv_atol_rtol_tensor_out, "aten::linalg_pinv", "atol_rtol_tensor_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
-def linalg_pinv_atol_rtol_float_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_pinv_atol_rtol_float_out, "aten::linalg_pinv", "atol_rtol_float_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
 def linalg_pinv_out(input, rcond, hermitian=False, *, out): return complete(linalg_pinv_out, "aten::linalg_pinv", "out")(input, rcond, hermitian, out=out)
+def linalg_pinv_atol_rtol_float_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_pinv_atol_rtol_float_out, "aten::linalg_pinv", "atol_rtol_float_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
+def linalg_pinv_atol_rtol_tensor_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_pinv_atol_rtol_tensor_out, "aten::linalg_pinv", "atol_rtol_tensor_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
 def linalg_pinv_out_rcond_tensor(input, rcond, hermitian=False, *, out): return complete(linalg_pinv_out_rcond_tensor, "aten::linalg_pinv", "out_rcond_tensor")(input, rcond, hermitian, out=out)
+
+linalg_pinv_op, linalg_pinv_routes = operator("aten::linalg_pinv", "")
+def linalg_pinv_default(input, rcond, hermitian=False):
+    if rcond.__class__ is not float or hermitian.__class__ is not bool:
+        return miss(linalg_pinv_op, (input, rcond, hermitian,), {}, linalg_pinv)
+    try:
+        route = linalg_pinv_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, rcond, hermitian)
+    return miss(linalg_pinv_op, (input, rcond, hermitian,), {}, linalg_pinv)
+
+linalg_pinv_atol_rtol_float_op, linalg_pinv_atol_rtol_float_routes = operator("aten::linalg_pinv", "atol_rtol_float")
+def linalg_pinv_atol_rtol_float(input, *, atol=None, rtol=None, hermitian=False):
+    if atol is not None and atol.__class__ is not float or rtol is not None and rtol.__class__ is not float or hermitian.__class__ is not bool:
+        return miss(linalg_pinv_atol_rtol_float_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
+    try:
+        route = linalg_pinv_atol_rtol_float_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, atol, rtol, hermitian)
+    return miss(linalg_pinv_atol_rtol_float_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
 
 linalg_pinv_atol_rtol_tensor_op, linalg_pinv_atol_rtol_tensor_routes = operator("aten::linalg_pinv", "atol_rtol_tensor")
 def linalg_pinv_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False):
@@ -689,30 +713,6 @@ def linalg_pinv_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False
         return route(input, atol, rtol, hermitian)
     return miss(linalg_pinv_atol_rtol_tensor_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
 
-linalg_pinv_atol_rtol_float_op, linalg_pinv_atol_rtol_float_routes = operator("aten::linalg_pinv", "atol_rtol_float")
-def linalg_pinv_atol_rtol_float(input, *, atol=None, rtol=None, hermitian=False):
-    if atol is not None and atol.__class__ is not float or rtol is not None and rtol.__class__ is not float or hermitian.__class__ is not bool:
-        return miss(linalg_pinv_atol_rtol_float_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
-    try:
-        route = linalg_pinv_atol_rtol_float_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, atol, rtol, hermitian)
-    return miss(linalg_pinv_atol_rtol_float_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
-
-linalg_pinv_op, linalg_pinv_routes = operator("aten::linalg_pinv", "")
-def linalg_pinv_default(input, rcond, hermitian=False):
-    if rcond.__class__ is not float or hermitian.__class__ is not bool:
-        return miss(linalg_pinv_op, (input, rcond, hermitian,), {}, linalg_pinv)
-    try:
-        route = linalg_pinv_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, rcond, hermitian)
-    return miss(linalg_pinv_op, (input, rcond, hermitian,), {}, linalg_pinv)
-
 linalg_pinv_rcond_tensor_op, linalg_pinv_rcond_tensor_routes = operator("aten::linalg_pinv", "rcond_tensor")
 def linalg_pinv_rcond_tensor(input, rcond, hermitian=False):
     if hermitian.__class__ is not bool:
@@ -726,16 +726,16 @@ def linalg_pinv_rcond_tensor(input, rcond, hermitian=False):
     return miss(linalg_pinv_rcond_tensor_op, (input, rcond, hermitian,), {}, linalg_pinv)
 
 _linalg_pinv_overloads = Overloads("aten::linalg_pinv", {
-    "atol_rtol_tensor": (linalg_pinv_atol_rtol_tensor, linalg_pinv_atol_rtol_tensor_out),
-    "atol_rtol_float": (linalg_pinv_atol_rtol_float, linalg_pinv_atol_rtol_float_out),
     "": (linalg_pinv_default, linalg_pinv_out),
+    "atol_rtol_float": (linalg_pinv_atol_rtol_float, linalg_pinv_atol_rtol_float_out),
+    "atol_rtol_tensor": (linalg_pinv_atol_rtol_tensor, linalg_pinv_atol_rtol_tensor_out),
     "rcond_tensor": (linalg_pinv_rcond_tensor, linalg_pinv_out_rcond_tensor),
 })
 def linalg_pinv(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 1:
-            return linalg_pinv_atol_rtol_tensor(*args)
+            return linalg_pinv_atol_rtol_float(*args)
         if count == 2:
             if args[1].__class__ is float:
                 return linalg_pinv_default(*args)
@@ -749,23 +749,34 @@ def linalg_pinv(*args, **kwargs):
     return _linalg_pinv_overloads.choose(args, kwargs)
 
 
-pinverse_op, pinverse_routes = operator("aten::pinverse", "")
-def pinverse(input, rcond=1e-15):
-    if rcond.__class__ is not float:
-        return miss(pinverse_op, (input, rcond,), {}, pinverse)
+def linalg_matrix_rank_out(input, tol, hermitian=False, *, out): return complete(linalg_matrix_rank_out, "aten::linalg_matrix_rank", "out")(input, tol, hermitian, out=out)
+def linalg_matrix_rank_out_tol_tensor(input, tol, hermitian=False, *, out): return complete(linalg_matrix_rank_out_tol_tensor, "aten::linalg_matrix_rank", "out_tol_tensor")(input, tol, hermitian, out=out)
+def linalg_matrix_rank_atol_rtol_tensor_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_matrix_rank_atol_rtol_tensor_out, "aten::linalg_matrix_rank", "atol_rtol_tensor_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
+def linalg_matrix_rank_atol_rtol_float_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_matrix_rank_atol_rtol_float_out, "aten::linalg_matrix_rank", "atol_rtol_float_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
+
+linalg_matrix_rank_op, linalg_matrix_rank_routes = operator("aten::linalg_matrix_rank", "")
+def linalg_matrix_rank_default(input, tol, hermitian=False):
+    if tol.__class__ is not float or hermitian.__class__ is not bool:
+        return miss(linalg_matrix_rank_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
     try:
-        route = pinverse_routes[input._signature | state()]
+        route = linalg_matrix_rank_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, rcond)
-    return miss(pinverse_op, (input, rcond,), {}, pinverse)
+        return route(input, tol, hermitian)
+    return miss(linalg_matrix_rank_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
 
-
-def linalg_matrix_rank_atol_rtol_tensor_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_matrix_rank_atol_rtol_tensor_out, "aten::linalg_matrix_rank", "atol_rtol_tensor_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
-def linalg_matrix_rank_atol_rtol_float_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_matrix_rank_atol_rtol_float_out, "aten::linalg_matrix_rank", "atol_rtol_float_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
-def linalg_matrix_rank_out(input, tol, hermitian=False, *, out): return complete(linalg_matrix_rank_out, "aten::linalg_matrix_rank", "out")(input, tol, hermitian, out=out)
-def linalg_matrix_rank_out_tol_tensor(input, tol, hermitian=False, *, out): return complete(linalg_matrix_rank_out_tol_tensor, "aten::linalg_matrix_rank", "out_tol_tensor")(input, tol, hermitian, out=out)
+linalg_matrix_rank_tol_tensor_op, linalg_matrix_rank_tol_tensor_routes = operator("aten::linalg_matrix_rank", "tol_tensor")
+def linalg_matrix_rank_tol_tensor(input, tol, hermitian=False):
+    if hermitian.__class__ is not bool:
+        return miss(linalg_matrix_rank_tol_tensor_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
+    try:
+        route = linalg_matrix_rank_tol_tensor_routes[input._signature | tol._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, tol, hermitian)
+    return miss(linalg_matrix_rank_tol_tensor_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
 
 linalg_matrix_rank_atol_rtol_tensor_op, linalg_matrix_rank_atol_rtol_tensor_routes = operator("aten::linalg_matrix_rank", "atol_rtol_tensor")
 def linalg_matrix_rank_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False):
@@ -796,35 +807,11 @@ def linalg_matrix_rank_atol_rtol_float(input, *, atol=None, rtol=None, hermitian
         return route(input, atol, rtol, hermitian)
     return miss(linalg_matrix_rank_atol_rtol_float_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_matrix_rank)
 
-linalg_matrix_rank_op, linalg_matrix_rank_routes = operator("aten::linalg_matrix_rank", "")
-def linalg_matrix_rank_default(input, tol, hermitian=False):
-    if tol.__class__ is not float or hermitian.__class__ is not bool:
-        return miss(linalg_matrix_rank_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
-    try:
-        route = linalg_matrix_rank_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tol, hermitian)
-    return miss(linalg_matrix_rank_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
-
-linalg_matrix_rank_tol_tensor_op, linalg_matrix_rank_tol_tensor_routes = operator("aten::linalg_matrix_rank", "tol_tensor")
-def linalg_matrix_rank_tol_tensor(input, tol, hermitian=False):
-    if hermitian.__class__ is not bool:
-        return miss(linalg_matrix_rank_tol_tensor_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
-    try:
-        route = linalg_matrix_rank_tol_tensor_routes[input._signature | tol._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tol, hermitian)
-    return miss(linalg_matrix_rank_tol_tensor_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
-
 _linalg_matrix_rank_overloads = Overloads("aten::linalg_matrix_rank", {
-    "atol_rtol_tensor": (linalg_matrix_rank_atol_rtol_tensor, linalg_matrix_rank_atol_rtol_tensor_out),
-    "atol_rtol_float": (linalg_matrix_rank_atol_rtol_float, linalg_matrix_rank_atol_rtol_float_out),
     "": (linalg_matrix_rank_default, linalg_matrix_rank_out),
     "tol_tensor": (linalg_matrix_rank_tol_tensor, linalg_matrix_rank_out_tol_tensor),
+    "atol_rtol_tensor": (linalg_matrix_rank_atol_rtol_tensor, linalg_matrix_rank_atol_rtol_tensor_out),
+    "atol_rtol_float": (linalg_matrix_rank_atol_rtol_float, linalg_matrix_rank_atol_rtol_float_out),
 })
 def linalg_matrix_rank(*args, **kwargs):
     if not kwargs:
@@ -844,6 +831,19 @@ def linalg_matrix_rank(*args, **kwargs):
     return _linalg_matrix_rank_overloads.choose(args, kwargs)
 
 
+pinverse_op, pinverse_routes = operator("aten::pinverse", "")
+def pinverse(input, rcond=1e-15):
+    if rcond.__class__ is not float:
+        return miss(pinverse_op, (input, rcond,), {}, pinverse)
+    try:
+        route = pinverse_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, rcond)
+    return miss(pinverse_op, (input, rcond,), {}, pinverse)
+
+
 def _linalg_eigh_eigenvalues(A, UPLO='L', compute_v=True, *, eigenvalues, eigenvectors): return complete(_linalg_eigh_eigenvalues, "aten::_linalg_eigh", "eigenvalues")(A, UPLO, compute_v, eigenvalues=eigenvalues, eigenvectors=eigenvectors)
 
 _linalg_eigh_op, _linalg_eigh_routes = operator("aten::_linalg_eigh", "")
@@ -861,13 +861,13 @@ def _linalg_eigh(A, UPLO='L', compute_v=True, *, out=None):
     return miss(_linalg_eigh_op, (A, UPLO, compute_v,), {}, _linalg_eigh)
 
 
-def linalg_eigh_eigvals(input, UPLO='L', *, eigenvalues, eigenvectors): return complete(linalg_eigh_eigvals, "aten::linalg_eigh", "eigvals")(input, UPLO, eigenvalues=eigenvalues, eigenvectors=eigenvectors)
+def linalg_eigh_eigvals(input, UPLO='L', *, eigvals, eigvecs): return complete(linalg_eigh_eigvals, "aten::linalg_eigh", "eigvals")(input, UPLO, eigvals=eigvals, eigvecs=eigvecs)
 
 linalg_eigh_op, linalg_eigh_routes = operator("aten::linalg_eigh", "")
 linalg_eigh_named = named("linalg_eigh", ("eigenvalues", "eigenvectors"))
 def linalg_eigh(input, UPLO='L', *, out=None):
     if out is not None:
-        return linalg_eigh_eigvals(input, UPLO, **several_outs("linalg_eigh", ("eigenvalues", "eigenvectors"), out))
+        return linalg_eigh_eigvals(input, UPLO, **several_outs("linalg_eigh", ("eigvals", "eigvecs"), out))
     if UPLO.__class__ is not str:
         return linalg_eigh_named(miss(linalg_eigh_op, (input, UPLO,), {}, linalg_eigh))
     try:

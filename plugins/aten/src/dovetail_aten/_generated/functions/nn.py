@@ -21,7 +21,7 @@ __all__ = [
     "elu_", "gelu_out", "gelu", "gelu_", "silu_out", "silu", "silu_", "softplus_out", "softplus",
     "hardtanh_out", "hardtanh", "hardtanh_", "log_sigmoid", "log_sigmoid_forward", "prelu",
     "_prelu_kernel", "threshold_out", "threshold", "threshold_", "softmax", "_softmax",
-    "log_softmax", "_log_softmax", "embedding", "layer_norm", "native_layer_norm",
+    "log_softmax", "_log_softmax", "bilinear", "embedding", "layer_norm", "native_layer_norm",
     "threshold_backward", "gelu_backward", "silu_backward", "elu_backward", "leaky_relu_backward",
     "softplus_backward", "hardtanh_backward", "log_sigmoid_backward", "_prelu_kernel_backward",
     "_softmax_backward_data", "_log_softmax_backward_data", "embedding_dense_backward",
@@ -273,6 +273,20 @@ def _log_softmax(input, dim, half_to_float):
     else:
         return route(input, dim, half_to_float)
     return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
+
+
+bilinear_op, bilinear_routes = operator("aten::bilinear", "")
+def bilinear(input1, input2, weight, bias=None):
+    try:
+        key = input1._signature | input2._signature | weight._signature | state()
+        if bias is not None:
+            key |= bias._signature
+        route = bilinear_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input1, input2, weight, bias)
+    return miss(bilinear_op, (input1, input2, weight, bias,), {}, bilinear)
 
 
 embedding_op, embedding_routes = operator("aten::embedding", "")

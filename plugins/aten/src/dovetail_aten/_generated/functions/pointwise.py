@@ -33,22 +33,21 @@ __all__ = [
     "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_Tensor", "subtract_Scalar",
     "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_", "multiply_Tensor",
     "multiply_Scalar", "multiply", "multiply__Tensor", "multiply__Scalar", "multiply_",
-    "divide_out", "divide_Scalar_out", "divide_Tensor", "divide_Scalar", "divide_Tensor_mode",
-    "divide_Scalar_mode", "divide", "divide__Tensor", "divide__Scalar", "divide__Tensor_mode",
-    "divide__Scalar_mode", "divide_", "true_divide_out", "true_divide_Scalar_out",
-    "true_divide_Tensor", "true_divide_Scalar", "true_divide", "true_divide__Tensor",
-    "true_divide__Scalar", "true_divide_", "negative", "negative_", "absolute", "absolute_",
-    "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_", "xlogy_OutTensor",
-    "xlogy_OutScalar_Self", "xlogy_OutScalar_Other", "xlogy_Tensor", "xlogy_Scalar_Self",
-    "xlogy_Scalar_Other", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other", "xlogy_", "neg_out",
-    "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign", "sign_", "sgn_out",
-    "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out", "sqrt", "sqrt_",
-    "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_", "exp2_out",
-    "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_", "log2_out", "log2",
-    "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_", "sin_out", "sin",
-    "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out", "asin", "asin_",
-    "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2", "atan2_",
-    "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
+    "divide_out", "divide_Tensor", "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode",
+    "divide", "divide__Tensor", "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode",
+    "divide_", "true_divide_out", "true_divide_Tensor", "true_divide_Scalar", "true_divide",
+    "true_divide__Tensor", "true_divide__Scalar", "true_divide_", "negative", "negative_",
+    "absolute", "absolute_", "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_",
+    "xlogy_OutTensor", "xlogy_OutScalar_Other", "xlogy_OutScalar_Self", "xlogy_Tensor",
+    "xlogy_Scalar_Other", "xlogy_Scalar_Self", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other",
+    "xlogy_", "neg_out", "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign",
+    "sign_", "sgn_out", "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out",
+    "sqrt", "sqrt_", "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_",
+    "exp2_out", "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_",
+    "log2_out", "log2", "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_",
+    "sin_out", "sin", "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out",
+    "asin", "asin_", "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2",
+    "atan2_", "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
     "asinh_out", "asinh", "asinh_", "acosh_out", "acosh", "acosh_", "atanh_out", "atanh", "atanh_",
     "erf_out", "erf", "erf_", "erfc_out", "erfc", "erfc_", "sigmoid_out", "sigmoid", "sigmoid_",
     "floor_out", "floor", "floor_", "ceil_out", "ceil", "ceil_", "round_out", "round_decimals_out",
@@ -100,16 +99,16 @@ __all__ = [
     "bitwise_right_shift_Scalar_Tensor_out", "bitwise_right_shift_Tensor",
     "bitwise_right_shift_Tensor_Scalar", "bitwise_right_shift_Scalar_Tensor", "bitwise_right_shift",
     "rshift_operator", "bitwise_right_shift__Tensor", "bitwise_right_shift__Tensor_Scalar",
-    "bitwise_right_shift_", "irshift_operator", "__lshift___Scalar", "__lshift___Tensor",
-    "__lshift__", "__rshift___Scalar", "__rshift___Tensor", "__rshift__", "logaddexp2_out",
+    "bitwise_right_shift_", "irshift_operator", "__lshift___Tensor", "__lshift___Scalar",
+    "__lshift__", "__rshift___Tensor", "__rshift___Scalar", "__rshift__", "logaddexp2_out",
     "logaddexp2", "fmax_out", "fmax", "fmin_out", "fmin", "deg2rad_out", "deg2rad", "deg2rad_",
-    "rad2deg_out", "rad2deg", "rad2deg_", "float_power_Tensor_Tensor_out", "float_power_Scalar_out",
-    "float_power_Tensor_Scalar_out", "float_power_Tensor_Tensor", "float_power_Scalar",
-    "float_power_Tensor_Scalar", "float_power", "float_power__Tensor", "float_power__Scalar",
-    "float_power_", "conj_physical_out", "conj_physical", "conj_physical_", "resolve_neg",
-    "is_conj", "is_neg", "_conj_physical_out", "_conj_physical", "is_complex", "is_floating_point",
-    "angle_out", "angle", "item", "_local_scalar_dense", "is_nonzero", "sigmoid_backward",
-    "tanh_backward",
+    "rad2deg_out", "rad2deg", "rad2deg_", "float_power_Tensor_Tensor_out",
+    "float_power_Tensor_Scalar_out", "float_power_Scalar_out", "float_power_Tensor_Tensor",
+    "float_power_Tensor_Scalar", "float_power_Scalar", "float_power", "float_power__Tensor",
+    "float_power__Scalar", "float_power_", "conj_physical_out", "conj_physical", "conj_physical_",
+    "resolve_neg", "is_conj", "is_neg", "_conj_physical_out", "_conj_physical", "is_complex",
+    "is_floating_point", "angle_out", "angle", "item", "_local_scalar_dense", "is_nonzero",
+    "sigmoid_backward", "tanh_backward",
 ]
 
 
@@ -799,7 +798,6 @@ def multiply_(*args, **kwargs):
 
 
 def divide_out(input, other, *, out): return complete(divide_out, "aten::divide", "out")(input, other, out=out)
-def divide_Scalar_out(input, other, *, out): return complete(divide_Scalar_out, "aten::divide", "Scalar_out")(input, other, out=out)
 
 divide_Tensor_op, divide_Tensor_routes = operator("aten::divide", "Tensor")
 def divide_Tensor(input, other):
@@ -848,7 +846,7 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
 
 _divide_overloads = Overloads("aten::divide", {
-    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, divide_Scalar_out),
+    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, None),
     "Tensor_mode": (divide_Tensor_mode, None), "Scalar_mode": (divide_Scalar_mode, None),
 })
 def divide(*args, **kwargs):
@@ -883,7 +881,6 @@ def divide_(*args, **kwargs):
 
 
 def true_divide_out(input, other, *, out): return complete(true_divide_out, "aten::true_divide", "out")(input, other, out=out)
-def true_divide_Scalar_out(input, other, *, out): return complete(true_divide_Scalar_out, "aten::true_divide", "Scalar_out")(input, other, out=out)
 
 true_divide_Tensor_op, true_divide_Tensor_routes = operator("aten::true_divide", "Tensor")
 def true_divide_Tensor(input, other):
@@ -908,8 +905,7 @@ def true_divide_Scalar(input, other):
     return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
 
 _true_divide_overloads = Overloads("aten::true_divide", {
-    "Tensor": (true_divide_Tensor, true_divide_out),
-    "Scalar": (true_divide_Scalar, true_divide_Scalar_out),
+    "Tensor": (true_divide_Tensor, true_divide_out), "Scalar": (true_divide_Scalar, None),
 })
 def true_divide(*args, **kwargs):
     if not kwargs:
@@ -1006,8 +1002,8 @@ def hypot_(input, other): return complete(hypot_, "aten::hypot_", "")(input, oth
 
 
 def xlogy_OutTensor(input, other, *, out): return complete(xlogy_OutTensor, "aten::xlogy", "OutTensor")(input, other, out=out)
-def xlogy_OutScalar_Self(input, other, *, out): return complete(xlogy_OutScalar_Self, "aten::xlogy", "OutScalar_Self")(input, other, out=out)
 def xlogy_OutScalar_Other(input, other, *, out): return complete(xlogy_OutScalar_Other, "aten::xlogy", "OutScalar_Other")(input, other, out=out)
+def xlogy_OutScalar_Self(input, other, *, out): return complete(xlogy_OutScalar_Self, "aten::xlogy", "OutScalar_Self")(input, other, out=out)
 
 xlogy_Tensor_op, xlogy_Tensor_routes = operator("aten::xlogy", "Tensor")
 def xlogy_Tensor(input, other):
@@ -1023,18 +1019,6 @@ def xlogy_Tensor(input, other):
         return route(input, other)
     return miss(xlogy_Tensor_op, (input, other,), {}, xlogy)
 
-xlogy_Scalar_Self_op, xlogy_Scalar_Self_routes = operator("aten::xlogy", "Scalar_Self")
-def xlogy_Scalar_Self(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
-    try:
-        route = xlogy_Scalar_Self_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
-
 xlogy_Scalar_Other_op, xlogy_Scalar_Other_routes = operator("aten::xlogy", "Scalar_Other")
 def xlogy_Scalar_Other(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -1047,10 +1031,22 @@ def xlogy_Scalar_Other(input, other):
         return route(input, other)
     return miss(xlogy_Scalar_Other_op, (input, other,), {}, xlogy)
 
+xlogy_Scalar_Self_op, xlogy_Scalar_Self_routes = operator("aten::xlogy", "Scalar_Self")
+def xlogy_Scalar_Self(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
+    try:
+        route = xlogy_Scalar_Self_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(xlogy_Scalar_Self_op, (input, other,), {}, xlogy)
+
 _xlogy_overloads = Overloads("aten::xlogy", {
     "Tensor": (xlogy_Tensor, xlogy_OutTensor),
-    "Scalar_Self": (xlogy_Scalar_Self, xlogy_OutScalar_Self),
     "Scalar_Other": (xlogy_Scalar_Other, xlogy_OutScalar_Other),
+    "Scalar_Self": (xlogy_Scalar_Self, xlogy_OutScalar_Self),
 })
 def xlogy(*args, **kwargs):
     if not kwargs:
@@ -1058,10 +1054,10 @@ def xlogy(*args, **kwargs):
         if count == 2:
             if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
                 return xlogy_Tensor(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return xlogy_Scalar_Self(*args)
             if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
                 return xlogy_Scalar_Other(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return xlogy_Scalar_Self(*args)
     return _xlogy_overloads.choose(args, kwargs)
 
 
@@ -3691,6 +3687,16 @@ def irshift_operator(input, other):
     return operate(bitwise_right_shift_, input, other)
 
 
+__lshift___Tensor_op, __lshift___Tensor_routes = operator("aten::__lshift__", "Tensor")
+def __lshift___Tensor(input, other):
+    try:
+        route = __lshift___Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(__lshift___Tensor_op, (input, other,), {}, __lshift__)
+
 __lshift___Scalar_op, __lshift___Scalar_routes = operator("aten::__lshift__", "Scalar")
 def __lshift___Scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -3703,29 +3709,29 @@ def __lshift___Scalar(input, other):
         return route(input, other)
     return miss(__lshift___Scalar_op, (input, other,), {}, __lshift__)
 
-__lshift___Tensor_op, __lshift___Tensor_routes = operator("aten::__lshift__", "Tensor")
-def __lshift___Tensor(input, other):
-    try:
-        route = __lshift___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__lshift___Tensor_op, (input, other,), {}, __lshift__)
-
 ___lshift___overloads = Overloads("aten::__lshift__", {
-    "Scalar": (__lshift___Scalar, None), "Tensor": (__lshift___Tensor, None),
+    "Tensor": (__lshift___Tensor, None), "Scalar": (__lshift___Scalar, None),
 })
 def __lshift__(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return __lshift___Scalar(*args)
             if isinstance(args[1], TensorBase):
                 return __lshift___Tensor(*args)
+            if args[1].__class__ in NUMBERS:
+                return __lshift___Scalar(*args)
     return ___lshift___overloads.choose(args, kwargs)
 
+
+__rshift___Tensor_op, __rshift___Tensor_routes = operator("aten::__rshift__", "Tensor")
+def __rshift___Tensor(input, other):
+    try:
+        route = __rshift___Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(__rshift___Tensor_op, (input, other,), {}, __rshift__)
 
 __rshift___Scalar_op, __rshift___Scalar_routes = operator("aten::__rshift__", "Scalar")
 def __rshift___Scalar(input, other):
@@ -3739,27 +3745,17 @@ def __rshift___Scalar(input, other):
         return route(input, other)
     return miss(__rshift___Scalar_op, (input, other,), {}, __rshift__)
 
-__rshift___Tensor_op, __rshift___Tensor_routes = operator("aten::__rshift__", "Tensor")
-def __rshift___Tensor(input, other):
-    try:
-        route = __rshift___Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(__rshift___Tensor_op, (input, other,), {}, __rshift__)
-
 ___rshift___overloads = Overloads("aten::__rshift__", {
-    "Scalar": (__rshift___Scalar, None), "Tensor": (__rshift___Tensor, None),
+    "Tensor": (__rshift___Tensor, None), "Scalar": (__rshift___Scalar, None),
 })
 def __rshift__(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            if args[1].__class__ in NUMBERS:
-                return __rshift___Scalar(*args)
             if isinstance(args[1], TensorBase):
                 return __rshift___Tensor(*args)
+            if args[1].__class__ in NUMBERS:
+                return __rshift___Scalar(*args)
     return ___rshift___overloads.choose(args, kwargs)
 
 
@@ -3855,8 +3851,8 @@ def rad2deg_(input): return complete(rad2deg_, "aten::rad2deg_", "")(input)
 
 
 def float_power_Tensor_Tensor_out(input, exponent, *, out): return complete(float_power_Tensor_Tensor_out, "aten::float_power", "Tensor_Tensor_out")(input, exponent, out=out)
-def float_power_Scalar_out(input, exponent, *, out): return complete(float_power_Scalar_out, "aten::float_power", "Scalar_out")(input, exponent, out=out)
 def float_power_Tensor_Scalar_out(input, exponent, *, out): return complete(float_power_Tensor_Scalar_out, "aten::float_power", "Tensor_Scalar_out")(input, exponent, out=out)
+def float_power_Scalar_out(input, exponent, *, out): return complete(float_power_Scalar_out, "aten::float_power", "Scalar_out")(input, exponent, out=out)
 
 float_power_Tensor_Tensor_op, float_power_Tensor_Tensor_routes = operator("aten::float_power", "Tensor_Tensor")
 def float_power_Tensor_Tensor(input, exponent):
@@ -3867,18 +3863,6 @@ def float_power_Tensor_Tensor(input, exponent):
     else:
         return route(input, exponent)
     return miss(float_power_Tensor_Tensor_op, (input, exponent,), {}, float_power)
-
-float_power_Scalar_op, float_power_Scalar_routes = operator("aten::float_power", "Scalar")
-def float_power_Scalar(input, exponent):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
-    try:
-        route = float_power_Scalar_routes[exponent._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, exponent)
-    return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
 
 float_power_Tensor_Scalar_op, float_power_Tensor_Scalar_routes = operator("aten::float_power", "Tensor_Scalar")
 def float_power_Tensor_Scalar(input, exponent):
@@ -3892,10 +3876,22 @@ def float_power_Tensor_Scalar(input, exponent):
         return route(input, exponent)
     return miss(float_power_Tensor_Scalar_op, (input, exponent,), {}, float_power)
 
+float_power_Scalar_op, float_power_Scalar_routes = operator("aten::float_power", "Scalar")
+def float_power_Scalar(input, exponent):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
+    try:
+        route = float_power_Scalar_routes[exponent._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, exponent)
+    return miss(float_power_Scalar_op, (input, exponent,), {}, float_power)
+
 _float_power_overloads = Overloads("aten::float_power", {
     "Tensor_Tensor": (float_power_Tensor_Tensor, float_power_Tensor_Tensor_out),
-    "Scalar": (float_power_Scalar, float_power_Scalar_out),
     "Tensor_Scalar": (float_power_Tensor_Scalar, float_power_Tensor_Scalar_out),
+    "Scalar": (float_power_Scalar, float_power_Scalar_out),
 })
 def float_power(*args, **kwargs):
     if not kwargs:
@@ -3903,10 +3899,10 @@ def float_power(*args, **kwargs):
         if count == 2:
             if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
                 return float_power_Tensor_Tensor(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return float_power_Scalar(*args)
             if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
                 return float_power_Tensor_Scalar(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return float_power_Scalar(*args)
     return _float_power_overloads.choose(args, kwargs)
 
 

@@ -17,8 +17,8 @@ from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
-    "index_fill_int_Scalar_out", "index_fill_int_Tensor_out", "index_fill_int_Scalar",
-    "index_fill_int_Tensor", "index_fill", "index_fill__int_Scalar", "index_fill__int_Tensor",
+    "index_fill_int_Tensor_out", "index_fill_int_Scalar_out", "index_fill_int_Tensor",
+    "index_fill_int_Scalar", "index_fill", "index_fill__int_Tensor", "index_fill__int_Scalar",
     "index_fill_", "index_copy_out", "index_copy", "index_copy_", "index_reduce_out",
     "index_reduce", "index_reduce_", "scatter_reduce_two_out", "scatter_reduce", "scatter_reduce_",
     "masked_scatter_out", "masked_scatter", "masked_scatter_", "put_out", "put", "put_",
@@ -27,20 +27,8 @@ __all__ = [
 ]
 
 
-def index_fill_int_Scalar_out(input, dim, index, value, *, out): return complete(index_fill_int_Scalar_out, "aten::index_fill", "int_Scalar_out")(input, dim, index, value, out=out)
 def index_fill_int_Tensor_out(input, dim, index, value, *, out): return complete(index_fill_int_Tensor_out, "aten::index_fill", "int_Tensor_out")(input, dim, index, value, out=out)
-
-index_fill_int_Scalar_op, index_fill_int_Scalar_routes = operator("aten::index_fill", "int_Scalar")
-def index_fill_int_Scalar(input, dim, index, value):
-    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
-        return miss(index_fill_int_Scalar_op, (input, dim, index, value,), {}, index_fill)
-    try:
-        route = index_fill_int_Scalar_routes[input._signature | index._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, index, value)
-    return miss(index_fill_int_Scalar_op, (input, dim, index, value,), {}, index_fill)
+def index_fill_int_Scalar_out(input, dim, index, value, *, out): return complete(index_fill_int_Scalar_out, "aten::index_fill", "int_Scalar_out")(input, dim, index, value, out=out)
 
 index_fill_int_Tensor_op, index_fill_int_Tensor_routes = operator("aten::index_fill", "int_Tensor")
 def index_fill_int_Tensor(input, dim, index, value):
@@ -54,35 +42,47 @@ def index_fill_int_Tensor(input, dim, index, value):
         return route(input, dim, index, value)
     return miss(index_fill_int_Tensor_op, (input, dim, index, value,), {}, index_fill)
 
+index_fill_int_Scalar_op, index_fill_int_Scalar_routes = operator("aten::index_fill", "int_Scalar")
+def index_fill_int_Scalar(input, dim, index, value):
+    if dim.__class__ is not int or value.__class__ is not int and value.__class__ is not float:
+        return miss(index_fill_int_Scalar_op, (input, dim, index, value,), {}, index_fill)
+    try:
+        route = index_fill_int_Scalar_routes[input._signature | index._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, dim, index, value)
+    return miss(index_fill_int_Scalar_op, (input, dim, index, value,), {}, index_fill)
+
 _index_fill_overloads = Overloads("aten::index_fill", {
-    "int_Scalar": (index_fill_int_Scalar, index_fill_int_Scalar_out),
     "int_Tensor": (index_fill_int_Tensor, index_fill_int_Tensor_out),
+    "int_Scalar": (index_fill_int_Scalar, index_fill_int_Scalar_out),
 })
 def index_fill(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 4:
-            if args[3].__class__ in NUMBERS:
-                return index_fill_int_Scalar(*args)
             if isinstance(args[3], TensorBase):
                 return index_fill_int_Tensor(*args)
+            if args[3].__class__ in NUMBERS:
+                return index_fill_int_Scalar(*args)
     return _index_fill_overloads.choose(args, kwargs)
 
 
-def index_fill__int_Scalar(input, dim, index, value): return complete(index_fill__int_Scalar, "aten::index_fill_", "int_Scalar")(input, dim, index, value)
 def index_fill__int_Tensor(input, dim, index, value): return complete(index_fill__int_Tensor, "aten::index_fill_", "int_Tensor")(input, dim, index, value)
+def index_fill__int_Scalar(input, dim, index, value): return complete(index_fill__int_Scalar, "aten::index_fill_", "int_Scalar")(input, dim, index, value)
 
 _index_fill__overloads = Overloads("aten::index_fill_", {
-    "int_Scalar": (index_fill__int_Scalar, None), "int_Tensor": (index_fill__int_Tensor, None),
+    "int_Tensor": (index_fill__int_Tensor, None), "int_Scalar": (index_fill__int_Scalar, None),
 })
 def index_fill_(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 4:
-            if args[3].__class__ in NUMBERS:
-                return index_fill__int_Scalar(*args)
             if isinstance(args[3], TensorBase):
                 return index_fill__int_Tensor(*args)
+            if args[3].__class__ in NUMBERS:
+                return index_fill__int_Scalar(*args)
     return _index_fill__overloads.choose(args, kwargs)
 
 

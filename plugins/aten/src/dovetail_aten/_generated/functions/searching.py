@@ -25,7 +25,7 @@ __all__ = [
     "isin_Scalar_Tensor_out", "isin_Tensor_Tensor", "isin_Tensor_Scalar", "isin_Scalar_Tensor",
     "isin", "repeat_interleave_Tensor_out", "repeat_interleave_Tensor",
     "repeat_interleave_self_Tensor", "repeat_interleave_self_int", "repeat_interleave",
-    "segment_reduce",
+    "segment_reduce", "tril_indices", "triu_indices",
 ]
 
 
@@ -322,3 +322,31 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     else:
         return route(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
     return miss(segment_reduce_op, (data, reduce,), {"lengths": lengths, "indices": indices, "offsets": offsets, "axis": axis, "unsafe": unsafe, "initial": initial}, segment_reduce)
+
+
+tril_indices_op, tril_indices_routes = operator("aten::tril_indices", "")
+dtype_default = default_of(operator("aten::tril_indices", "")[0].schema.arguments[3])
+def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
+    if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(tril_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, tril_indices)
+    try:
+        route = tril_indices_routes[state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(row, col, offset, dtype, layout, device, pin_memory)
+    return miss(tril_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, tril_indices)
+
+
+triu_indices_op, triu_indices_routes = operator("aten::triu_indices", "")
+dtype_default = default_of(operator("aten::triu_indices", "")[0].schema.arguments[3])
+def triu_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
+    if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(triu_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, triu_indices)
+    try:
+        route = triu_indices_routes[state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(row, col, offset, dtype, layout, device, pin_memory)
+    return miss(triu_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, triu_indices)

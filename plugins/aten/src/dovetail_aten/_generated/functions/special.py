@@ -20,14 +20,14 @@ __all__ = [
     "lgamma_out", "lgamma", "lgamma_", "digamma_out", "digamma", "digamma_", "polygamma_out",
     "polygamma", "polygamma_", "mvlgamma_out", "mvlgamma", "mvlgamma_", "igamma_out", "igamma",
     "igamma_", "igammac_out", "igammac", "igammac_", "special_zeta_out",
-    "special_zeta_self_scalar_out", "special_zeta_other_scalar_out", "special_zeta_default",
-    "special_zeta_self_scalar", "special_zeta_other_scalar", "special_zeta", "erfinv_out", "erfinv",
+    "special_zeta_other_scalar_out", "special_zeta_self_scalar_out", "special_zeta_default",
+    "special_zeta_other_scalar", "special_zeta_self_scalar", "special_zeta", "erfinv_out", "erfinv",
     "erfinv_", "special_erfcx_out", "special_erfcx", "special_ndtr_out", "special_ndtr",
     "special_ndtri_out", "special_ndtri", "special_log_ndtr_out", "special_log_ndtr", "logit_out",
     "logit", "logit_", "logit_backward", "sinc_out", "sinc", "sinc_", "special_entr_out",
-    "special_entr", "special_xlog1py_out", "special_xlog1py_self_scalar_out",
-    "special_xlog1py_other_scalar_out", "special_xlog1py_default", "special_xlog1py_self_scalar",
-    "special_xlog1py_other_scalar", "special_xlog1py", "i0_out", "i0", "i0_", "special_i0e_out",
+    "special_entr", "special_xlog1py_out", "special_xlog1py_other_scalar_out",
+    "special_xlog1py_self_scalar_out", "special_xlog1py_default", "special_xlog1py_other_scalar",
+    "special_xlog1py_self_scalar", "special_xlog1py", "i0_out", "i0", "i0_", "special_i0e_out",
     "special_i0e", "special_i1_out", "special_i1", "special_i1e_out", "special_i1e",
     "special_bessel_j0_out", "special_bessel_j0", "special_bessel_j1_out", "special_bessel_j1",
     "special_bessel_y0_out", "special_bessel_y0", "special_bessel_y1_out", "special_bessel_y1",
@@ -97,9 +97,9 @@ __all__ = [
     "special_i0_out", "special_i0", "special_sinc_out", "special_sinc", "special_logit_out",
     "special_logit", "special_polygamma_out", "special_polygamma", "special_multigammaln_out",
     "special_multigammaln", "special_gammainc_out", "special_gammainc", "special_gammaincc_out",
-    "special_gammaincc", "special_xlogy_out", "special_xlogy_self_scalar_out",
-    "special_xlogy_other_scalar_out", "special_xlogy_default", "special_xlogy_self_scalar",
-    "special_xlogy_other_scalar", "special_xlogy", "special_round_out", "special_round",
+    "special_gammaincc", "special_xlogy_out", "special_xlogy_other_scalar_out",
+    "special_xlogy_self_scalar_out", "special_xlogy_default", "special_xlogy_other_scalar",
+    "special_xlogy_self_scalar", "special_xlogy", "special_round_out", "special_round",
     "special_logsumexp_out", "special_logsumexp", "special_softmax", "special_log_softmax",
 ]
 
@@ -219,8 +219,8 @@ def igammac_(input, other): return complete(igammac_, "aten::igammac_", "")(inpu
 
 
 def special_zeta_out(input, other, *, out): return complete(special_zeta_out, "aten::special_zeta", "out")(input, other, out=out)
-def special_zeta_self_scalar_out(input, other, *, out): return complete(special_zeta_self_scalar_out, "aten::special_zeta", "self_scalar_out")(input, other, out=out)
 def special_zeta_other_scalar_out(input, other, *, out): return complete(special_zeta_other_scalar_out, "aten::special_zeta", "other_scalar_out")(input, other, out=out)
+def special_zeta_self_scalar_out(input, other, *, out): return complete(special_zeta_self_scalar_out, "aten::special_zeta", "self_scalar_out")(input, other, out=out)
 
 special_zeta_op, special_zeta_routes = operator("aten::special_zeta", "")
 def special_zeta_default(input, other):
@@ -236,18 +236,6 @@ def special_zeta_default(input, other):
         return route(input, other)
     return miss(special_zeta_op, (input, other,), {}, special_zeta)
 
-special_zeta_self_scalar_op, special_zeta_self_scalar_routes = operator("aten::special_zeta", "self_scalar")
-def special_zeta_self_scalar(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(special_zeta_self_scalar_op, (input, other,), {}, special_zeta)
-    try:
-        route = special_zeta_self_scalar_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_zeta_self_scalar_op, (input, other,), {}, special_zeta)
-
 special_zeta_other_scalar_op, special_zeta_other_scalar_routes = operator("aten::special_zeta", "other_scalar")
 def special_zeta_other_scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -260,10 +248,22 @@ def special_zeta_other_scalar(input, other):
         return route(input, other)
     return miss(special_zeta_other_scalar_op, (input, other,), {}, special_zeta)
 
+special_zeta_self_scalar_op, special_zeta_self_scalar_routes = operator("aten::special_zeta", "self_scalar")
+def special_zeta_self_scalar(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(special_zeta_self_scalar_op, (input, other,), {}, special_zeta)
+    try:
+        route = special_zeta_self_scalar_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(special_zeta_self_scalar_op, (input, other,), {}, special_zeta)
+
 _special_zeta_overloads = Overloads("aten::special_zeta", {
     "": (special_zeta_default, special_zeta_out),
-    "self_scalar": (special_zeta_self_scalar, special_zeta_self_scalar_out),
     "other_scalar": (special_zeta_other_scalar, special_zeta_other_scalar_out),
+    "self_scalar": (special_zeta_self_scalar, special_zeta_self_scalar_out),
 })
 def special_zeta(*args, **kwargs):
     if not kwargs:
@@ -271,10 +271,10 @@ def special_zeta(*args, **kwargs):
         if count == 2:
             if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
                 return special_zeta_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_zeta_self_scalar(*args)
             if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
                 return special_zeta_other_scalar(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return special_zeta_self_scalar(*args)
     return _special_zeta_overloads.choose(args, kwargs)
 
 
@@ -424,8 +424,8 @@ def special_entr(input, *, out=None):
 
 
 def special_xlog1py_out(input, other, *, out): return complete(special_xlog1py_out, "aten::special_xlog1py", "out")(input, other, out=out)
-def special_xlog1py_self_scalar_out(input, other, *, out): return complete(special_xlog1py_self_scalar_out, "aten::special_xlog1py", "self_scalar_out")(input, other, out=out)
 def special_xlog1py_other_scalar_out(input, other, *, out): return complete(special_xlog1py_other_scalar_out, "aten::special_xlog1py", "other_scalar_out")(input, other, out=out)
+def special_xlog1py_self_scalar_out(input, other, *, out): return complete(special_xlog1py_self_scalar_out, "aten::special_xlog1py", "self_scalar_out")(input, other, out=out)
 
 special_xlog1py_op, special_xlog1py_routes = operator("aten::special_xlog1py", "")
 def special_xlog1py_default(input, other):
@@ -441,18 +441,6 @@ def special_xlog1py_default(input, other):
         return route(input, other)
     return miss(special_xlog1py_op, (input, other,), {}, special_xlog1py)
 
-special_xlog1py_self_scalar_op, special_xlog1py_self_scalar_routes = operator("aten::special_xlog1py", "self_scalar")
-def special_xlog1py_self_scalar(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(special_xlog1py_self_scalar_op, (input, other,), {}, special_xlog1py)
-    try:
-        route = special_xlog1py_self_scalar_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_xlog1py_self_scalar_op, (input, other,), {}, special_xlog1py)
-
 special_xlog1py_other_scalar_op, special_xlog1py_other_scalar_routes = operator("aten::special_xlog1py", "other_scalar")
 def special_xlog1py_other_scalar(input, other):
     if other.__class__ is not int and other.__class__ is not float:
@@ -465,10 +453,22 @@ def special_xlog1py_other_scalar(input, other):
         return route(input, other)
     return miss(special_xlog1py_other_scalar_op, (input, other,), {}, special_xlog1py)
 
+special_xlog1py_self_scalar_op, special_xlog1py_self_scalar_routes = operator("aten::special_xlog1py", "self_scalar")
+def special_xlog1py_self_scalar(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(special_xlog1py_self_scalar_op, (input, other,), {}, special_xlog1py)
+    try:
+        route = special_xlog1py_self_scalar_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(special_xlog1py_self_scalar_op, (input, other,), {}, special_xlog1py)
+
 _special_xlog1py_overloads = Overloads("aten::special_xlog1py", {
     "": (special_xlog1py_default, special_xlog1py_out),
-    "self_scalar": (special_xlog1py_self_scalar, special_xlog1py_self_scalar_out),
     "other_scalar": (special_xlog1py_other_scalar, special_xlog1py_other_scalar_out),
+    "self_scalar": (special_xlog1py_self_scalar, special_xlog1py_self_scalar_out),
 })
 def special_xlog1py(*args, **kwargs):
     if not kwargs:
@@ -476,10 +476,10 @@ def special_xlog1py(*args, **kwargs):
         if count == 2:
             if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
                 return special_xlog1py_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_xlog1py_self_scalar(*args)
             if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
                 return special_xlog1py_other_scalar(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return special_xlog1py_self_scalar(*args)
     return _special_xlog1py_overloads.choose(args, kwargs)
 
 
@@ -1707,8 +1707,8 @@ def special_gammaincc(input, other, *, out=None):
 
 
 def special_xlogy_out(input, other, *, out): return complete(special_xlogy_out, "aten::special_xlogy", "out")(input, other, out=out)
-def special_xlogy_self_scalar_out(input, other, *, out): return complete(special_xlogy_self_scalar_out, "aten::special_xlogy", "self_scalar_out")(input, other, out=out)
 def special_xlogy_other_scalar_out(input, other, *, out): return complete(special_xlogy_other_scalar_out, "aten::special_xlogy", "other_scalar_out")(input, other, out=out)
+def special_xlogy_self_scalar_out(input, other, *, out): return complete(special_xlogy_self_scalar_out, "aten::special_xlogy", "self_scalar_out")(input, other, out=out)
 
 special_xlogy_op, special_xlogy_routes = operator("aten::special_xlogy", "")
 def special_xlogy_default(input, other):
@@ -1719,18 +1719,6 @@ def special_xlogy_default(input, other):
     else:
         return route(input, other)
     return miss(special_xlogy_op, (input, other,), {}, special_xlogy)
-
-special_xlogy_self_scalar_op, special_xlogy_self_scalar_routes = operator("aten::special_xlogy", "self_scalar")
-def special_xlogy_self_scalar(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(special_xlogy_self_scalar_op, (input, other,), {}, special_xlogy)
-    try:
-        route = special_xlogy_self_scalar_routes[other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_xlogy_self_scalar_op, (input, other,), {}, special_xlogy)
 
 special_xlogy_other_scalar_op, special_xlogy_other_scalar_routes = operator("aten::special_xlogy", "other_scalar")
 def special_xlogy_other_scalar(input, other):
@@ -1744,10 +1732,22 @@ def special_xlogy_other_scalar(input, other):
         return route(input, other)
     return miss(special_xlogy_other_scalar_op, (input, other,), {}, special_xlogy)
 
+special_xlogy_self_scalar_op, special_xlogy_self_scalar_routes = operator("aten::special_xlogy", "self_scalar")
+def special_xlogy_self_scalar(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(special_xlogy_self_scalar_op, (input, other,), {}, special_xlogy)
+    try:
+        route = special_xlogy_self_scalar_routes[other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(special_xlogy_self_scalar_op, (input, other,), {}, special_xlogy)
+
 _special_xlogy_overloads = Overloads("aten::special_xlogy", {
     "": (special_xlogy_default, special_xlogy_out),
-    "self_scalar": (special_xlogy_self_scalar, special_xlogy_self_scalar_out),
     "other_scalar": (special_xlogy_other_scalar, special_xlogy_other_scalar_out),
+    "self_scalar": (special_xlogy_self_scalar, special_xlogy_self_scalar_out),
 })
 def special_xlogy(*args, **kwargs):
     if not kwargs:
@@ -1755,10 +1755,10 @@ def special_xlogy(*args, **kwargs):
         if count == 2:
             if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
                 return special_xlogy_default(*args)
-            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
-                return special_xlogy_self_scalar(*args)
             if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
                 return special_xlogy_other_scalar(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return special_xlogy_self_scalar(*args)
     return _special_xlogy_overloads.choose(args, kwargs)
 
 

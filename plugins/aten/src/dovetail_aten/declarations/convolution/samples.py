@@ -360,4 +360,5 @@ OP_INFOS = [
             one(lambda make: SampleInput(make(4, 2), 2), "expects input with > 2 dims"),
         ),
     ),
+    info("native_channel_shuffle", shuffled(2, (1, 4, 2)), references.channel_shuffle, ALL),
 ]

@@ -87,7 +87,10 @@ def definite(make: TensorMaker, *batch: int, n: int | None = None) -> Any:
 def triangular(make: TensorMaker, *batch: int, n: int | None = None, upper: bool = False) -> Any:
     """Return triangular matrices that are far from singular."""
     x = regular(make, *batch, n=n).detach()
-    return leaf(make, x.triu() if upper else x.tril())
+    x = x.triu() if upper else x.tril()
+    if make.dtype.is_complex:  # as LAPACK has them: with a real diagonal
+        x = x - (x.diagonal(0, -2, -1).imag * 1j).to(x.dtype).diag_embed()
+    return leaf(make, x)
 
 
 def squares(

@@ -12,7 +12,7 @@ import numpy as np
 from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import int32
 
-from ..samples import BY_VALUES, is_inexact, op_info, refusals, refused
+from ..samples import is_inexact, op_info, refusals, refused
 from .factorization_samples import with_infos
 from .makers import (
     LAPACK,
@@ -192,7 +192,6 @@ OP_INFOS = [
         dtypes=frozenset({int32}),
         family="linalg",
         supports_autograd=False,
-        skips=(Skip("constants", "it gives no tensors"), Skip("vmap", "it gives no tensors")),
         errors=refused(
             lambda make: SampleInput(make.values([0, 2], int32), "linalg.inv", is_matrix=False),
             RuntimeError,
@@ -259,7 +258,7 @@ OP_INFOS = [
     info(
         "linalg_lstsq",
         least_squares,
-        skips=(*BY_VALUES, Skip("meta_gradients", "what it gives depends on values")),
+        skips=(Skip("meta_gradients", "what it gives depends on values"),),
         errors=refused(
             lambda make: SampleInput(make(4, 2), make(3, 2)),
             RuntimeError,

@@ -15,6 +15,7 @@ from dovetail_kernel import bfloat16, float64, uint8
 from ..samples import (
     FLOATING,
     INEXACT,
+    NUMBERS,
     REAL_NUMBERS,
     Samples,
     dim_out_of_range,
@@ -23,6 +24,7 @@ from ..samples import (
     is_inexact,
     joined,
     op_info,
+    refusals,
     refused,
     smooth,
     unary,
@@ -274,6 +276,17 @@ def gathered(grad: Any, index: Any, count: int, padding: int, scale: bool) -> An
     return result
 
 
+def pairs_of_vectors(make: TensorMaker) -> Iterator[SampleInput]:
+    for shape in ((2,), (), (2, 1), (0,)):
+        yield SampleInput(make(*shape, 3), make(*shape, 4), make(5, 3, 4), make(5))
+    yield SampleInput(make(2, 3), make(2, 4), make(5, 3, 4))
+
+
+def bilinear(x: Any, y: Any, weight: Any, bias: Any = None) -> Any:
+    made = np.einsum("...i,kij,...j->...k", x, weight, y)
+    return made if bias is None else made + bias
+
+
 MOMENTS = "the formula takes the moments for the input's, which differences do not move"
 LOOSE = {bfloat16: (5e-2, 5e-2)}
 
@@ -332,6 +345,24 @@ NORMALIZED = [
                 )
                 for check in ("gradients", "forward_ad", "vmap_gradients")
             ]
+        ),
+    ),
+    info(
+        "bilinear",
+        pairs_of_vectors,
+        bilinear,
+        NUMBERS,
+        errors=refusals(
+            (
+                lambda make: SampleInput(make(2, 3), make(3, 4), make(5, 3, 4)),
+                RuntimeError,
+                r"bilinear\(\): input batch dimensions do not match at dim 0: got 2 and 3",
+            ),
+            (
+                lambda make: SampleInput(make(2, 3), make(2, 4), make(5, 3, 3)),
+                RuntimeError,
+                r"bilinear\(\): input2 size does not match weight size",
+            ),
         ),
     ),
     info("embedding", embeddings, lambda w, i, *args: w[i.astype(int)]),

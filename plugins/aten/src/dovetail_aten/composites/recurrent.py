@@ -1,0 +1,265 @@
+"""Recurrent networks over sequences: layers of cells, in one direction or in both, with dropout
+between layers. What the input gives to the gates is one product for the whole sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_aten._generated import functions as F
+
+from .recurrent_cells import Cell, Weights, check_dtype, gru_step, lstm_step, relu_step, tanh_step
+from .recurrent_steps import EachStep, PackedSteps, Steps
+
+State = list[Any]
+
+
+def lstm_input(
+    input: Any,
+    hx: Sequence[Any],
+    params: Sequence[Any],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Any, Any, Any]:
+    """Return what an LSTM gives at each step of sequences, and its last hidden and cell states."""
+    _check_pair(hx)
+    directions = 1 + bidirectional
+    output, (hidden, cell) = _padded(
+        lstm_step,
+        input,
+        hx,
+        params,
+        has_biases,
+        num_layers,
+        dropout,
+        train,
+        directions,
+        batch_first,
+    )
+    return output, hidden, cell
+
+
+def lstm_data(
+    data: Any,
+    batch_sizes: Any,
+    hx: Sequence[Any],
+    params: Sequence[Any],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Any, Any, Any]:
+    """Return `lstm_input` of packed sequences."""
+    _check_pair(hx)
+    steps = PackedSteps(batch_sizes)
+    output, (hidden, cell) = _stacked(
+        lstm_step,
+        steps,
+        data,
+        hx,
+        params,
+        has_biases,
+        num_layers,
+        dropout,
+        train,
+        1 + bidirectional,
+    )
+    return output, hidden, cell
+
+
+def _check_pair(hx: Sequence[Any]) -> None:
+    if len(hx) != 2:
+        raise RuntimeError(
+            f"lstm expects two hidden states, but got {len(hx)}. Pass the hidden and the cell "
+            "state."
+        )
+
+
+def gru_input(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """Return what a GRU gives at each step of sequences, and its last state."""
+    return _with_one_state(gru_step, *args, **kwargs)
+
+
+def gru_data(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """Return `gru_input` of packed sequences."""
+    return _packed_with_one_state(gru_step, *args, **kwargs)
+
+
+def rnn_tanh_input(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """Return what `rnn_tanh_cell` gives at each step of sequences, and the last state."""
+    return _with_one_state(tanh_step, *args, **kwargs)
+
+
+def rnn_tanh_data(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """Return `rnn_tanh_input` of packed sequences."""
+    return _packed_with_one_state(tanh_step, *args, **kwargs)
+
+
+def rnn_relu_input(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """Return what `rnn_relu_cell` gives at each step of sequences, and the last state."""
+    return _with_one_state(relu_step, *args, **kwargs)
+
+
+def rnn_relu_data(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """Return `rnn_relu_input` of packed sequences."""
+    return _packed_with_one_state(relu_step, *args, **kwargs)
+
+
+def _with_one_state(
+    step: Cell,
+    input: Any,
+    hx: Any,
+    params: Sequence[Any],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Any, Any]:
+    """Return the outputs and the last state of a network that has a hidden state only."""
+    directions = 1 + bidirectional
+    output, (hidden,) = _padded(
+        step, input, [hx], params, has_biases, num_layers, dropout, train, directions, batch_first
+    )
+    return output, hidden
+
+
+def _packed_with_one_state(
+    step: Cell,
+    data: Any,
+    batch_sizes: Any,
+    hx: Any,
+    params: Sequence[Any],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Any, Any]:
+    """Return `_with_one_state` of packed sequences."""
+    steps = PackedSteps(batch_sizes)
+    directions = 1 + bidirectional
+    output, (hidden,) = _stacked(
+        step, steps, data, [hx], params, has_biases, num_layers, dropout, train, directions
+    )
+    return output, hidden
+
+
+def _padded(
+    cell: Cell,
+    input: Any,
+    hx: Sequence[Any],
+    params: Sequence[Any],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    directions: int,
+    batch_first: bool,
+) -> tuple[Any, State]:
+    """Return the outputs of sequences of one length, and the last states."""
+    if input.ndim != 3:
+        raise IndexError(
+            f"Expected sequences of 3 dimensions, but got {input.ndim}: dimension out of range. "
+            "Add one with unsqueeze."
+        )
+    if batch_first:
+        input = F.transpose(input, 0, 1)
+    if not input.shape[0]:
+        raise RuntimeError(
+            "Expected sequence length to be larger than 0 in RNN. Leave empty sequences out."
+        )
+    steps = EachStep(*input.shape[:2])
+    output, states = _stacked(
+        cell, steps, input, hx, params, has_biases, num_layers, dropout, train, directions
+    )
+    return (F.transpose(output, 0, 1) if batch_first else output), states
+
+
+def _stacked(
+    cell: Cell,
+    steps: Steps,
+    input: Any,
+    hx: Sequence[Any],
+    params: Sequence[Any],
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    directions: int,
+) -> tuple[Any, State]:
+    """Return the outputs of the last layer, and the last states of all."""
+    check_dtype(input)
+    count = num_layers * directions
+    weights = _weights(params, has_biases, hx, count)
+    _check_states(hx, count, steps.batch)
+    first = [list(each) for each in zip(*(F.unbind(each, 0) for each in hx), strict=True)]
+    last: list[State] = []
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            place = layer * directions + direction
+            own = weights[place]
+            gates = F.linear(input, own.input, own.input_bias)
+            output, state = steps.run(cell, gates, first[place], own, is_reverse=direction == 1)
+            outputs.append(output)
+            last.append(state)
+        input = outputs[0] if directions == 1 else F.cat(outputs, -1)
+        if dropout and train and layer < num_layers - 1:
+            input = F.dropout(input, dropout, True)
+    return input, [F.stack(each, 0) for each in zip(*last, strict=True)]
+
+
+def _weights(
+    params: Sequence[Any], has_biases: bool, hx: Sequence[Any], count: int
+) -> list[Weights]:
+    """Return the parameters of each layer and direction.
+
+    Raises
+    ------
+    RuntimeError
+        If there are too many, or too few.
+    """
+    is_projected = len(hx) == 2 and hx[0].shape[-1] != hx[1].shape[-1]
+    each = 2 + 2 * has_biases + is_projected
+    if len(params) != each * count:
+        raise RuntimeError(
+            f"got an incorrect number of RNN parameters: {len(params)}, not {each * count}. Pass "
+            f"{each} for each layer and direction."
+        )
+    found = []
+    for start in range(0, len(params), each):
+        own = list(params[start : start + each])
+        projection = own.pop() if is_projected else None
+        biases = own[2:] or [None, None]
+        found.append(Weights(own[0], own[1], biases[0], biases[1], projection))
+    return found
+
+
+def _check_states(hx: Sequence[Any], count: int, batch: int) -> None:
+    """Refuse first states that are not one for each layer, direction and sequence.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    for state in hx:
+        if state.ndim != 3 or state.shape[0] != count:
+            raise RuntimeError(
+                f"Expected more hidden states in stacked_rnn, or fewer: {count} layers and "
+                f"directions need {count}, but got a state of shape {list(state.shape)}. Pass "
+                f"({count}, {batch}, hidden_size)."
+            )
+        if state.shape[1] != batch:
+            raise RuntimeError(
+                f"Expected hidden states of {batch} sequences, but got {state.shape[1]}: a state "
+                f"of shape {list(state.shape)}. Pass ({count}, {batch}, hidden_size)."
+            )

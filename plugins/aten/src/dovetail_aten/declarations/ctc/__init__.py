@@ -1,0 +1,1 @@
+"""Operators of this family: declared, and sampled."""

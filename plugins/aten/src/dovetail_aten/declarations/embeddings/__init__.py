@@ -1,0 +1,1 @@
+"""Rows of tables picked by indices, and bags of them."""

@@ -1,0 +1,1 @@
+"""Recurrent networks, and sequences of several lengths."""

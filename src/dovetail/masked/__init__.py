@@ -1,0 +1,47 @@
+"""Reductions and normalizations that leave masked elements out, as ``torch.masked``.
+
+Every function takes `mask`, a tensor of bools that broadcasts to the input: what is False is left
+out. Default: nothing is. Where everything is left out, a result is the neutral element of the
+operator, or NaN if there is none.
+
+`dim` is a dimension or several, and by default all; `keepdim` says whether they become 1 instead of
+going; `dtype` is that of the result, to which the input is converted first.
+"""
+
+from .normalizations import cumprod, cumsum, log_softmax, logaddexp, normalize, softmax, softmin
+from .reductions import (
+    amax,
+    amin,
+    argmax,
+    argmin,
+    logsumexp,
+    mean,
+    median,
+    norm,
+    prod,
+    std,
+    sum,
+    var,
+)
+
+__all__ = [
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "cumprod",
+    "cumsum",
+    "log_softmax",
+    "logaddexp",
+    "logsumexp",
+    "mean",
+    "median",
+    "norm",
+    "normalize",
+    "prod",
+    "softmax",
+    "softmin",
+    "std",
+    "sum",
+    "var",
+]

@@ -1,0 +1,79 @@
+"""What goes along a dimension, and element by element, and leaves masked elements out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_dispatcher import overridable
+
+from .masks import converted, filled
+from .reductions import norm
+
+
+@overridable
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Return the sums along `dim` up to each element, with 0 in place of what is masked."""
+    return aten.cumsum(filled(input, mask, 0), dim, dtype=dtype)
+
+
+@overridable
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Return the products along `dim` up to each element, with 1 in place of what is masked."""
+    return aten.cumprod(filled(input, mask, 1), dim, dtype=dtype)
+
+
+@overridable
+def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Return the exponentials along `dim`, which sum up to 1; 0 for what is masked."""
+    return aten.softmax(filled(converted(input, dtype), mask, -math.inf), dim)
+
+
+@overridable
+def log_softmax(
+    input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
+    """Return the logarithms of `softmax`."""
+    return aten.log_softmax(filled(converted(input, dtype), mask, -math.inf), dim)
+
+
+@overridable
+def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Return `softmax` of ``-input``."""
+    return aten.softmax(-filled(converted(input, dtype), mask, math.inf), dim)
+
+
+@overridable
+def normalize(
+    input: Tensor,
+    ord: float,
+    dim: int,
+    *,
+    eps: float = 1e-12,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the input divided by its norm of order `ord` along `dim`, or by `eps` if that is
+    greater; 0 for what is masked.
+    """
+    x = converted(input, dtype)
+    size = norm(x, ord, dim, keepdim=True, mask=mask)
+    return filled(x, mask, 0) / aten.clamp(size, min=eps)
+
+
+@overridable
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: Any = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
+    """Return ``log(exp(input) + exp(other))``, without the terms that are masked."""
+    return aten.logaddexp(
+        filled(converted(input, dtype), input_mask, -math.inf),
+        filled(converted(other, dtype), other_mask, -math.inf),
+    )

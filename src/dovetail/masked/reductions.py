@@ -1,0 +1,264 @@
+"""Reductions of what is not masked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_dispatcher import overridable
+
+from .masks import Dims, converted, count, dims_of, filled, floating, greatest, least
+
+
+@overridable
+def sum(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the sums over `dim` of the elements that are not masked; 0 where there are none.
+    Integers are summed up in int64.
+    """
+    return aten.sum(filled(input, mask, 0), dims_of(input, dim), keepdim, dtype=dtype)
+
+
+@overridable
+def prod(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the products over `dim` of the elements that are not masked; 1 where there are none.
+    Integers are multiplied in int64.
+    """
+    result = filled(input, mask, 1)
+    if not input.ndim:
+        return aten.prod(result, dtype=dtype)
+    for each in sorted(dims_of(input, dim), reverse=True):
+        result = aten.prod(result, each, keepdim, dtype=dtype)
+    return result
+
+
+@overridable
+def amax(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the greatest elements over `dim` that are not masked; minus infinity, or the least
+    integer, where there are none.
+    """
+    x = converted(input, dtype)
+    return aten.amax(filled(x, mask, least(x)), dims_of(input, dim), keepdim)
+
+
+@overridable
+def amin(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the least elements over `dim` that are not masked; infinity, or the greatest integer,
+    where there are none.
+    """
+    x = converted(input, dtype)
+    return aten.amin(filled(x, mask, greatest(x)), dims_of(input, dim), keepdim)
+
+
+@overridable
+def argmax(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the places along `dim` of the greatest elements that are not masked, in the dtype of
+    the input as PyTorch has it; without `dim`, in the flattened tensor.
+    """
+    x = converted(input, dtype)
+    places: Tensor = aten.argmax(filled(x, mask, least(x)), dim, keepdim).to(x.dtype)
+    return places
+
+
+@overridable
+def argmin(
+    input: Tensor,
+    dim: int | None = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the places along `dim` of the least elements that are not masked, in the dtype of the
+    input as PyTorch has it; without `dim`, in the flattened tensor.
+    """
+    x = converted(input, dtype)
+    places: Tensor = aten.argmin(filled(x, mask, greatest(x)), dim, keepdim).to(x.dtype)
+    return places
+
+
+@overridable
+def mean(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the means over `dim` of the elements that are not masked; NaN where there are none.
+
+    Raises
+    ------
+    ValueError
+        For integers without `dtype`.
+    """
+    x = converted(input, dtype)
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
+        raise ValueError(
+            "mean(): Could not infer output dtype. Input dtype must be either a floating point or "
+            f"complex dtype. Got: {x.dtype}. Give dtype=."
+        )
+    dims = dims_of(input, dim)
+    if mask is None:
+        return aten.mean(x, dims, keepdim)
+    return aten.sum(filled(x, mask, 0), dims, keepdim) / count(x, mask, dims, keepdim)
+
+
+@overridable
+def median(
+    input: Tensor,
+    dim: int = -1,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the medians along `dim` of the elements that are not masked, the lower of two; NaN
+    where there are none.
+
+    Raises
+    ------
+    ValueError
+        For integers with a mask: they have no NaN.
+    """
+    x = converted(input, dtype)
+    if mask is None:
+        return aten.median(x, dim, keepdim).values
+    if not x.dtype.is_floating_point:
+        raise ValueError(
+            "masked median expects no fully masked out rows if dtype is not floating point. "
+            "Convert the tensor first."
+        )
+    return aten.nanmedian(filled(x, mask, math.nan), dim, keepdim).values
+
+
+@overridable
+def norm(
+    input: Tensor,
+    ord: float = 2.0,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the norms of order `ord` over `dim` of the elements that are not masked."""
+    x = converted(input, dtype)
+    nothing = math.inf if ord < 0 else 0
+    return aten.norm(filled(x, mask, nothing), ord, dims_of(input, dim), keepdim)
+
+
+@overridable
+def var(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the variances over `dim` of the elements that are not masked: the sums of the squared
+    distances from the mean, divided by the number of elements less `correction`, by default 1.
+
+    Raises
+    ------
+    RuntimeError
+        If both `unbiased` and `correction` are given.
+    """
+    return _variance(input, dim, unbiased, correction, keepdim, dtype, mask)
+
+
+@overridable
+def std(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return the roots of `var`."""
+    return aten.sqrt(_variance(input, dim, unbiased, correction, keepdim, dtype, mask))
+
+
+@overridable
+def logsumexp(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """Return ``log(sum(exp(input)))`` over `dim`, of the elements that are not masked; minus
+    infinity where there are none.
+    """
+    x = floating(converted(input, dtype))
+    return aten.logsumexp(filled(x, mask, -math.inf), dims_of(input, dim), keepdim)
+
+
+def _variance(
+    input: Tensor,
+    dim: Dims,
+    unbiased: bool | None,
+    correction: float | None,
+    keepdim: bool,
+    dtype: Any,
+    mask: Tensor | None,
+) -> Tensor:
+    if unbiased is not None and correction is not None:
+        raise RuntimeError("Only one of unbiased and correction may be given")
+    if correction is None:
+        correction = 0 if unbiased is False else 1
+    x = floating(converted(input, dtype))
+    dims = dims_of(input, dim)
+    if mask is None:
+        return aten.var(x, dims, correction=correction, keepdim=keepdim)
+    shown = filled(x, mask, 0)
+    number = count(x, mask, dims, True)
+    distance = filled(x - aten.sum(shown, dims, True) / number, mask, 0)
+    squares = aten.square(aten.abs(distance)) if x.dtype.is_complex else aten.square(distance)
+    total = aten.sum(squares, dims, keepdim)
+    number = number if keepdim else aten.squeeze(number, dims)
+    return total / aten.clamp(number - correction, min=0)

@@ -1,0 +1,277 @@
+"""Attention of several heads, with PyTorch's signature."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_dispatcher import overridable
+from dovetail_kernel import bool as bool_
+
+from ... import _nn
+from .activations import softmax
+from .attention_shapes import (
+    check_mask,
+    check_padding_mask,
+    check_projections,
+    check_ranks,
+    check_static,
+)
+from .dropouts import dropout
+
+__all__ = ["multi_head_attention_forward"]
+
+
+@overridable
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """Return what several heads find with projections of queries, keys and values, projected.
+
+    Each head computes ``softmax(q @ k.T / sqrt(E / num_heads) + mask) @ v``.
+
+    Parameters
+    ----------
+    query : Tensor
+        ``(L, N, E)``, or ``(L, E)`` without a batch.
+    key, value : Tensor
+        ``(S, N, E)``, or ``(S, E)``; with weights of their own they may have other features.
+    embed_dim_to_check : int
+        ``E``.
+    num_heads : int
+        Divides ``E``.
+    in_proj_weight : Tensor, optional
+        ``(3 * E, E)``: of queries, keys and values, one below the other.
+    in_proj_bias : Tensor, optional
+        ``(3 * E,)``
+    bias_k, bias_v : Tensor, optional
+        ``(1, 1, E)``: one key and one value more.
+    add_zero_attn : bool
+        Whether a key and a value of zeros are added.
+    dropout_p : float
+        Probability with which weights are dropped, while ``training``.
+    out_proj_weight, out_proj_bias : Tensor
+        ``(E, E)`` and ``(E,)``; the bias may be None.
+    training : bool, default True
+        Whether weights are dropped.
+    key_padding_mask : Tensor, optional
+        ``(N, S)`` or ``(S,)``: True where a key is left out, or numbers that are added to scores.
+    need_weights : bool, default True
+        Whether the weights are returned.
+    attn_mask : Tensor, optional
+        ``(L, S)`` or ``(N * num_heads, L, S)``: True where a query leaves a key out, or numbers
+        that are added to scores.
+    use_separate_proj_weight : bool, default False
+        Whether the next three stand in the place of ``in_proj_weight``.
+    q_proj_weight, k_proj_weight, v_proj_weight : Tensor, optional
+        ``(E, E)``, ``(E, features of the key)`` and ``(E, features of the value)``.
+    static_k, static_v : Tensor, optional
+        ``(N * num_heads, S, E / num_heads)``: in place of the projected keys and values.
+    average_attn_weights : bool, default True
+        Whether the weights returned are the mean of all heads.
+    is_causal : bool, default False
+        A hint that ``attn_mask`` is the causal one, which must be given too.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of ``query``.
+    Tensor or None
+        The weights ``(N, L, S)``, ``(N, num_heads, L, S)`` of each head, or without ``N``.
+
+    Raises
+    ------
+    AssertionError
+        If shapes or dtypes do not fit.
+    RuntimeError
+        If ``attn_mask`` has another shape, or is missing though ``is_causal``.
+    """
+    is_batched = check_ranks(query, key, value, key_padding_mask, attn_mask, num_heads)
+    if not is_batched:
+        is_self, is_shared = query is key, key is value
+        query = query.unsqueeze(1)
+        key = query if is_self else key.unsqueeze(1)
+        value = key if is_shared else value.unsqueeze(1)
+        if key_padding_mask is not None:
+            key_padding_mask = key_padding_mask.unsqueeze(0)
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module "
+            "method `generate_square_subsequent_mask` to create this mask."
+        )
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight)
+    weights = separate if use_separate_proj_weight else in_proj_weight
+    check_projections(query, key, value, embed_dim_to_check, num_heads, weights)
+    length, batch, embed_dim = query.shape
+    key_padding_mask = _added("key_padding_mask", key_padding_mask, attn_mask, query)
+    # The hint stands for the mask where nothing else needs the mask.
+    is_causal = is_causal and key_padding_mask is None and not need_weights
+    mask = None if is_causal else _added("attn_mask", attn_mask, None, query)
+    if mask is not None:
+        mask = check_mask(mask, batch * num_heads, length, key.shape[0])
+    query, key, value = _projected(query, key, value, weights, in_proj_bias)
+    more = 0
+    if bias_k is not None and bias_v is not None:
+        if static_k is not None or static_v is not None:
+            kind = "key" if static_k is not None else "value"
+            raise AssertionError(f"bias cannot be added to static {kind}. Leave one of them out.")
+        key = aten.cat([key, bias_k.repeat(1, batch, 1)])
+        value = aten.cat([value, bias_v.repeat(1, batch, 1)])
+        more += 1
+    elif bias_k is not None or bias_v is not None:
+        given, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
+        raise AssertionError(f"{given} is set but {missing} is None. Pass both.")
+    heads = batch * num_heads
+    head_dim = embed_dim // num_heads
+    query = _by_heads(query, heads, head_dim)
+    key, value = (
+        _by_heads(each, heads, head_dim) if static is None else check_static(name, static, query)
+        for name, each, static in (("static_k", key, static_k), ("static_v", value, static_v))
+    )
+    if add_zero_attn:
+        zeros = (heads, 1, query.shape[-1])
+        key = aten.cat([key, key.new_zeros(zeros)], 1)
+        value = aten.cat([value, value.new_zeros(zeros)], 1)
+        more += 1
+    mask = _joint_mask(_padded(mask, more), _padded(key_padding_mask, more), key, batch)
+    if not training:
+        dropout_p = 0.0
+    if need_weights:
+        found, shares = _with_weights(query, key, value, mask, dropout_p)
+    else:
+        found = _without_weights(query, key, value, mask, dropout_p, is_causal, batch)
+    found = found.transpose(0, 1).reshape(length * batch, embed_dim)
+    output = _nn.linear(found, out_proj_weight, out_proj_bias).view(length, batch, embed_dim)
+    if not is_batched:
+        output = output.squeeze(1)
+    if not need_weights:
+        return output, None
+    shares = shares.view(batch, num_heads, length, key.shape[1])
+    if average_attn_weights:
+        shares = shares.mean(1)
+    return output, shares if is_batched else shares.squeeze(0)
+
+
+def _added(name: str, mask: Tensor | None, other: Tensor | None, query: Tensor) -> Tensor | None:
+    """Return a mask as numbers that are added to scores.
+
+    Raises
+    ------
+    AssertionError
+        If it is neither of bools nor of floating point.
+    """
+    if mask is None:
+        return None
+    if mask.dtype is not bool_ and not mask.dtype.is_floating_point:
+        raise AssertionError(
+            f"only bool and floating types of {name} are supported, but got {mask.dtype}. Convert "
+            "it."
+        )
+    if other is not None and other.dtype is not mask.dtype:
+        warnings.warn(
+            f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both "
+            "instead.",
+            stacklevel=4,
+        )
+    if mask.dtype is not bool_:
+        return mask
+    return aten.zeros_like(mask, dtype=query.dtype).masked_fill_(mask, -math.inf)
+
+
+def _projected(
+    query: Tensor, key: Tensor, value: Tensor, weights: Any, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return projections of queries, keys and values: of one tensor in one product."""
+    if not isinstance(weights, tuple):
+        if query is key and key is value:
+            query, key, value = _nn.linear(query, weights, bias).chunk(3, -1)
+            return query, key, value
+        weights = weights.chunk(3)
+    parts: Any = [None] * 3 if bias is None else bias.chunk(3)
+    query, key, value = (
+        _nn.linear(each, weight, part)
+        for each, weight, part in zip((query, key, value), weights, parts, strict=True)
+    )
+    return query, key, value
+
+
+def _by_heads(tensor: Tensor, heads: int, head_dim: int) -> Tensor:
+    """Return ``(length, batch, features)`` as ``(heads, length, features of a head)``."""
+    return tensor.contiguous().view(tensor.shape[0], heads, head_dim).transpose(0, 1)
+
+
+def _padded(mask: Tensor | None, more: int) -> Tensor | None:
+    """Return a mask for more keys, which it leaves in."""
+    return mask if mask is None or not more else _nn.pad(mask, [0, more])
+
+
+def _joint_mask(
+    mask: Tensor | None, padding: Tensor | None, key: Tensor, batch: int
+) -> Tensor | None:
+    """Return what is added to scores ``(heads, L, S)``, by both masks."""
+    if padding is None:
+        return mask
+    heads, length = key.shape[:2]
+    check_padding_mask(padding, batch, length)
+    by_heads = padding.view(batch, 1, 1, length).expand(-1, heads // batch, -1, -1)
+    by_heads = by_heads.reshape(heads, 1, length)
+    return by_heads if mask is None else mask + by_heads
+
+
+def _with_weights(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float
+) -> tuple[Tensor, Tensor]:
+    """Return what heads find, and their weights."""
+    query = query * (1 / math.sqrt(query.shape[-1]))
+    if mask is None:
+        scores = aten.bmm(query, key.transpose(-2, -1))
+    else:
+        scores = aten.baddbmm(mask, query, key.transpose(-2, -1))
+    shares: Tensor = softmax(scores, -1)
+    if dropout_p > 0:
+        shares = dropout(shares, dropout_p)
+    return aten.bmm(shares, value), shares
+
+
+def _without_weights(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    batch: int,
+) -> Tensor:
+    """Return what heads find."""
+    if mask is not None:
+        mask = mask.unsqueeze(0) if mask.shape[0] == 1 else mask.view(batch, -1, *mask.shape[1:])
+    query, key, value = (each.view(batch, -1, *each.shape[1:]) for each in (query, key, value))
+    found: Tensor = _nn.scaled_dot_product_attention(query, key, value, mask, dropout_p, is_causal)
+    return found.flatten(0, 1)

@@ -1,0 +1,337 @@
+"""Maxima over windows, and averages and maxima over a given number of windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_dispatcher import overridable
+
+from ... import _nn
+
+__all__ = [
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+    "max_pool3d",
+    "max_pool3d_with_indices",
+]
+
+Sizes = int | Sequence[int]
+OpenSizes = int | None | Sequence[int | None]
+
+
+def _full_sizes(input: Tensor, output_size: OpenSizes, ndim: int) -> Sequence[int]:
+    """Return the sizes of the result, those of the input where None is given."""
+    sizes = (
+        [output_size] * ndim if output_size is None or isinstance(output_size, int) else output_size
+    )
+    if input.dim() <= len(sizes):
+        raise ValueError(
+            f"Input dimension should be at least {len(sizes) + 1}, but got {input.dim()}. Put the "
+            "channels in front."
+        )
+    own = input.shape[input.dim() - len(sizes) :]
+    return [n if size is None else size for size, n in zip(sizes, own, strict=True)]
+
+
+@overridable
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Return the maximum of each window over the last dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, L)``, or without ``N``; floating point.
+    kernel_size : int or sequence
+        Elements of a window.
+    stride : int or sequence, optional
+        How far windows are apart. Default: ``kernel_size``.
+    padding : int or sequence, default 0
+        What is less than all elements, on both sides; at most half a window.
+    dilation : int or sequence, default 1
+        How far the elements of a window are apart.
+    ceil_mode : bool, default False
+        Whether a last window may reach beyond the padding.
+    return_indices : bool, default False
+        Whether to return where the maxima are as well, counted in one image.
+
+    Raises
+    ------
+    RuntimeError
+        If no window fits, or numbers are out of range.
+    """
+    steps = [] if stride is None else stride
+    if return_indices:
+        made: tuple[Tensor, Tensor] = aten.max_pool1d_with_indices(
+            input, kernel_size, steps, padding, dilation, ceil_mode
+        )
+        return made
+    return aten.max_pool1d(input, kernel_size, steps, padding, dilation, ceil_mode)
+
+
+@overridable
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Return what `max_pool1d` does with ``return_indices``, whatever is given for it."""
+    steps = [] if stride is None else stride
+    made: tuple[Tensor, Tensor] = aten.max_pool1d_with_indices(
+        input, kernel_size, steps, padding, dilation, ceil_mode
+    )
+    return made
+
+
+@overridable
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Return the maximum of each window over the last two dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, H, W)``, or without ``N``; floating point or integers.
+    kernel_size : int or sequence
+        Elements of a window.
+    stride : int or sequence, optional
+        How far windows are apart. Default: ``kernel_size``.
+    padding : int or sequence, default 0
+        What is less than all elements, on both sides; at most half a window.
+    dilation : int or sequence, default 1
+        How far the elements of a window are apart.
+    ceil_mode : bool, default False
+        Whether a last window may reach beyond the padding.
+    return_indices : bool, default False
+        Whether to return where the maxima are as well, counted in one image.
+
+    Raises
+    ------
+    RuntimeError
+        If no window fits, or numbers are out of range.
+    """
+    steps = [] if stride is None else stride
+    if return_indices:
+        made: tuple[Tensor, Tensor] = _nn.max_pool2d_with_indices(
+            input, kernel_size, steps, padding, dilation, ceil_mode
+        )
+        return made
+    return aten.max_pool2d(input, kernel_size, steps, padding, dilation, ceil_mode)
+
+
+@overridable
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Return what `max_pool2d` does with ``return_indices``, whatever is given for it."""
+    steps = [] if stride is None else stride
+    made: tuple[Tensor, Tensor] = _nn.max_pool2d_with_indices(
+        input, kernel_size, steps, padding, dilation, ceil_mode
+    )
+    return made
+
+
+@overridable
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Return the maximum of each window over the last three dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, D, H, W)``, or without ``N``; floating point or integers.
+    kernel_size : int or sequence
+        Elements of a window.
+    stride : int or sequence, optional
+        How far windows are apart. Default: ``kernel_size``.
+    padding : int or sequence, default 0
+        What is less than all elements, on both sides; at most half a window.
+    dilation : int or sequence, default 1
+        How far the elements of a window are apart.
+    ceil_mode : bool, default False
+        Whether a last window may reach beyond the padding.
+    return_indices : bool, default False
+        Whether to return where the maxima are as well, counted in one image.
+
+    Raises
+    ------
+    RuntimeError
+        If no window fits, or numbers are out of range.
+    """
+    steps = [] if stride is None else stride
+    if return_indices:
+        made: tuple[Tensor, Tensor] = _nn.max_pool3d_with_indices(
+            input, kernel_size, steps, padding, dilation, ceil_mode
+        )
+        return made
+    return aten.max_pool3d(input, kernel_size, steps, padding, dilation, ceil_mode)
+
+
+@overridable
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """Return what `max_pool3d` does with ``return_indices``, whatever is given for it."""
+    steps = [] if stride is None else stride
+    made: tuple[Tensor, Tensor] = _nn.max_pool3d_with_indices(
+        input, kernel_size, steps, padding, dilation, ceil_mode
+    )
+    return made
+
+
+@overridable
+def adaptive_avg_pool2d(input: Tensor, output_size: OpenSizes) -> Tensor:
+    """Return the averages of ``output_size`` nearly equal windows over the last two dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, H, W)``, or without ``N``; floating point.
+    output_size : int or sequence of int or None
+        How many windows there are along each dimension; None: as many as elements.
+
+    Raises
+    ------
+    ValueError
+        If the input has too few dimensions.
+    RuntimeError
+        For other sizes that do not fit.
+    """
+    made: Tensor = _nn.adaptive_avg_pool2d(input, _full_sizes(input, output_size, 2))
+    return made
+
+
+@overridable
+def adaptive_avg_pool3d(input: Tensor, output_size: OpenSizes) -> Tensor:
+    """Return the averages of ``output_size`` nearly equal windows over the last three dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, D, H, W)``, or without ``N``; floating point.
+    output_size : int or sequence of int or None
+        How many windows there are along each dimension; None: as many as elements.
+
+    Raises
+    ------
+    ValueError
+        If the input has too few dimensions.
+    RuntimeError
+        For other sizes that do not fit.
+    """
+    made: Tensor = _nn.adaptive_avg_pool3d(input, _full_sizes(input, output_size, 3))
+    return made
+
+
+@overridable
+def adaptive_max_pool1d(
+    input: Tensor, output_size: Sizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Return the maxima of ``output_size`` nearly equal windows over the last dimension.
+
+    ``return_indices``: and where they are, counted in one image.
+    """
+    made: tuple[Tensor, Tensor] = aten.adaptive_max_pool1d(input, output_size)
+    return made if return_indices else made[0]
+
+
+@overridable
+def adaptive_max_pool1d_with_indices(
+    input: Tensor, output_size: Sizes, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Return the maxima of nearly equal windows and where they are; see `adaptive_max_pool1d`."""
+    made: tuple[Tensor, Tensor] = aten.adaptive_max_pool1d(input, output_size)
+    return made
+
+
+@overridable
+def adaptive_max_pool2d(
+    input: Tensor, output_size: OpenSizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Return the maxima of ``output_size`` nearly equal windows over the last two dimensions;
+    arguments as for `adaptive_avg_pool2d`.
+
+    ``return_indices``: and where they are, counted in one image.
+    """
+    made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool2d(input, _full_sizes(input, output_size, 2))
+    return made if return_indices else made[0]
+
+
+@overridable
+def adaptive_max_pool2d_with_indices(
+    input: Tensor, output_size: OpenSizes, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Return the maxima of nearly equal windows and where they are; see `adaptive_max_pool2d`."""
+    made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool2d(input, _full_sizes(input, output_size, 2))
+    return made
+
+
+@overridable
+def adaptive_max_pool3d(
+    input: Tensor, output_size: OpenSizes, return_indices: bool = False
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Return the maxima of ``output_size`` nearly equal windows over the last three dimensions;
+    arguments as for `adaptive_avg_pool3d`.
+
+    ``return_indices``: and where they are, counted in one image.
+    """
+    made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool3d(input, _full_sizes(input, output_size, 3))
+    return made if return_indices else made[0]
+
+
+@overridable
+def adaptive_max_pool3d_with_indices(
+    input: Tensor, output_size: OpenSizes, return_indices: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Return the maxima of nearly equal windows and where they are; see `adaptive_max_pool3d`."""
+    made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool3d(input, _full_sizes(input, output_size, 3))
+    return made
