@@ -56,7 +56,8 @@ def check_gradgrad(info: OpInfo, device: Device) -> None:
 
 
 def _has_many_elements(call: DifferentiableCall, check: str) -> bool:
-    return sum([leaf.numel() for leaf in call.leaves]) > WHOLE_JACOBIAN[check]
+    elements: int = sum([leaf.numel() for leaf in call.leaves])
+    return elements > WHOLE_JACOBIAN[check]
 
 
 def check_constants(info: OpInfo, device: Device) -> None:
