@@ -105,8 +105,14 @@ DELIBERATE = {
     ("bool", OURS): "a narrower dtype of sums",
     ("expanded", OURS): "expanded memory",
     ("meta", OURS): "meta tensors",
+    ("the input, transposed", THEIRS): "memory of which a part is the input's",
 }
 """Where only one of the two refuses: the row of the page that says why."""
+
+SHARING = ("the input", "the input, transposed")
+"""Where a result is written into memory that is read: several results would be written into one
+place. Through a transposed view PyTorch's inverse and factors are wrong, and here they are right.
+"""
 
 INFOS = [info for info in op_infos("aten") if variants(info, out=True) and not info.is_random]
 
@@ -138,7 +144,8 @@ def test_an_unfit_out_gets_the_result_or_is_refused(info: OpInfo) -> None:
                 targets = [
                     make(lib, tuple(x.shape), getattr(lib, name_of(x.dtype)), first) for x in result
                 ]
-                if not any(each is None for each in targets):
+                one_memory = len(targets) > 1 and kind in SHARING
+                if not one_memory and not any(each is None for each in targets):
                     with np.errstate(all="ignore"):
                         found[lib] = outcome(lib, function, args, kwargs, names, targets)
             if not found:
@@ -147,7 +154,7 @@ def test_an_unfit_out_gets_the_result_or_is_refused(info: OpInfo) -> None:
             told = f"{variant.name} into {kind}: {ours}, not {theirs}"
             if refused != refused_there:
                 assert (kind, OURS if refused else THEIRS) in DELIBERATE, told
-            if not refused and not refused_there:
+            if not refused and not refused_there and kind != "the input, transposed":
                 assert same(ours, theirs), told
             elif not refused and len(result) == 1:
                 assert same(ours, expected), told
