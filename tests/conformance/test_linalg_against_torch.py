@@ -273,3 +273,30 @@ def test_old_names_take_what_pytorchs_take() -> None:
         assert lib.tensordot(x, x, 1).shape == (4, 4)
         assert lib.cartesian_prod(x[0], x[1]).shape == (16, 2)
         assert lib.chain_matmul(x, x, x).shape == (4, 4)
+
+
+PIVOTS: dict[str, list[int]] = {
+    "below the first row": [0, 2],
+    "beyond the last row": [1, 3],
+    "fewer than steps": [2],
+}
+
+
+@pytest.mark.parametrize("name", PIVOTS)
+def test_pivots_that_are_not_a_row_for_each_step_are_refused(name: str) -> None:
+    for lib in BOTH:
+        factors, pivots = lib.ones(2, 2), lib.tensor(PIVOTS[name], dtype=lib.int32)
+        if lib is torch and name == "fewer than steps":
+            continue  # it reads beyond their memory
+        with pytest.raises(RuntimeError, match=r"must be between 1 and LU.size\(-2\) inclusive"):
+            lib.lu_unpack(factors, pivots)
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_no_reflections_of_nothing_are_differentiable(which: int) -> None:
+    for lib in BOTH:
+        given = [lib.ones(2, 0, 0), lib.ones(2, 0)]
+        given[which].requires_grad_()
+        made = lib.linalg.householder_product(*given)
+        assert made.requires_grad
+        assert tuple(made.shape) == (2, 0, 0)

@@ -121,7 +121,10 @@ DIFFERENT = {
         ["linalg_eigh", "linalg_svd", "svd", "linalg_eig"], "the signs and phases of vectors differ"
     ),
     **dict.fromkeys(
-        ["_lu_with_info", "cholesky", "linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex"],
+        [
+            *("_lu_with_info", "linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex"),
+            *("cholesky", "linalg_svdvals"),
+        ],
         "PyTorch takes any dtype where there is nothing",
     ),
     **dict.fromkeys(
@@ -144,7 +147,10 @@ DIFFERENT = {
         ["linalg_matrix_exp", "matrix_exp"], "PyTorch overflows in half precision on the way"
     ),
     **dict.fromkeys(
-        ["linalg_matrix_power", "linalg_inv", "linalg_inv_ex", "linalg_solve", "linalg_solve_ex"],
+        [
+            *("linalg_matrix_power", "linalg_inv", "linalg_inv_ex"),
+            *("linalg_solve", "linalg_solve_ex", "linalg_tensorsolve"),
+        ],
         "what singular matrices give is NaN, and which are is told by NumPy's LAPACK",
     ),
     **dict.fromkeys(

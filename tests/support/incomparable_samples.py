@@ -80,6 +80,19 @@ def is_far_below(sample: SampleInput) -> bool:
     return bool((sample.input < -2).any())
 
 
+def is_deficient(sample: SampleInput) -> bool:
+    """Say whether what is differentiated are matrices of less than full rank."""
+    x = sample.input.detach()
+    if not is_differentiated(sample) or is_half(sample) or x.ndim < 2 or not x.numel():
+        return False
+    return bool((dovetail.linalg.matrix_rank(x) < min(x.shape[-2:])).any())
+
+
+def has_unfit_pivots(sample: SampleInput) -> bool:
+    factors, pivots = sample.tensors()[:2]
+    return tuple(pivots.shape) != (*factors.shape[:-2], min(factors.shape[-2:], default=0))
+
+
 def fits_no_channels(sample: SampleInput) -> bool:
     """Say whether parameters are not one number for each channel, or dtypes are several."""
     tensors, shape = sample.tensors(), tuple(sample.input.shape)
@@ -148,6 +161,14 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         ),
         "labels beyond the classes are read from other memory",
     ),
+    **dict.fromkeys(
+        ["det", "linalg_det"],
+        (
+            either(is_special, is_deficient),
+            "the gradient of singular matrices is 0, where here it is that of the minors; "
+            "infinities are eliminated in another order",
+        ),
+    ),
     "detach_copy": (is_differentiated, "it seems to be differentiable, and raises in backward"),
     "gelu": (is_special, "that of infinity is NaN in single precision"),
     "gradient": (has_two_precisions, "coordinates are rounded before they are subtracted"),
@@ -155,6 +176,25 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         lambda sample: dovetail.float64 in dtypes_of(sample),
         "a sixth is one in single precision",
     ),
+    **dict.fromkeys(
+        ["linalg_slogdet", "slogdet"], (is_special, "the sign beside NaN is nowhere said")
+    ),
+    **dict.fromkeys(
+        ["linalg_matrix_norm", "linalg_norm"],
+        (
+            lambda sample: "nuc" in sample.arguments and is_deficient(sample),
+            "of rank-deficient matrices the gradient is not unique",
+        ),
+    ),
+    **dict.fromkeys(
+        ["linalg_householder_product", "orgqr"],
+        (
+            lambda sample: is_differentiated(sample) and not sample.input.numel(),
+            "the gradient of nothing is None",
+        ),
+    ),
+    "lu_unpack": (has_unfit_pivots, "what lies beyond too few pivots is read"),
+    "ormqr": (is_special, "infinities are multiplied in another order"),
     **dict.fromkeys(
         ["grid_sampler", "grid_sampler_2d", "grid_sampler_3d"],
         (

@@ -90,18 +90,27 @@ class Factorizations(Matrices):
             )
         rows, columns = lu.shape[-2:]
         least, own = min(rows, columns), lu.dtype
-        nothing = self.xp.zeros((0,), dtype=own)
-        lower = upper = permutation = nothing
+        lower, upper, permutation = (self.xp.zeros((0,), dtype=own) for _ in range(3))
         if unpack_data:
             left = lu[..., :, :least]
             lower = self._triangle(left, False, -1) + self._eye(rows, least, own)
             upper = self._triangle(lu[..., :least, :], True)
         if unpack_pivots:
+            self._check_pivots(pivots, rows, least)
             own_pivots = self.capabilities.expand(pivots, (*lu.shape[:-2], pivots.shape[-1]))
             order = self._order_of_rows(own_pivots, rows)
             places = self.xp.arange(rows)
             permutation = (places[:, None] == order[..., None, :]).astype(own)
         return permutation, lower, upper
+
+    def _check_pivots(self, pivots: Any, rows: int, least: int) -> None:
+        """Refuse pivots that are not one row for each step of the factorization."""
+        outside = not self.lazy and bool(self.xp.any((pivots < 1) | (pivots > rows)))
+        if pivots.shape[-1:] != (least,) or outside:
+            raise RuntimeError(
+                "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive, one for "
+                f"each of {least} steps. Did you properly pass the result of lu_factor?"
+            )
 
     def _order_of_rows(self, pivots: Any, rows: int) -> Any:
         """Return, of every row of the factors, which row of the matrix it is."""

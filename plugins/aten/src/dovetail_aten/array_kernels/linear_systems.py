@@ -146,8 +146,7 @@ class LinearSystems(Matrices):
         made = self._adjoint(vh) @ (inverted[..., None] * (self._adjoint(u) @ right))
         made = self.capabilities.expand(made, (*batch, *made.shape[-2:]))
         made = self.capabilities.contiguous(made)
-        none = xp.zeros((0,), dtype=values.dtype)
-        residuals = none
+        residuals = xp.zeros((0,), dtype=values.dtype)
         chosen = driver or "gelsy"
         if rows > columns and (
             chosen == "gels" or (chosen != "gelsy" and bool(xp.all(rank == columns)))
@@ -161,7 +160,7 @@ class LinearSystems(Matrices):
             made[..., 0] if is_vector else made,
             residuals,
             no_rank if driver == "gels" else rank,
-            values if with_values else none,
+            values if with_values else xp.zeros((0,), dtype=values.dtype),
         )
 
     def _rank_and_inverses(

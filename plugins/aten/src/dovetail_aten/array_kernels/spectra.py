@@ -76,8 +76,8 @@ class Spectra(Matrices):
         svd = self.xp.linalg.svd
         if not compute_uv:
             values = self._or_failure("linalg.svd", "svd", svd, x, compute_uv=False)
-            nothing = self.xp.zeros((0,), dtype=x.dtype)
-            return nothing, values, nothing
+            left, right = (self.xp.zeros((0,), dtype=x.dtype) for _ in range(2))
+            return left, values, right
         u, values, vh = self._or_failure("linalg.svd", "svd", svd, x, full_matrices=full_matrices)
         return u, values, vh
 
