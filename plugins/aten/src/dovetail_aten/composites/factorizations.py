@@ -198,11 +198,11 @@ def linalg_householder_product(input: Any, tau: Any) -> Any:
             f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]. Leave out "
             "columns."
         )
-    if not math.prod(input.shape):
-        return F.mul(input, F.sum(tau))  # nothing, but differentiable as it is elsewhere
     ones = ones_on_diagonal(input, rows, columns)
-    if not tau.shape[-1]:
-        return F.clone(F.expand(ones, (*input.shape[:-2], rows, columns)))
+    if not tau.shape[-1] or not math.prod(input.shape):
+        # Sums of nothing are 0, of the shape of the batch, and differentiable as the rest is.
+        nothing = F.sum(F.narrow(input, -1, 0, 0), [-1], True)
+        return F.add(F.add(ones, nothing), F.sum(tau))
     vectors, turned = _reflections(input, tau)
     return F.sub(ones, F.matmul(vectors, F.narrow(turned, -1, 0, columns)))
 
