@@ -105,6 +105,7 @@ DELIBERATE = {
     ("bool", OURS): "a narrower dtype of sums",
     ("expanded", OURS): "expanded memory",
     ("meta", OURS): "meta tensors",
+    ("leaf", OURS): "comparisons and gradients",
 }
 """Where only one of the two refuses: the row of the page that says why."""
 
