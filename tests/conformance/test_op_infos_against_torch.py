@@ -41,6 +41,10 @@ DIFFERENT = {
         "PyTorch takes any number for a mode",
     ),
     "_ctc_loss_backward": "PyTorch looks neither at shapes nor at dtypes",
+    "_pack_padded_sequence": "PyTorch has no gradient of complex numbers",
+    **dict.fromkeys(
+        ["rnn_tanh_cell", "rnn_relu_cell", "rnn_relu"], "PyTorch multiplies states of whole numbers"
+    ),
     "addcdiv": "the gradient of an integer operand is not asked for",
     **dict.fromkeys(
         ["addmm", "addmv", "addbmm", "baddbmm"],

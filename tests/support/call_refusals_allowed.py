@@ -166,18 +166,6 @@ REFUSALS_THAT_DIFFER = [
         call("masked_fill_.Scalar", tensor([1.0, 1.0], layout="expanded"), tensor(True, "bool"), 2),
     ),
     Allowance(
-        "parameters and overloads that are not declared here",
-        ("raises", "exception type"),
-        lambda each, found: each.form == "function" and found.text.startswith("TypeError"),
-        call("round", tensor([1.25]), form="function", decimals=1),
-    ),
-    Allowance(
-        "the nuclear norm is not here",
-        ("raises",),
-        lambda each, found: "'nuc' is not implemented" in found.text,
-        call("norm", tensor([[1.0]]), "nuc", form="function"),
-    ),
-    Allowance(
         "PyTorch has no derivative of a real number beside a complex dtype",
         ("gradient: PyTorch raises",),
         lambda each, found: "isFloatingType" in found.text,

@@ -127,6 +127,10 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
     ),
     "_upsample_bicubic2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
     "_upsample_bilinear2d_aa": (is_bytes, "bytes are rounded by other fixed points"),
+    "_scaled_dot_product_attention_math": (
+        lambda sample: dovetail.bool in dtypes_of(sample),
+        "PyTorch adds masks of bools as numbers, unless scaled_dot_product_attention calls it",
+    ),
     "_ctc_loss": (lambda sample: True, "states beyond the lengths are not initialized"),
     "_ctc_loss_backward": (lambda sample: True, "it takes for granted what the forward gave"),
     "as_strided_scatter": (is_differentiated, "the gradient goes where it is written"),

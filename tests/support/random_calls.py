@@ -308,6 +308,7 @@ UNSAFE = frozenset(
             for name in ("adaptive", "fractional")
             for ndim in (2, 3)
         ],
+        *["lstm", "gru", "rnn_tanh", "rnn_relu", "_pack_padded_sequence", "_pad_packed_sequence"],
     }
 )
 """Operators that in PyTorch read and write wherever indices and shapes say, and end the process:

@@ -522,9 +522,9 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'max_unpool2d max_unpool3d prod prod.dim_int grid_sampler grid_sampler_2d grid_sampler_3d '
         'view_as_complex'),
     ('cpu', 'lower_precision_fp',
-        'conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding conv_transpose1d '
-        'conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot mm bmm addmm addbmm '
-        'baddbmm matmul linear prelu'),
+        'scaled_dot_product_attention conv1d conv1d.padding conv2d conv2d.padding conv3d '
+        'conv3d.padding conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc '
+        'linalg_vecdot mm bmm addmm addbmm baddbmm matmul linear prelu'),
     ('cpu', 'promote', 'bilinear cat stack'),
     ('cuda', 'fp32',
         'cosine_similarity pdist cdist dist renorm cholesky_solve cholesky_inverse '
@@ -540,10 +540,10 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'softmax.int log_softmax.int sum.dim_IntList sum prod prod.dim_int norm.Scalar '
         'norm.ScalarOpt_dim cumsum cumprod'),
     ('cuda', 'lower_precision_fp',
-        '_convolution conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding '
-        'conv_transpose1d conv_transpose2d.input conv_transpose3d.input conv_tbc linalg_vecdot '
-        'linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm baddbmm matmul linear einsum '
-        'prelu'),
+        'scaled_dot_product_attention _convolution conv1d conv1d.padding conv2d conv2d.padding '
+        'conv3d conv3d.padding conv_transpose1d conv_transpose2d.input conv_transpose3d.input '
+        'conv_tbc linalg_vecdot linalg_multi_dot chain_matmul mm bmm mv addmm addmv addbmm '
+        'baddbmm matmul linear einsum prelu'),
     ('cuda', 'promote',
         'index_put scatter_add cross tensordot addr dot vdot bilinear atan2 addcmul addcdiv '
         'grid_sampler cat stack'),

@@ -43,7 +43,9 @@ def scaled_dot_product_attention_math(
 ) -> tuple[Any, Any]:
     """Return the means of values, and their weights."""
     dtype = query.dtype
-    if dtype in (float16, bfloat16):  # scores overflow, and means lose digits
+    if any(
+        each.dtype in (float16, bfloat16) for each in (query, key, value)
+    ):  # scores overflow, and means lose digits
         query, key, value = (F.to(each, float32) for each in (query, key, value))
     if enable_gqa:
         key, value = _for_each_head(query, key, value)

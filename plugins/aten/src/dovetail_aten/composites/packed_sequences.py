@@ -112,7 +112,7 @@ def pad_sequence(
         )
     first = sequences[0]
     for each in sequences:
-        if not each.ndim or tuple(each.shape[1:]) != tuple(first.shape[1:]):
+        if not _can_be_expanded(each, first):
             raise RuntimeError(
                 "The size of each tensor must match that of the first except in dimension 0, but "
                 f"got {list(first.shape)} and {list(each.shape)}. Pass sequences of like elements."
@@ -122,6 +122,19 @@ def pad_sequence(
     for each in sequences:
         missing = length - each.shape[0]
         ends = (missing, 0) if padding_side == "left" else (0, missing)
-        room = [0] * (2 * (each.ndim - 1))
-        filled.append(F.constant_pad_nd(F.to(each, first.dtype), [*room, *ends], padding_value))
+        room = [0] * (2 * (first.ndim - 1))
+        like = F.expand(F.to(each, first.dtype), (each.shape[0], *first.shape[1:]))
+        filled.append(F.constant_pad_nd(like, [*room, *ends], padding_value))
     return F.stack(filled, 0 if batch_first else 1)
+
+
+def _can_be_expanded(sequence: Any, first: Any) -> bool:
+    """Return whether elements have the shape of those of the first sequence, or broadcast to it."""
+    return bool(
+        sequence.ndim
+        and sequence.ndim == first.ndim
+        and all(
+            size in (1, wanted)
+            for size, wanted in zip(sequence.shape[1:], first.shape[1:], strict=True)
+        )
+    )
