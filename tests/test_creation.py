@@ -77,3 +77,25 @@ def test_an_imaginary_part_is_not_lost_where_real_numbers_are_filled() -> None:
         with pytest.raises(RuntimeError, match=r"cannot be converted to type .* without overflow"):
             x.masked_fill(mask, dovetail.tensor(1j))
         assert x.masked_fill(mask, dovetail.tensor(2 + 0j)).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted"),
+    [((0, 1), (0, 2)), ((1, 0, 1), (2, 0, 3)), ((2, 1), (2, 0)), ((1,), (3, 0))],
+)
+def test_an_expansion_without_elements_is_a_view_that_can_be_written(
+    shape: tuple[int, ...], wanted: tuple[int, ...]
+) -> None:
+    x = dovetail.zeros(shape)
+    view = x.expand(wanted)
+    assert view.shape == wanted
+    assert view._base is x
+    assert view.add_(1) is view
+
+
+def test_normal_numbers_follow_the_device_and_dtype_of_out() -> None:
+    meta = dovetail.empty(2, 3, device="meta")
+    assert dovetail.normal(0.0, 1.0, (2, 3), out=meta) is meta
+    double = dovetail.empty(64, dtype=dovetail.float64)
+    dovetail.normal(0.0, 1.0, (64,), out=double)
+    assert not dovetail.equal(double, double.float().double())

@@ -75,6 +75,19 @@ RESHAPED = ("as many elements", "more elements", "fewer elements", "nothing")
 DIFFERENT = {
     "nonzero": "PyTorch fills an empty tensor column by column",
 }
+ONLY_CONTIGUOUS = {
+    "adaptive_avg_pool2d": "it gets new strides",
+    "adaptive_avg_pool3d": "it gets new strides",
+    "max_unpool2d": "it gets new strides",
+    "max_unpool3d": "it is refused",
+    "avg_pool3d": "its elements are written one behind the other, wherever they lie",
+    "col2im": "its elements are written one behind the other, wherever they lie",
+    "im2col": "its elements are written one behind the other, wherever they lie",
+    "narrow_copy": "its elements are written one behind the other, wherever they lie",
+}
+"""What PyTorch does where `out` is of the right shape and not contiguous: here it gets the result
+where its elements lie, as the page of the differences says.
+"""
 
 
 COLUMN_BY_COLUMN = {
@@ -111,6 +124,14 @@ def written(lib: Any, operator: Any, args: Any, kwargs: Any, names: Any, targets
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             return type(error)
     return [(places(view), view.tolist(), base.tolist()) for view, base in targets]
+
+
+def laid_out(make: Callable[..., tuple[Any, Any]], expected: Any) -> Any:
+    """Return what `written` returns where each target has its own strides and the result."""
+    made = [make(dovetail, tuple(each.shape), each.dtype) for each in expected]
+    for (view, _), each in zip(made, expected, strict=True):
+        view.resize_(each.shape).copy_(each)
+    return [(places(view), view.tolist(), base.tolist()) for view, base in made]
 
 
 def same(ours: Any, theirs: Any) -> bool:
@@ -162,7 +183,11 @@ def test_whatever_is_given_as_out_gets_the_result_as_in_pytorch(info: OpInfo) ->
                     ours, theirs = (
                         each if isinstance(each, type) else in_rows(each) for each in (ours, theirs)
                     )
-                assert same(ours, theirs), f"{variant.name} into {kind}: {ours}, not {theirs}"
+                told = f"{variant.name} into {kind}: {ours}, not {theirs}"
+                fits = kind in ("part", "transposed")
+                if info.operator.base_name in ONLY_CONTIGUOUS and (fits or theirs is RuntimeError):
+                    theirs = laid_out(make, expected)
+                assert same(ours, theirs), told
 
 
 FACTORIES: dict[str, Callable[[Any, Any], Any]] = {

@@ -5,7 +5,7 @@ library.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import dovetail_aten as aten
@@ -26,11 +26,17 @@ class Inputs:
         The arguments.
     about
         What is special about them, in a few words.
+    sample
+        The name of the sample that they are, by which an `OpInfo` leaves it out of checks.
+    dtype
+        The dtype of that sample.
     """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     about: str
+    sample: str | None = None
+    dtype: Any = None
 
     def __str__(self) -> str:
         given = [as_source(value) for value in self.args]
@@ -40,9 +46,8 @@ class Inputs:
     def fresh(self) -> Inputs:
         """Return the same arguments with tensors of their own: copies that are leaves."""
         args = tuple(_copied(value) for value in self.args)
-        return Inputs(
-            args, {name: _copied(value) for name, value in self.kwargs.items()}, self.about
-        )
+        kwargs = {name: _copied(value) for name, value in self.kwargs.items()}
+        return replace(self, args=args, kwargs=kwargs)
 
 
 @dataclass(frozen=True)

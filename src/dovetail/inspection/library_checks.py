@@ -11,7 +11,7 @@ from typing import Any, Final
 import dovetail_autograd
 from dovetail_aten import Tensor
 from dovetail_dispatcher import _C, OpCheckError, OpOverload, Tag, opcheck, ops
-from dovetail_dispatcher.testing import OpInfo, find_op_info
+from dovetail_dispatcher.testing import OpInfo, Skip, find_op_info
 from dovetail_kernel import bfloat16, float16, float32, float64, get_default_device, int64
 
 from .generated_inputs import Inputs, as_source, fitting_inputs
@@ -129,14 +129,21 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
         name, "arguments", "passed", f"{len(samples)} sets: {', '.join(s.about for s in samples)}"
     )
     for check in list(EXPLANATIONS)[1:]:
-        # Derivatives are compared in double precision alone.
-        dtype = float64 if check == "gradcheck" else None
-        skip = info and info.skip_of(_SKIPPED_AS[check], get_default_device(), dtype)
-        if skip is not None:
-            yield CheckResult(name, check, "skipped", skip.reason)
+        skips = [None if info is None else _skip_of(info, check, each) for each in samples]
+        kept = [each for each, skip in zip(samples, skips, strict=True) if skip is None]
+        if not kept:
+            reasons = [skip.reason for skip in skips if skip is not None]
+            yield CheckResult(name, check, "skipped", reasons[0])
             continue
         run = _gradcheck if check == "gradcheck" else _opcheck(check)
-        yield _outcome(op, check, run, samples)
+        yield _outcome(op, check, run, kept)
+
+
+def _skip_of(info: OpInfo, check: str, inputs: Inputs) -> Skip | None:
+    """Return why an operator leaves a check out, or these inputs of it."""
+    # Derivatives are compared in double precision alone.
+    dtype = float64 if check == "gradcheck" else inputs.dtype
+    return info.skip_of(_SKIPPED_AS[check], get_default_device(), dtype, inputs.sample)
 
 
 def inputs_of(info: OpInfo) -> list[Inputs]:
@@ -149,6 +156,8 @@ def inputs_of(info: OpInfo) -> list[Inputs]:
             sample.arguments,
             sample.kwargs,
             f"{sample.name or f'sample {number}'} of {dtype.name}",
+            sample.name,
+            dtype,
         )
         for dtype in both or sorted(info.dtypes, key=str)[:1]
         for number, sample in enumerate(

@@ -14,7 +14,7 @@ from ..table.kernel_results import KernelResults, shown
 from ..table.kernels import Kernel
 from ..table.operator import Operator
 from .array_wrapping import array_wrapper
-from .shared_results import written_results
+from .shared_results import SHARE_UNSAID, written_results
 from .templates.arguments import OPTIONAL_TENSOR, TENSOR, TENSOR_LIST, is_tensor_like, spelling
 
 
@@ -145,6 +145,8 @@ class ArrayResults:
             If it shares memory with one of them.
         """
         array = self.array(value)
+        if self.op.name in SHARE_UNSAID:
+            return array
         arrays = self.backend.arrays
         for other in _flat(arguments):
             if array is other or (_says_overlap(arrays) and arrays.may_overlap(array, other)):

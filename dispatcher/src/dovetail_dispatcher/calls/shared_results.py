@@ -13,8 +13,12 @@ from ..table.operator import Operator
 from ..table.tags import Tag
 from .templates.arguments import TENSOR, spelling
 
-SHARE_UNSAID: Final = ("aten::_unsafe_view",)
-"""Operators whose result shares memory with an argument that must not be used any more: their
+SHARE_UNSAID: Final = (
+    "aten::_unsafe_view",
+    "aten::unsafe_split",
+    "aten::unsafe_split_with_sizes",
+)
+"""Operators whose results share memory with an argument that must not be used any more: their
 schemas do not say so.
 """
 

@@ -74,11 +74,10 @@ class ChannelNormalization(Family):
             mean, variance = running_mean, running_var
             rstd = self._reciprocal_root(self.precision.wide(variance), eps)
             made = self._scaled(self._away(x, mean), rstd, weight, bias, x.dtype)
-            none = xp.zeros((0,), dtype=kind)
             return (
                 made,
-                none,
-                none,
+                xp.zeros((0,), dtype=kind),
+                xp.zeros((0,), dtype=kind),
                 self.capabilities.clone(mean),
                 self.capabilities.clone(variance),
             )

@@ -137,10 +137,19 @@ def _selecting(op: Operator) -> Callable[..., Any]:
     names = [argument.name for argument in op.schema.arguments]
     size = names.index("size") if "size" in names else None
     default = _DEFAULT_DTYPES.get(op.base_name, _declared_default(op))
+    writes = "out" in names
+
+    def follow(options: dict[str, Any]) -> None:
+        """Make what is not given that of ``out``."""
+        for each in ("device", "dtype"):
+            if options[each] is None:
+                options[each] = getattr(options["out"], each)
 
     def select(*args: Any, **options: Any) -> Any:
         if size is not None:
             check_size(op.base_name, args[size])
+        if writes:
+            follow(options)
         options["device"] = device = as_device(options["device"])
         if options["dtype"] is None:
             options["dtype"] = default(args)

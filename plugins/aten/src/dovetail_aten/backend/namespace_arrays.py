@@ -102,10 +102,12 @@ class NamespaceArrays(CoreArrays):
 
     def expand(self, array: Any, shape: Sequence[int]) -> Any:
         """Return a view broadcast to `shape`, as writable as the library makes it."""
-        if prod(shape) == array.size:
-            new_dims = (None,) * (len(shape) - array.ndim)
-            return array[(*new_dims, ...)] if array.size else self.empty(shape, array.dtype)
-        return self.needed("broadcast_to", "expand(self, array, shape)")(array, tuple(shape))
+        if array.size and prod(shape) == array.size:
+            return array[(*(None,) * (len(shape) - array.ndim), ...)]
+        view = self.needed("broadcast_to", "expand(self, array, shape)")(array, tuple(shape))
+        if not view.size and getattr(getattr(array, "flags", None), "writeable", False):
+            view.flags.writeable = True  # no two of its elements share memory
+        return view
 
     def diagonal(self, array: Any, offset: int, dim1: int, dim2: int) -> Any:
         """Return a view of a diagonal, as writable as `array` is."""

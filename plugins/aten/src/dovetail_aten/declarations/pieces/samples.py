@@ -19,7 +19,6 @@ info = partial(op_info, family="pieces")
 VALUES = tuple(
     [Skip(check, "where it is cut is read from a tensor") for check in ("vmap", "meta_gradients")]
 )
-UNSAFE = Skip("schema", "its results share memory, and are no views: hence its name")
 OFFSET = "an offset is that of the first sample, and not of every slice, as in PyTorch"
 
 
@@ -180,14 +179,12 @@ SPLITS = [
         rows(((4, 3), 2), ((3, 4), 2, 1), ((5,), 2)),
         split,
         errors=bad((2, 3), -1, text="split expects split_size be non-negative"),
-        skips=(UNSAFE,),
     ),
     info(
         "unsafe_split_with_sizes",
         rows(((4, 3), (1, 3)), ((3, 4), (1, 0, 3), 1)),
         split,
         errors=bad((2, 3), (1, 2), text="expects split_sizes to sum exactly to 2"),
-        skips=(UNSAFE,),
     ),
     info(
         "unsafe_chunk",
