@@ -41,6 +41,7 @@ def test_functional_overloads_of_a_name_keep_torchs_order() -> None:
         name, _, overload_name = text.partition("(")[0].removeprefix("aten::").partition(".")
         if not parse_schema(text).is_mutable:
             names.setdefault(name, []).append(overload_name or "default")
+    del names["stft"]  # the first is tried first; PyTorch has a function in Python before both
     for name, ours in names.items():
         theirs = [o for o in getattr(torch.ops.aten, name).overloads() if o in ours]
         assert ours == theirs, name

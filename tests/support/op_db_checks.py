@@ -34,7 +34,7 @@ LEFT_OUT = {
         "compiles CUDA",
     ),
     **dict.fromkeys(["to_sparse", "sparse.mm", "sparse.sampled_addmm"], "sparse layouts"),
-    **dict.fromkeys(["_scaled_mm", "_scaled_mm_v2"], "needs 8-bit floats"),
+    **dict.fromkeys(["torch._scaled_mm", "torch._scaled_mm_v2"], "needs 8-bit floats"),
     **dict.fromkeys(
         [
             "torch.ops.aten._flash_attention_forward",

@@ -507,7 +507,7 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
         'ctc_loss.IntList ctc_loss.Tensor cdist fft_fft fft_ifft fft_rfft fft_irfft fft_hfft '
         'fft_ihfft fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_fftn fft_ifftn fft_rfftn '
-        'fft_irfftn stft stft.center linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve '
+        'fft_irfftn stft.center stft linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve '
         'cholesky_inverse _lu_with_info linalg_lu_solve lu_solve linalg_qr qr geqrf '
         'linalg_householder_product orgqr ormqr linalg_inv_ex linalg_inv inverse linalg_solve '
         'triangular_solve linalg_lstsq linalg_tensorinv linalg_tensorsolve linalg_matrix_rank '

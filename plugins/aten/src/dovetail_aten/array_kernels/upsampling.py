@@ -139,6 +139,7 @@ class Upsampling(ResamplingTaps):
         *scales: float | None,
     ) -> Any:
         """Return the gradient of `bilinear_antialiased`."""
+        self._refuse_halves(grad_output)
         taps = self.antialiased_taps(align_corners, scales, 1, tent)
         return self._spread(grad_output, output_size, input_size, taps)
 
@@ -152,6 +153,7 @@ class Upsampling(ResamplingTaps):
         *scales: float | None,
     ) -> Any:
         """Return the gradient of `bicubic_antialiased`."""
+        self._refuse_halves(grad_output)
         taps = self.antialiased_taps(align_corners, scales, 2, cubic_around)
         return self._spread(grad_output, output_size, input_size, taps)
 
@@ -173,13 +175,17 @@ class Upsampling(ResamplingTaps):
         return xp.minimum(xp.maximum(rounded, zero), most).astype(x.dtype)
 
     def _antialiased_image(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:
+        self._refuse_halves(x)
+        return self._smoothed(x, output_size, taps)
+
+    def _refuse_halves(self, x: Any) -> None:
+        """Refuse half precision, for which PyTorch has no kernel either."""
         if x.dtype in self.precision.halves:
             dtype = self.dtypes[x.dtype].scalar_name
             raise NotImplementedError(
                 f"\"compute_index_ranges_weights\" not implemented for '{dtype}'. Convert to "
                 "float32 first."
             )
-        return self._smoothed(x, output_size, taps)
 
     @widened
     def _resampled(self, x: Any, output_size: Sequence[int], taps: TapsOf) -> Any:

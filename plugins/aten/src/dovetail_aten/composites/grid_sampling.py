@@ -58,6 +58,7 @@ def _check(input: Any, grid: Any, mode: int, padding: int, ndim: int | None = No
             "grid_sampler(): expected input and grid to have same dtype, but input has "
             f"{input.dtype} and grid has {grid.dtype}. Convert one."
         )
+    _check_float("grid_sampler", input)
     wanted = (4, 5) if ndim is None else (ndim,)
     if input.ndim not in wanted or grid.ndim != input.ndim:
         words = "4D or 5D" if ndim is None else f"{ndim}D"
@@ -88,6 +89,15 @@ def _check(input: Any, grid: Any, mode: int, padding: int, ndim: int | None = No
     if mode == BICUBIC and input.ndim == 5:
         raise RuntimeError(
             "grid_sampler(): bicubic interpolation only supports 4D input. Choose another mode."
+        )
+
+
+def _check_float(name: str, tensor: Any) -> None:
+    """Refuse tensors that are not of floating point."""
+    if not tensor.dtype.is_floating_point:
+        raise NotImplementedError(
+            f"\"{name}\" not implemented for '{tensor.dtype.scalar_name}'. Convert to a "
+            "floating-point dtype first."
         )
 
 
@@ -217,6 +227,7 @@ def _elements(rows: Any, spatial: tuple[int, ...], places: list[Any]) -> Any:
 
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
     """Return the points to which affine maps take those of a regular grid."""
+    _check_float("affine_grid_generator", theta)
     spatial = list(size[2:])
     lines = []
     for dim in reversed(range(len(spatial))):

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import can_cast
 
 _MINUS_SQRT_HALF = -math.sqrt(0.5)
 
@@ -16,8 +17,14 @@ def special_ndtr(self: Any) -> Any:
 
 
 def polygamma_(self: Any, n: int) -> Any:
-    """Put derivative `n` of digamma in place of `self`."""
-    return F.copy_(self, F.polygamma(n, self))
+    """Write `polygamma` of a tensor into it."""
+    result = F.polygamma(n, F.clone(self))  # a copy: the derivative is taken where it was
+    if not can_cast(result.dtype, self.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype.scalar_name} can't be cast to the desired output type "
+            f"{self.dtype.scalar_name}. Convert the tensor first."
+        )
+    return F.copy_(self, result)
 
 
 def special_round(self: Any, *, decimals: int = 0) -> Any:

@@ -24,7 +24,7 @@ __all__ = [
     "fft_irfft2_out", "fft_irfft2", "fft_hfft2_out", "fft_hfft2", "fft_ihfft2_out", "fft_ihfft2",
     "fft_fftn_out", "fft_fftn", "fft_ifftn_out", "fft_ifftn", "fft_rfftn_out", "fft_rfftn",
     "fft_irfftn_out", "fft_irfftn", "fft_hfftn_out", "fft_hfftn", "fft_ihfftn_out", "fft_ihfftn",
-    "fft_fftfreq", "fft_rfftfreq", "fft_fftshift", "fft_ifftshift", "stft_default", "stft_center",
+    "fft_fftfreq", "fft_rfftfreq", "fft_fftshift", "fft_ifftshift", "stft_center", "stft_default",
     "stft", "istft", "bartlett_window_default", "bartlett_window_periodic", "bartlett_window",
     "blackman_window_default", "blackman_window_periodic", "blackman_window", "hann_window_default",
     "hann_window_periodic", "hann_window", "hamming_window_default", "hamming_window_periodic",
@@ -552,21 +552,6 @@ def fft_ifftshift(input, dim=None):
     return miss(fft_ifftshift_op, (input, dim,), {}, fft_ifftshift)
 
 
-stft_op, stft_routes = operator("aten::stft", "")
-def stft_default(input, n_fft, hop_length=None, win_length=None, window=None, normalized=False, onesided=None, return_complex=None, align_to_window=None):
-    if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or return_complex is not None and return_complex.__class__ is not bool or align_to_window is not None and align_to_window.__class__ is not bool:
-        return miss(stft_op, (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window,), {}, stft)
-    try:
-        key = input._signature | state()
-        if window is not None:
-            key |= window._signature
-        route = stft_routes[key]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
-    return miss(stft_op, (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window,), {}, stft)
-
 stft_center_op, stft_center_routes = operator("aten::stft", "center")
 def stft_center(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', normalized=False, onesided=None, return_complex=None, align_to_window=None):
     if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or center.__class__ is not bool or pad_mode.__class__ is not str or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or return_complex is not None and return_complex.__class__ is not bool or align_to_window is not None and align_to_window.__class__ is not bool:
@@ -582,20 +567,35 @@ def stft_center(input, n_fft, hop_length=None, win_length=None, window=None, cen
         return route(input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window)
     return miss(stft_center_op, (input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window,), {}, stft)
 
-_stft_overloads = Overloads("aten::stft", {"": (stft_default, None), "center": (stft_center, None)})
+stft_op, stft_routes = operator("aten::stft", "")
+def stft_default(input, n_fft, hop_length=None, win_length=None, window=None, normalized=False, onesided=None, return_complex=None, align_to_window=None):
+    if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or return_complex is not None and return_complex.__class__ is not bool or align_to_window is not None and align_to_window.__class__ is not bool:
+        return miss(stft_op, (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window,), {}, stft)
+    try:
+        key = input._signature | state()
+        if window is not None:
+            key |= window._signature
+        route = stft_routes[key]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+    return miss(stft_op, (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window,), {}, stft)
+
+_stft_overloads = Overloads("aten::stft", {"center": (stft_center, None), "": (stft_default, None)})
 def stft(*args, **kwargs):
     if not kwargs:
         count = len(args)
         if count == 2:
-            return stft_default(*args)
+            return stft_center(*args)
         if count == 3:
-            return stft_default(*args)
+            return stft_center(*args)
         if count == 4:
-            return stft_default(*args)
+            return stft_center(*args)
         if count == 5:
-            return stft_default(*args)
+            return stft_center(*args)
         if count == 6:
-            return stft_default(*args)
+            return stft_center(*args)
         if count == 7:
             if (args[6] is None or args[6].__class__ is bool):
                 return stft_default(*args)

@@ -177,6 +177,8 @@ def resampled(rows: Any, with_corners: bool) -> Any:
             scale = scales[place] if scales else None
             made = rows(x.shape[axis], length, corner, scale)
             result = np.moveaxis(np.tensordot(made, result, (1, axis)), 0, axis)
+        if x.dtype == np.uint8:
+            result = np.clip(np.floor(result + 0.5), 0, 255)
         return result.astype(x.dtype)
 
     return reference

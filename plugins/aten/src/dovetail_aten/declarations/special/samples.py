@@ -145,6 +145,11 @@ def orders(make: TensorMaker) -> Iterator[SampleInput]:
             yield SampleInput(n, make(shape) if is_inexact(make) else make(shape, low=1, high=5))
 
 
+def in_place_orders(make: TensorMaker) -> Iterator[SampleInput]:
+    for sample in orders(make):
+        yield SampleInput(sample.args[0], sample.input)
+
+
 def polygamma(n: int, x: Any) -> Any:
     if n == 0:
         return scipy("psi")(x)
@@ -189,6 +194,13 @@ ONE_OPERAND = [
     info("special_logit", clamped, logit, REAL, domain=(0.25, 0.75)),
     info("logit_backward", gradients_of(inside), logit_backward, FLOATING, domain=(0.25, 0.75)),
     info("polygamma", orders, polygamma, REAL, domain=POSITIVE, errors=no_order),
+    info(
+        "polygamma_",
+        in_place_orders,
+        lambda x, n: polygamma(n, x),
+        FLOATING,
+        domain=POSITIVE,
+    ),
     info("special_polygamma", orders, polygamma, REAL, domain=POSITIVE, errors=no_order),
     *[
         info(
