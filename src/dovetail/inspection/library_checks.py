@@ -131,7 +131,8 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
     for check in list(EXPLANATIONS)[1:]:
         # Derivatives are compared in double precision alone.
         dtype = float64 if check == "gradcheck" else None
-        skip = info and info.skip_of(_SKIPPED_AS[check], get_default_device(), dtype)
+        device, called = get_default_device(), _SKIPPED_AS[check]
+        skip = None if info is None else info.skip_of(called, device, dtype)
         if skip is not None:
             yield CheckResult(name, check, "skipped", skip.reason)
             continue
