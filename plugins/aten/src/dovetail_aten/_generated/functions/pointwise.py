@@ -33,21 +33,22 @@ __all__ = [
     "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_Tensor", "subtract_Scalar",
     "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_", "multiply_Tensor",
     "multiply_Scalar", "multiply", "multiply__Tensor", "multiply__Scalar", "multiply_",
-    "divide_out", "divide_Tensor", "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode",
-    "divide", "divide__Tensor", "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode",
-    "divide_", "true_divide_out", "true_divide_Tensor", "true_divide_Scalar", "true_divide",
-    "true_divide__Tensor", "true_divide__Scalar", "true_divide_", "negative", "negative_",
-    "absolute", "absolute_", "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_",
-    "xlogy_OutTensor", "xlogy_OutScalar_Other", "xlogy_OutScalar_Self", "xlogy_Tensor",
-    "xlogy_Scalar_Other", "xlogy_Scalar_Self", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other",
-    "xlogy_", "neg_out", "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign",
-    "sign_", "sgn_out", "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out",
-    "sqrt", "sqrt_", "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_",
-    "exp2_out", "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_",
-    "log2_out", "log2", "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_",
-    "sin_out", "sin", "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out",
-    "asin", "asin_", "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2",
-    "atan2_", "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
+    "divide_out", "divide_Scalar_out", "divide_Tensor", "divide_Scalar", "divide_Tensor_mode",
+    "divide_Scalar_mode", "divide", "divide__Tensor", "divide__Scalar", "divide__Tensor_mode",
+    "divide__Scalar_mode", "divide_", "true_divide_out", "true_divide_Scalar_out",
+    "true_divide_Tensor", "true_divide_Scalar", "true_divide", "true_divide__Tensor",
+    "true_divide__Scalar", "true_divide_", "negative", "negative_", "absolute", "absolute_",
+    "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_", "xlogy_OutTensor",
+    "xlogy_OutScalar_Other", "xlogy_OutScalar_Self", "xlogy_Tensor", "xlogy_Scalar_Other",
+    "xlogy_Scalar_Self", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other", "xlogy_", "neg_out",
+    "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign", "sign_", "sgn_out",
+    "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out", "sqrt", "sqrt_",
+    "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_", "exp2_out",
+    "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_", "log2_out", "log2",
+    "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_", "sin_out", "sin",
+    "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out", "asin", "asin_",
+    "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2", "atan2_",
+    "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
     "asinh_out", "asinh", "asinh_", "acosh_out", "acosh", "acosh_", "atanh_out", "atanh", "atanh_",
     "erf_out", "erf", "erf_", "erfc_out", "erfc", "erfc_", "sigmoid_out", "sigmoid", "sigmoid_",
     "floor_out", "floor", "floor_", "ceil_out", "ceil", "ceil_", "round_out", "round_decimals_out",
@@ -798,6 +799,7 @@ def multiply_(*args, **kwargs):
 
 
 def divide_out(input, other, *, out): return complete(divide_out, "aten::divide", "out")(input, other, out=out)
+def divide_Scalar_out(input, other, *, out): return complete(divide_Scalar_out, "aten::divide", "Scalar_out")(input, other, out=out)
 
 divide_Tensor_op, divide_Tensor_routes = operator("aten::divide", "Tensor")
 def divide_Tensor(input, other):
@@ -846,7 +848,7 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
 
 _divide_overloads = Overloads("aten::divide", {
-    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, None),
+    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, divide_Scalar_out),
     "Tensor_mode": (divide_Tensor_mode, None), "Scalar_mode": (divide_Scalar_mode, None),
 })
 def divide(*args, **kwargs):
@@ -881,6 +883,7 @@ def divide_(*args, **kwargs):
 
 
 def true_divide_out(input, other, *, out): return complete(true_divide_out, "aten::true_divide", "out")(input, other, out=out)
+def true_divide_Scalar_out(input, other, *, out): return complete(true_divide_Scalar_out, "aten::true_divide", "Scalar_out")(input, other, out=out)
 
 true_divide_Tensor_op, true_divide_Tensor_routes = operator("aten::true_divide", "Tensor")
 def true_divide_Tensor(input, other):
@@ -905,7 +908,8 @@ def true_divide_Scalar(input, other):
     return miss(true_divide_Scalar_op, (input, other,), {}, true_divide)
 
 _true_divide_overloads = Overloads("aten::true_divide", {
-    "Tensor": (true_divide_Tensor, true_divide_out), "Scalar": (true_divide_Scalar, None),
+    "Tensor": (true_divide_Tensor, true_divide_out),
+    "Scalar": (true_divide_Scalar, true_divide_Scalar_out),
 })
 def true_divide(*args, **kwargs):
     if not kwargs:
