@@ -129,20 +129,11 @@ def check_operator(name: str, samples: list[Inputs] | None = None) -> Iterator[C
         name, "arguments", "passed", f"{len(samples)} sets: {', '.join(s.about for s in samples)}"
     )
     for check in list(EXPLANATIONS)[1:]:
-<<<<<<< HEAD
         skips = [None if info is None else _skip_of(info, check, each) for each in samples]
         kept = [each for each, skip in zip(samples, skips, strict=True) if skip is None]
         if not kept:
             reasons = [skip.reason for skip in skips if skip is not None]
             yield CheckResult(name, check, "skipped", reasons[0])
-=======
-        # Derivatives are compared in double precision alone.
-        dtype = float64 if check == "gradcheck" else None
-        device, called = get_default_device(), _SKIPPED_AS[check]
-        skip = None if info is None else info.skip_of(called, device, dtype)
-        if skip is not None:
-            yield CheckResult(name, check, "skipped", skip.reason)
->>>>>>> mend1
             continue
         run = _gradcheck if check == "gradcheck" else _opcheck(check)
         yield _outcome(op, check, run, kept)
