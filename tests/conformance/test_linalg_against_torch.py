@@ -301,3 +301,8 @@ def test_no_reflections_are_differentiable(which: int, shape: tuple[int, ...]) -
         made = lib.linalg.householder_product(*given)
         assert made.requires_grad
         assert made.tolist() == lib.eye(*shape[1:]).expand(shape).tolist()
+
+
+@pytest.mark.parametrize("lib", [dovetail, torch])
+def test_the_error_of_linear_algebra_has_two_names(lib: Any) -> None:
+    assert lib._C._LinAlgError is lib.linalg.LinAlgError

@@ -5,6 +5,7 @@ objects that hold the generated functions.
 from typing import Final
 
 from dovetail_aten import Tensor
+from dovetail_aten.array_kernels.matrix_checks import LinAlgError as _LinAlgError
 from dovetail_aten.python_modules import TensorMethods as _TensorBase
 from dovetail_autograd import (
     _get_autograd_fallback_mode,
@@ -47,6 +48,7 @@ def _initExtension(shm_manager_path: str) -> None:
 __all__ = [
     "_EngineBase",
     "_ImperativeEngine",
+    "_LinAlgError",
     "_TensorBase",
     "_TensorMeta",
     "_VariableFunctions",
