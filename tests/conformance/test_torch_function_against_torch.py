@@ -124,7 +124,7 @@ F.softmax(x, 1) | F.softmax(x, dim=1) | F.log_softmax(x, -1) | F.dropout(x, 0.5,
 F.embedding(i, x)
 F.layer_norm(x, (3,)) | F.cross_entropy(x, i) | F.cross_entropy(x, i, reduction="sum")
 F.nll_loss(x, target=i)
-F.l1_loss(x, x) | F.binary_cross_entropy_with_logits(x, x, pos_weight=x) | F.gelu(x)
+F.binary_cross_entropy_with_logits(x, x, pos_weight=x) | F.gelu(x)
 F.linear(x, x)
 t.einsum("ij->j", x) | t.einsum("ij,ij->j", x, x) | t.norm(x) | t.norm(x, 1, dim=0)
 t.result_type(x, 1)
