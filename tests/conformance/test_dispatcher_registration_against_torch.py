@@ -346,12 +346,8 @@ QUERIES: dict[str, Callable[[Any], Any]] = {
 
 
 def _keys(C: Any, key: Any) -> str:
-    found = repr(C._dispatch_get_backend_keyset_from_autograd(key))
-    return (
-        re.sub(r"\w+", lambda word: "" if _is_of_a_later_backend(word[0]) else word[0], found)
-        .replace(", , ", ", ")
-        .replace(", )", ")")
-    )
+    names = re.findall(r"\w+", repr(C._dispatch_get_backend_keyset_from_autograd(key)))
+    return " ".join([name for name in names if not _is_of_a_later_backend(name)])
 
 
 def _meta_in_tls(C: Any) -> list[bool]:
