@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel.types.dtype import FLOAT
 
 from .dims import wrap_dim
-from .family import Family, operator
+from .family import Family, fitted, operator
 
 
 class ChannelNormalization(Family):
@@ -127,6 +127,7 @@ class ChannelNormalization(Family):
         return self.precision.converted(moved, running.dtype)
 
     @operator("native_batch_norm_backward")
+    @fitted
     def batch_norm_backward(
         self,
         grad_out: Any,
@@ -174,6 +175,7 @@ class ChannelNormalization(Family):
     # -- in groups ---------------------------------------------------------------------------------
 
     @operator("native_group_norm")
+    @fitted
     def group_norm(
         self, x: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
     ) -> tuple[Any, Any, Any]:
@@ -203,6 +205,7 @@ class ChannelNormalization(Family):
         )
 
     @operator("native_group_norm_backward")
+    @fitted
     def group_norm_backward(
         self,
         grad_out: Any,

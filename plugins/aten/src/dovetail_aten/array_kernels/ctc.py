@@ -10,7 +10,7 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
-from .family import Family, operator
+from .family import Family, fitted, operator
 
 Lengths = Sequence[int]
 
@@ -128,6 +128,7 @@ class Alignments(Family):
         return xp.negative(total), self.ordered(log_alpha)
 
     @operator("_ctc_loss_backward")
+    @fitted
     def ctc_loss_backward(
         self,
         grad: Any,

@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_kernel import int32
 
 from .broadcasting import broadcast_shapes
-from .family import operator
+from .family import fitted, operator
 from .matrices import Matrices
 from .matrix_checks import (
     check_inexact,
@@ -77,6 +77,7 @@ class Factorizations(Matrices):
         return self.capabilities.contiguous(factor), pivots, info
 
     @operator("lu_unpack")
+    @fitted
     def lu_unpack(
         self, lu: Any, pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True
     ) -> tuple[Any, Any, Any]:

@@ -24,7 +24,7 @@ from .namespace_names import with_names
 from .operands import Numbers, Precision
 from .table import Function, KernelTable
 
-__all__ = ["Family", "helper", "operator", "widened"]
+__all__ = ["Family", "fitted", "helper", "operator", "widened"]
 
 _Method = TypeVar("_Method", bound=Function)
 
@@ -50,6 +50,21 @@ def helper(*names: str) -> Callable[[_Method], _Method]:
         return method
 
     return mark
+
+
+def fitted(method: _Method) -> _Method:
+    """Raise a RuntimeError, as PyTorch, where the array library refuses the shapes that a method of
+    a `Family` was given.
+    """
+
+    @wraps(method)
+    def compute(self: Family, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(self, *args, **kwargs)
+        except ValueError as error:
+            raise misfit(error, *args) from error
+
+    return compute  # type: ignore[return-value]
 
 
 def widened(method: _Method) -> _Method:
