@@ -2,10 +2,9 @@
 objects that hold the generated functions.
 """
 
-from typing import Final
+from typing import Any, Final
 
 from dovetail_aten import Tensor
-from dovetail_aten.array_kernels.matrix_checks import LinAlgError as _LinAlgError
 from dovetail_aten.python_modules import TensorMethods as _TensorBase
 from dovetail_autograd import (
     _get_autograd_fallback_mode,
@@ -48,7 +47,6 @@ def _initExtension(shm_manager_path: str) -> None:
 __all__ = [
     "_EngineBase",
     "_ImperativeEngine",
-    "_LinAlgError",
     "_TensorBase",
     "_TensorMeta",
     "_VariableFunctions",
@@ -68,3 +66,11 @@ __all__ = [
     "_will_engine_execute_node",
 ]
 __all__ += _C.__all__
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_LinAlgError":  # linear algebra is imported when it is asked for
+        from dovetail_aten.linalg import LinAlgError
+
+        return LinAlgError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
