@@ -50,7 +50,7 @@ THIRD_PARTY = {
     "dovetail-dispatcher": set(),
     "dovetail-autograd": set(),
     "dovetail-aten": set(),
-    "dovetail-cpu": {"ml-dtypes", "numpy"},
+    "dovetail-cpu": {"ml-dtypes", "numpy", "scipy"},
     "dovetail-cuda": {"numpy"},
     "dovetail-pytest": {"pytest"},
     "dovetail": {"numpy", "rich", "typer"},
