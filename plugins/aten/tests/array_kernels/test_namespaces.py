@@ -13,6 +13,7 @@ import kernel_calls
 import numpy as np
 import pytest
 from kernel_calls.from_samples import calls_of_samples
+from kernel_calls.operands import array
 
 from dovetail_aten.array_kernels import KernelTable, array_kernel_table, register_array_kernels
 
@@ -114,12 +115,6 @@ class Capabilities:
             return wrapped(found(*map(plain, args), **kwargs), self._array_type)
 
         return call
-
-
-def array(*values: Any, dtype: str = "float32") -> np.ndarray:
-    made = np.array(values, dtype)
-    made.flags.writeable = False
-    return made
 
 
 def same(names: str, *args: Any) -> dict[str, tuple[Any, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .linear_systems import is_readable
+from .missing_gradients import added
 
 TENSORS_ONLY = frozenset({"eig_backward", "eigh_backward", "matrix_exp_backward", "svd_backward"})
 """Functions that work on tensors only: formulas that call them get no body over arrays."""
@@ -126,15 +127,15 @@ def svd_backward(
     squares = _differences(k, k.mul(values, values))
     left = None if grad_U is None else _skew(k, k.matmul(_adjoint(k, u), grad_U))
     right = None if grad_V is None else _skew(k, k.matmul(vh, grad_V))
-    _check_phases(k, "svd_backward", "singular vectors", _sum(k, left, right))
+    _check_phases(k, "svd_backward", "singular vectors", added(k, left, right))
     inner = k.mul(k.div(left, squares), across) if left is not None else None
     if right is not None:
-        inner = _sum(k, inner, k.mul(k.div(right, squares), down))
+        inner = added(k, inner, k.mul(k.div(right, squares), down))
     inner = _off_diagonal(k, inner)
     diagonal = grad_S
     if A.dtype.is_complex and left is not None:
         turn = k.div(k.diagonal(left, 0, -2, -1), k.mul(values, 2))
-        diagonal = _sum(k, diagonal, turn)
+        diagonal = added(k, diagonal, turn)
     if diagonal is not None:
         inner = k.add(inner, k.diag_embed(diagonal))
     made = k.matmul(u, k.matmul(inner, vh))
@@ -147,13 +148,6 @@ def svd_backward(
         outside = k.sub(scaled, k.matmul(k.matmul(scaled, v), vh))
         made = k.add(made, k.matmul(u, outside))
     return made
-
-
-def _sum(k: Any, first: Any, second: Any) -> Any:
-    """Return the sum of two gradients, of which one may be None."""
-    if first is None or second is None:
-        return second if first is None else first
-    return k.add(first, second)
 
 
 def matrix_exp_backward(k: Any, grad: Any, A: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .missing_gradients import added
 from .reductions import (
     mean_backward,
     scale_grad_by_count,
@@ -12,13 +13,6 @@ from .reductions import (
     var_backward,
 )
 from .shapes import unsqueeze_reduced
-
-
-def _added(k: Any, first: Any, second: Any) -> Any:
-    """Return the sum of gradients, of which one may be missing."""
-    if first is None or second is None:
-        return second if first is None else first
-    return k.add(first, second)
 
 
 def nansum_backward(k: Any, grad: Any, self: Any, dims: Any, keepdim: bool) -> Any:
@@ -46,7 +40,7 @@ def aminmax_backward(
         grad = unsqueeze_reduced(k, grad, dims, keepdim, self.ndim)
         found = unsqueeze_reduced(k, found, dims, keepdim, self.ndim)
         parts.append(scale_grad_by_count(k, grad, k.eq(self, found), dims))
-    return _added(k, *parts)
+    return added(k, *parts)
 
 
 def var_mean_backward(
@@ -58,7 +52,7 @@ def var_mean_backward(
         through = var_backward(k, grad_var, self, dims, correction, keepdim)
     if grad_mean is not None:
         of_mean = mean_backward(k, grad_mean, self.shape, dims, keepdim)
-    return _added(k, through, of_mean)
+    return added(k, through, of_mean)
 
 
 def std_mean_backward(
@@ -77,7 +71,7 @@ def std_mean_backward(
         through = std_backward(k, std, grad_std, self, dims, correction, keepdim)
     if grad_mean is not None:
         of_mean = mean_backward(k, grad_mean, self.shape, dims, keepdim)
-    return _added(k, through, of_mean)
+    return added(k, through, of_mean)
 
 
 def cummaxmin_backward(k: Any, grad: Any, indices: Any, dim: int) -> Any:

@@ -55,11 +55,6 @@ def scipy(name: str) -> Callable[..., Any]:
     return reference
 
 
-complex_numbers = refused(
-    lambda make: SampleInput(make(2).to(make.values([1j]).dtype)),
-    NotImplementedError,
-    "not implemented for 'Complex",
-)
 wrong_type = refused(
     lambda make: SampleInput("x"), RuntimeError, r"Expected a value of type 'Tensor' for argument"
 )
