@@ -63,7 +63,7 @@ promote_types put qr quantile rad2deg rad2deg_ rand rand_like randint randint_li
 random randperm ravel real reciprocal reciprocal_ relu relu_ remainder renorm repeat_interleave
 reshape resize_as_ resolve_conj resolve_neg result_type rms_norm roll rot90 round round_ row_stack
 rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add scatter_reduce searchsorted
-seed segment_reduce select select_copy select_scatter selu selu_ set_autocast_dtype
+seed segment_reduce select select_copy select_scatter selu selu_ serialization set_autocast_dtype
 set_autocast_enabled set_default_device set_default_dtype set_grad_enabled set_printoptions
 set_rng_state sgn short sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_
 slice_copy slice_scatter slogdet softmax sort special split split_copy split_with_sizes

@@ -39,6 +39,7 @@ if _typing.TYPE_CHECKING:
     from . import optim as optim
     from . import overrides as overrides
     from . import random as random
+    from . import serialization as serialization
     from . import signal as signal
     from . import special as special
     from . import testing as testing
@@ -72,6 +73,7 @@ _MODULES = (
     "optim",
     "overrides",
     "random",
+    "serialization",
     "signal",
     "special",
     "testing",
