@@ -198,7 +198,11 @@ calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_
 xavier_uniform_ zeros_
 """.split(),
     "dovetail.nn.utils": """
-clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector vector_to_parameters
+clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector rnn vector_to_parameters
+""".split(),
+    "dovetail.nn.utils.rnn": """
+PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence
+pad_sequence unpack_sequence unpad_sequence
 """.split(),
     "dovetail.optim": """
 Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
