@@ -76,6 +76,7 @@ unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsaf
 unsafe_split_with_sizes unsqueeze unsqueeze_copy use_overlay utils vander var var_mean vdot
 view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap vsplit vstack
 where xlogy xlogy_ zero_ zeros zeros_like
+jagged sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr
 gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
 """.split(),
     "dovetail.amp": """
