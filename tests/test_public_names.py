@@ -166,7 +166,7 @@ Module ModuleDict ModuleList NLLLoss PReLU PairwiseDistance Parameter ParameterD
 PixelShuffle PixelUnshuffle RMSNorm RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d
 RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d SELU Sequential SiLU Sigmoid
 SmoothL1Loss Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
-Unflatten Unfold ZeroPad1d ZeroPad2d ZeroPad3d functional init modules
+Unflatten Unfold UninitializedBuffer UninitializedParameter ZeroPad1d ZeroPad2d ZeroPad3d functional init modules
 register_module_buffer_registration_hook register_module_forward_hook
 register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
@@ -196,6 +196,9 @@ triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nea
     "dovetail.nn.init": """
 calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
 xavier_uniform_ zeros_
+""".split(),
+    "dovetail.nn.parameter": """
+Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy
 """.split(),
     "dovetail.nn.utils": """
 clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector rnn vector_to_parameters
