@@ -202,7 +202,8 @@ trunc_normal_ uniform uniform_ xavier_normal xavier_normal_ xavier_uniform xavie
 Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy
 """.split(),
     "dovetail.nn.utils": """
-clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector rnn vector_to_parameters
+clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
+parameters_to_vector rnn vector_to_parameters
 """.split(),
     "dovetail.nn.utils.rnn": """
 PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence
