@@ -194,14 +194,16 @@ softplus softshrink softsign tanh tanhshrink threshold threshold_ triplet_margin
 triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
 """.split(),
     "dovetail.nn.init": """
-calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
-xavier_uniform_ zeros_
+calculate_gain constant constant_ dirac dirac_ eye eye_ kaiming_normal kaiming_normal_
+kaiming_uniform kaiming_uniform_ normal normal_ ones_ orthogonal orthogonal_ sparse sparse_
+trunc_normal_ uniform uniform_ xavier_normal xavier_normal_ xavier_uniform xavier_uniform_ zeros_
 """.split(),
     "dovetail.nn.parameter": """
 Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy
 """.split(),
     "dovetail.nn.utils": """
-clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector rnn vector_to_parameters
+clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
+parameters_to_vector rnn vector_to_parameters
 """.split(),
     "dovetail.nn.utils.rnn": """
 PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence
