@@ -22,6 +22,7 @@ from .fast_scans import FastRunningExtrema, FastScans, FastSelection
 from .fast_softmax import FastSoftmax
 from .fast_views import FastViews
 from .fast_windows import FastConvolutions, FastPatches
+from .seeded_random import SeededDistributions, SeededGammaNumbers, SeededRandom
 
 __all__ = ["FAST_FAMILIES"]
 
@@ -43,5 +44,8 @@ FAST_FAMILIES: Final[tuple[Define, ...]] = (
     FastNormalization.define,
     FastConvolutions.define,
     FastPatches.define,
+    SeededRandom.define,
+    SeededDistributions.define,
+    SeededGammaNumbers.define,
 )
 """For the argument `kernels` of `dovetail_aten.backends.register_backend`."""

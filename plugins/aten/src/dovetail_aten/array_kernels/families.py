@@ -25,6 +25,7 @@ from .factorizations import Factorizations
 from .family import Family
 from .fft import Fourier
 from .fractional_pooling import FractionalPooling
+from .gamma_numbers import GammaNumbers
 from .gated_units import GatedUnits
 from .hard_activations import HardActivations
 from .histograms import Histograms
@@ -111,6 +112,7 @@ FAMILIES: Final[tuple[type[Family], ...]] = (
     ComplexParts,
     Random,
     Distributions,
+    GammaNumbers,
     Rectifiers,
     Sigmoids,
     HardActivations,
