@@ -22,10 +22,12 @@ __all__ = [
     "random__from", "random__to", "random__default", "random_", "normal_Tensor_float_out",
     "normal_float_Tensor_out", "normal_Tensor_Tensor_out", "normal_float_float_out",
     "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor", "normal_float_float",
-    "normal", "poisson_out", "poisson", "binomial_out", "binomial", "bernoulli_out",
-    "bernoulli_default", "bernoulli_p", "bernoulli", "bernoulli__float", "bernoulli__Tensor",
-    "bernoulli_", "native_dropout", "dropout", "multinomial_out", "multinomial",
-    "native_dropout_backward",
+    "normal", "poisson_out", "poisson", "binomial_out", "binomial", "_standard_gamma_out",
+    "_standard_gamma", "_standard_gamma_grad_out", "_standard_gamma_grad", "_sample_dirichlet_out",
+    "_sample_dirichlet", "_dirichlet_grad_out", "_dirichlet_grad", "_slopes_of_rrelu",
+    "bernoulli_out", "bernoulli_default", "bernoulli_p", "bernoulli", "bernoulli__float",
+    "bernoulli__Tensor", "bernoulli_", "native_dropout", "dropout", "multinomial_out",
+    "multinomial", "native_dropout_backward",
 ]
 
 
@@ -282,6 +284,87 @@ def binomial(count, prob, generator=None, *, out=None):
     else:
         return route(count, prob, generator)
     return miss(binomial_op, (count, prob, generator,), {}, binomial)
+
+
+def _standard_gamma_out(input, generator=None, *, out): return complete(_standard_gamma_out, "aten::_standard_gamma", "out")(input, generator, out=out)
+
+_standard_gamma_op, _standard_gamma_routes = operator("aten::_standard_gamma", "")
+def _standard_gamma(input, generator=None, *, out=None):
+    if out is not None:
+        return _standard_gamma_out(input, generator, out=out)
+    if generator is not None:
+        return miss(_standard_gamma_op, (input, generator,), {}, _standard_gamma)
+    try:
+        route = _standard_gamma_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, generator)
+    return miss(_standard_gamma_op, (input, generator,), {}, _standard_gamma)
+
+
+def _standard_gamma_grad_out(input, output, *, out): return complete(_standard_gamma_grad_out, "aten::_standard_gamma_grad", "out")(input, output, out=out)
+
+_standard_gamma_grad_op, _standard_gamma_grad_routes = operator("aten::_standard_gamma_grad", "")
+def _standard_gamma_grad(input, output, *, out=None):
+    if out is not None:
+        return _standard_gamma_grad_out(input, output, out=out)
+    try:
+        cls = output.__class__
+        if cls in SCALAR_BITS:
+            route = _standard_gamma_grad_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = _standard_gamma_grad_routes[input._signature | output._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, output)
+    return miss(_standard_gamma_grad_op, (input, output,), {}, _standard_gamma_grad)
+
+
+def _sample_dirichlet_out(input, generator=None, *, out): return complete(_sample_dirichlet_out, "aten::_sample_dirichlet", "out")(input, generator, out=out)
+
+_sample_dirichlet_op, _sample_dirichlet_routes = operator("aten::_sample_dirichlet", "")
+def _sample_dirichlet(input, generator=None, *, out=None):
+    if out is not None:
+        return _sample_dirichlet_out(input, generator, out=out)
+    if generator is not None:
+        return miss(_sample_dirichlet_op, (input, generator,), {}, _sample_dirichlet)
+    try:
+        route = _sample_dirichlet_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, generator)
+    return miss(_sample_dirichlet_op, (input, generator,), {}, _sample_dirichlet)
+
+
+def _dirichlet_grad_out(x, alpha, total, *, out): return complete(_dirichlet_grad_out, "aten::_dirichlet_grad", "out")(x, alpha, total, out=out)
+
+_dirichlet_grad_op, _dirichlet_grad_routes = operator("aten::_dirichlet_grad", "")
+def _dirichlet_grad(x, alpha, total, *, out=None):
+    if out is not None:
+        return _dirichlet_grad_out(x, alpha, total, out=out)
+    try:
+        route = _dirichlet_grad_routes[x._signature | alpha._signature | total._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(x, alpha, total)
+    return miss(_dirichlet_grad_op, (x, alpha, total,), {}, _dirichlet_grad)
+
+
+_slopes_of_rrelu_op, _slopes_of_rrelu_routes = operator("aten::_slopes_of_rrelu", "")
+def _slopes_of_rrelu(input, lower, upper, generator=None):
+    if lower.__class__ is not float or upper.__class__ is not float or generator is not None:
+        return miss(_slopes_of_rrelu_op, (input, lower, upper, generator,), {}, _slopes_of_rrelu)
+    try:
+        route = _slopes_of_rrelu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, lower, upper, generator)
+    return miss(_slopes_of_rrelu_op, (input, lower, upper, generator,), {}, _slopes_of_rrelu)
 
 
 def bernoulli_out(input, *, generator=None, out): return complete(bernoulli_out, "aten::bernoulli", "out")(input, generator=generator, out=out)
