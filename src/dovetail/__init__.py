@@ -90,6 +90,7 @@ _OTHER_MODULES = (
     "_nn",
     "accelerator",
     "cpu",
+    "distributed",
     "functional",
     "mps",
     "mtia",
