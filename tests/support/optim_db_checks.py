@@ -12,16 +12,19 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+import yaml
 from op_db_checks import Different, Outcome
 from torch.testing._internal.common_optimizers import OptimizerErrorEnum, optim_db
 from torch_twins import twin
 
 import dovetail
 
+LIST = Path(__file__).parents[1] / "conformance" / "optim_db_exceptions.yaml"
 STEPS = 6
 LOADED_AFTER = 3
 DTYPES = ("float32", "float64", "complex128")
@@ -302,20 +305,25 @@ def compare_state(ours: Any, theirs: Any, tolerance: float, place: str = "") -> 
 # -- errors ----------------------------------------------------------------------------------------
 
 
-def run_errors(name: str) -> Outcome:
-    """Run the error inputs of an entry: the type and the text of each."""
-    entry = next(each for each in optim_db if entry_name(each) == name)
-    passed = count = 0
-    reason = ""
-    for case in entry.optim_error_inputs_func(device="cpu", dtype=torch.float32):
-        count += 1
-        try:
-            _compare_error(entry, case)
-            passed += 1
-        except Exception as error:
-            described = case.optimizer_error_input.desc
-            reason = reason or f"{described}: {type(error).__name__}: {error}"
-    return Outcome(name, "errors", passed, count, reason)
+def error_inputs() -> dict[str, tuple[Any, Any]]:
+    """Return the entry and the error input of every refusal in the table, by name."""
+    return {
+        f"{entry_name(entry)} refuses: {case.optimizer_error_input.desc}, {position}": (entry, case)
+        for entry in optim_db
+        for position, case in enumerate(
+            entry.optim_error_inputs_func(device="cpu", dtype=torch.float32)
+        )
+    }
+
+
+def run_error(name: str) -> Outcome:
+    """Run one error input: the type of the error and the beginning of its text."""
+    entry, case = error_inputs()[name]
+    try:
+        _compare_error(entry, case)
+    except Exception as error:
+        return Outcome(entry_name(entry), name, 0, 1, f"{type(error).__name__}: {error}")
+    return Outcome(entry_name(entry), name, 1, 1)
 
 
 def _compare_error(entry: Any, case: Any) -> None:
@@ -327,7 +335,8 @@ def _compare_error(entry: Any, case: Any) -> None:
         raise Different("PyTorch raises nothing")
     if type(found) is not type(wanted):
         raise Different(f"{found!r} instead of {wanted!r}")
-    words = str(wanted).partition(", but got torch")[0].partition("; see github")[0].rstrip(".")
+    words = str(wanted).partition(", but got torch")[0].partition("; see github")[0]
+    words = words.partition("torch.")[0].rstrip(".")
     if not str(found).startswith(words):
         raise Different(f"{found} instead of {wanted}")
 
@@ -361,17 +370,31 @@ def _raised(lib: Any, entry: Any, case: Any, params: Any, options: Any) -> Excep
     return None
 
 
-if __name__ == "__main__":
+def exceptions() -> dict[str, str]:
+    """Return why what does not pass does not, by name."""
+    listed = yaml.safe_load(LIST.read_text(encoding="utf-8")) or {}
+    return {str(name): str(reason) for name, reason in listed.items()}
+
+
+def run_any(name: str) -> Outcome:
+    """Run a configuration or an error input."""
+    return run(name) if name in configurations() else run_error(name)
+
+
+def main() -> None:
+    """Print how much of each entry passes, and what does not."""
     table: dict[str, list[Outcome]] = {}
-    for each in configurations():
-        outcome = run(each)
+    for name in (*configurations(), *error_inputs()):
+        outcome = run_any(name)
         table.setdefault(outcome.entry, []).append(outcome)
     for entry, outcomes in table.items():
-        errors = run_errors(entry)
-        good = sum(each.is_passed for each in outcomes)
-        print(f"{entry:12} {good:3} of {len(outcomes):3}, errors {errors.passed} of {errors.count}")
-        for each in (*outcomes, errors):
+        kinds = [[each for each in outcomes if (each.count == 1) is kind] for kind in (False, True)]
+        good = [f"{sum(each.is_passed for each in kind)} of {len(kind)}" for kind in kinds]
+        print(f"{entry:12} {good[0]:>10}, errors {good[1]}")
+        for each in outcomes:
             if not each.is_passed:
                 print(f"    {each.check}: {each.reason[:300]}")
-    everything = [each for outcomes in table.values() for each in outcomes]
-    print(f"{sum(each.is_passed for each in everything)} of {len(everything)}")
+
+
+if __name__ == "__main__":
+    main()
