@@ -13,7 +13,7 @@ from dovetail_autograd import no_grad
 from dovetail_kernel import restoring
 
 from .hooks import Hook, ModuleHooks, RemovableHandle, add_hook
-from .parameter import Parameter
+from .parameter import Parameter, forget_shape, is_lazy
 from .traversal import Traversal
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ class _Loading:
         self.assign = assign
         self.keys = _IncompatibleKeys([], [])
         self.errors: list[str] = []
-        self.before: list[tuple[dict[str, Any], str, Tensor, Tensor | None]] = []
+        self.before: list[tuple[dict[str, Any], str, Tensor, Tensor | None, type[Tensor]]] = []
 
     def load(self, module: Module, prefix: str, state: OrderedDict[str, Any]) -> None:
         """Load ``module`` and its submodules from the entries of ``state`` that begin with
@@ -378,9 +378,11 @@ class _Loading:
     @no_grad()
     def undo(self) -> None:
         """Give every parameter and buffer its old value."""
-        for table, name, tensor, value in self.before:
+        for table, name, tensor, value, kind in self.before:
             table[name] = tensor
-            if value is not None:
+            if type(tensor) is not kind:
+                forget_shape(tensor, kind)
+            elif value is not None:
                 tensor.copy_(value)
 
     def _remember(self, module: Module) -> None:
@@ -388,5 +390,6 @@ class _Loading:
         for table in tables:
             for name, tensor in table.items():
                 if tensor is not None:
-                    kept = None if self.assign or tensor.is_meta else tensor.detach().clone()
-                    self.before.append((table, name, tensor, kept))
+                    is_kept = not (self.assign or tensor.is_meta or is_lazy(tensor))
+                    kept = tensor.detach().clone() if is_kept else None
+                    self.before.append((table, name, tensor, kept, type(tensor)))
