@@ -1,6 +1,6 @@
 """``nn.utils.parametrize`` beside PyTorch."""
 
-# ruff: noqa: PLC3002 - a lambda names what a case is about
+# ruff: noqa: B018, PLC3002 - reading a weight computes it, and a lambda names what a case is about
 
 import copy
 import pickle
@@ -217,18 +217,23 @@ def cases(lib):
     found["getstate"] = lambda: reg(TwiceInv()).__getstate__()
     found["copy"] = lambda: copy.copy(reg(TwiceInv())).weight
     found["plist"] = lambda: (
-        lambda l: (
-            len(l),
-            l.is_tensor,
-            l.unsafe,
-            l.shape,
-            l.dtype if hasattr(l, "dtype") else None,
-            l(),
+        lambda found_list: (
+            len(found_list),
+            found_list.is_tensor,
+            found_list.unsafe,
+            found_list.shape,
+            found_list.dtype if hasattr(found_list, "dtype") else None,
+            found_list(),
         )
     )(reg(TwiceInv()).parametrizations.weight)
-    found["plist2"] = lambda: (lambda l: (len(l), l.is_tensor, l.ntensors, l.unsafe))(
-        reg(Sum()).parametrizations.weight
-    )
+    found["plist2"] = lambda: (
+        lambda found_list: (
+            len(found_list),
+            found_list.is_tensor,
+            found_list.ntensors,
+            found_list.unsafe,
+        )
+    )(reg(Sum()).parametrizations.weight)
     found["plist empty"] = lambda: P.ParametrizationList([], lib.ones(2))
     found["plist rightinv"] = lambda: reg(Twice()).parametrizations.weight.right_inverse(
         lib.ones(2, 2)
@@ -290,7 +295,7 @@ def cases(lib):
 
     def same():
         m = reg(TwiceInv())
-        w = m.weight
+        m.weight
         m2 = reg(TwiceInv())
         return type(m) is type(m2)
 

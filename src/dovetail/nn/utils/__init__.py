@@ -16,9 +16,9 @@ from .clip_grad import (
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 
 if _typing.TYPE_CHECKING:
-    from . import parametrize, rnn
+    from . import parametrizations, parametrize, rnn
 
-_SUBMODULES = ("parametrize", "rnn")
+_SUBMODULES = ("parametrizations", "parametrize", "rnn")
 
 __all__ = [
     "clip_grad_norm",
@@ -27,6 +27,7 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
     "parametrize",
     "rnn",
     "vector_to_parameters",
