@@ -207,7 +207,8 @@ Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorM
 """.split(),
     "dovetail.nn.utils": """
 clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
-parameters_to_vector parametrizations parametrize rnn vector_to_parameters
+parameters_to_vector parametrizations parametrize remove_spectral_norm remove_weight_norm rnn
+spectral_norm vector_to_parameters weight_norm
 """.split(),
     "dovetail.nn.utils.parametrizations": """
 orthogonal spectral_norm weight_norm

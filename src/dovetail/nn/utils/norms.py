@@ -11,6 +11,7 @@ from dovetail_autograd import no_grad
 from dovetail_dispatcher import ops
 
 from ..functional import normalize
+from ..module import Module
 
 __all__: list[str] = []
 
@@ -54,3 +55,14 @@ def power_method(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -
     for _ in range(steps):
         u.copy_(normalize(matrix.mv(v), dim=0, eps=eps))
         v.copy_(normalize(matrix.H.mv(u), dim=0, eps=eps))
+
+
+def forget_forward_pre_hook(module: Module, kind: type, name: str) -> Any:
+    """Take the hook of this class for this tensor off a module; return it, or None."""
+    tables = module._hooks
+    if tables is not None:
+        for key, hook in tables.forward_pre.items():
+            if isinstance(hook.function, kind) and getattr(hook.function, "name", None) == name:
+                del tables.forward_pre[key]
+                return hook.function
+    return None
