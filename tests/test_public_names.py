@@ -19,65 +19,68 @@ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add add
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
 alpha_dropout_ amax amin aminmax amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_
 arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort argwhere as_strided
-as_strided_copy as_strided_scatter as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh
-atanh_ atleast_1d atleast_2d atleast_3d autocast autograd avg_pool1d backends baddbmm
+as_strided_copy as_strided_scatter as_tensor as_torch asarray asin asin_ asinh asinh_ atan atan2
+atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d autocast autograd avg_pool1d backends baddbmm
 bartlett_window batch_norm bernoulli bfloat16 bilinear binary_cross_entropy_with_logits bincount
 binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
 blackman_window block_diag bmm bool broadcast_shapes broadcast_tensors broadcast_to bucketize
 can_cast cartesian_prod cat cdist cdouble ceil ceil_ celu celu_ cfloat chain_matmul channel_shuffle
 channels_last channels_last_3d cholesky cholesky_inverse cholesky_solve chunk clamp clamp_ clamp_max
-clamp_max_ clamp_min clamp_min_ clip clip_ clone column_stack combinations complex complex128
-complex64 concat concatenate conj conj_physical conj_physical_ constant_pad_nd contiguous_format
-conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d convolution
-copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss cosine_similarity count_nonzero cov
-cross ctc_loss cuda cummax cummin cumprod cumsum cumulative_trapezoid default_generator deg2rad
-deg2rad_ det detach detach_copy device devices diag diag_embed diagflat diagonal diagonal_copy
-diagonal_scatter diff digamma dist div divide dot double dropout dropout_ dsplit dstack dtype e
-einsum embedding embedding_renorm_ empty empty_like empty_permuted empty_strided enable_grad eq
-equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_ expand_copy explain expm1 expm1_ eye
-feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fft fill fill_ finfo
-fix fix_ flatten flip fliplr flipud float float16 float32 float64 float_power floor floor_
-floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_dlpack from_numpy frombuffer full
-full_like func gather gcd gcd_ ge geqrf get_autocast_dtype get_default_device get_default_dtype
-get_printoptions get_rng_state gradient greater greater_equal grid_sampler grid_sampler_2d
-grid_sampler_3d group_norm gt half hamming_window hann_window hardshrink heaviside
-hinge_embedding_loss histc histogram histogramdd hsplit hstack hypot i0 i0_ igamma igammac iinfo
-imag index_add index_copy index_fill index_put index_put_ index_reduce index_select inf
-inference_mode initial_seed inner instance_norm int int16 int32 int64 int8 inverse
-is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled is_complex is_conj
+clamp_max_ clamp_min clamp_min_ clip clip_ clone column_stack combinations compile compiler complex
+complex128 complex64 concat concatenate conj conj_physical conj_physical_ constant_pad_nd
+contiguous_format conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
+convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss cosine_similarity
+count_nonzero cov cross ctc_loss cuda cummax cummin cumprod cumsum cumulative_trapezoid
+default_generator deg2rad deg2rad_ det detach detach_copy device devices diag diag_embed diagflat
+diagonal diagonal_copy diagonal_scatter diff digamma dist div divide dot double dropout dropout_
+dsplit dstack dtype e einsum embedding embedding_renorm_ empty empty_like empty_permuted
+empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_ expand_copy
+explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_ feature_dropout
+feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip fliplr flipud float float16 float32
+float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm
+from_dlpack from_numpy frombuffer full full_like func gather gcd gcd_ ge geqrf get_autocast_dtype
+get_default_device get_default_dtype get_printoptions get_rng_state gradient greater greater_equal
+grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt half hamming_window
+hann_window hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack
+hypot i0 i0_ igamma igammac iinfo imag index_add index_copy index_fill index_put index_put_
+index_reduce index_select inf inference_mode initial_seed inner instance_norm int int16 int32 int64
+int8 inverse is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled is_complex is_conj
 is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero
-is_storage is_tensor isclose isfinite isin isinf isnan isneginf isposinf isreal istft kaiser_window
-kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma library
-linalg linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2
-logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_ logspace logsumexp
-long lt lu lu_solve lu_unpack manual_seed margin_ranking_loss masked masked_fill masked_scatter
-masked_select matmul matrix_exp matrix_power max max_pool1d max_pool1d_with_indices max_pool2d
-max_pool3d maximum mean median memory_format meshgrid min minimum mm mode moveaxis movedim msort mul
-multinomial multiply mv mvlgamma nan nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum
-narrow narrow_copy native_batch_norm native_channel_shuffle native_dropout native_group_norm
-native_layer_norm ne neg neg_ negative negative_ newaxis nextafter nn no_grad nonzero nonzero_static
-norm normal not_equal nuclear_norm numel ones ones_like ops optim orgqr ormqr outer overrides
-pairwise_distance pca_lowrank pdist permute permute_copy pi pinverse pixel_shuffle pixel_unshuffle
-poisson poisson_nll_loss polar polygamma positive pow prelu preserve_format printoptions prod
-promote_types put qr quantile rad2deg rad2deg_ rand rand_like randint randint_like randn randn_like
-random randperm ravel real reciprocal reciprocal_ relu relu_ remainder renorm repeat_interleave
-reshape resize_as_ resolve_conj resolve_neg result_type rms_norm roll rot90 round round_ row_stack
-rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add scatter_reduce searchsorted
-seed segment_reduce select select_copy select_scatter selu selu_ set_autocast_dtype
-set_autocast_enabled set_default_device set_default_dtype set_grad_enabled set_printoptions
-set_rng_state sgn short sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_
-slice_copy slice_scatter slogdet softmax sort special split split_copy split_with_sizes
-split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std std_mean stft strided
-sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take take_along_dim tan tan_ tanh tanh_
-tensor tensor_split tensordot testing threshold threshold_ tile topk trace tracing transpose
-transpose_copy trapezoid trapz triangular_solve tril tril_indices triplet_margin_loss triu
-triu_indices true_divide trunc trunc_ typename uint16 uint32 uint64 uint8 unbind unbind_copy
-unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsafe_split
-unsafe_split_with_sizes unsqueeze unsqueeze_copy use_overlay utils vander var var_mean vdot
-view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap vsplit vstack
-where xlogy xlogy_ zero_ zeros zeros_like
-jagged sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr
-gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
+is_storage is_tensor isclose isfinite isin isinf isnan isneginf isposinf isreal istft jagged jit
+kaiser_window kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ le lerp less less_equal
+lgamma library linalg linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax
+logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_
+logspace logsumexp long lstm lstm_cell lt lu lu_solve lu_unpack manual_seed margin_ranking_loss
+masked masked_fill masked_scatter masked_select matmul matrix_exp matrix_power max max_pool1d
+max_pool1d_with_indices max_pool2d max_pool3d maximum mean median memory_format meshgrid min minimum
+mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan nan_to_num nan_to_num_
+nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm native_channel_shuffle
+native_dropout native_group_norm native_layer_norm ne neg neg_ negative negative_ newaxis nextafter
+nn no_grad nonzero nonzero_static norm normal not_equal nuclear_norm numel ones ones_like ops optim
+orgqr ormqr outer overrides pairwise_distance pca_lowrank pdist permute permute_copy pi pinverse
+pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu
+preserve_format printoptions prod promote_types put qr quantile rad2deg rad2deg_ rand rand_like
+randint randint_like randn randn_like random randperm ravel real reciprocal reciprocal_ relu relu_
+remainder renorm repeat_interleave reshape resize_as_ resolve_conj resolve_neg result_type rms_norm
+rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round round_ row_stack rrelu rrelu_ rsqrt
+rsqrt_ rsub save scalar_tensor scatter scatter_add scatter_reduce searchsorted seed segment_reduce
+select select_copy select_scatter selu selu_ set_autocast_dtype set_autocast_enabled
+set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state sgn short
+sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
+softmax sort sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy
+split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
+std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take
+take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing threshold threshold_ tile
+topk trace tracing transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
+triplet_margin_loss triu triu_indices true_divide trunc trunc_ typename uint16 uint32 uint64 uint8
+unbind unbind_copy unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk
+unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy use_overlay utils vander var var_mean
+vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap vsplit
+vstack where xlogy xlogy_ zero_ zeros zeros_like
+""".split(),
+    "dovetail.accelerator": """
+current_accelerator current_device_index device_count empty_cache is_available memory_allocated
+memory_reserved set_device_index synchronize
 """.split(),
     "dovetail.amp": """
 autocast is_autocast_available
@@ -101,6 +104,16 @@ hessian hvp jacobian jvp vhp vjp
 Backend BackendSpec Capabilities DeviceType KernelTable NamespaceArrays devices hookimpl
 register_backend use_cpu_fallback
 """.split(),
+    "dovetail.backends.cudnn": """
+flags is_acceptable is_available set_flags version
+""".split(),
+    "dovetail.compiler": """
+allow_in_graph assume_constant_result compile cudagraph_mark_step_begin disable is_compiling
+is_dynamo_compiling is_exporting list_backends reset set_stance
+""".split(),
+    "dovetail.cpu": """
+current_device device_count is_available is_initialized set_device synchronize
+""".split(),
     "dovetail.cuda": """
 current_device device_count empty_cache get_device_name is_available manual_seed manual_seed_all
 mem_get_info memory_allocated memory_reserved memory_stats set_device synchronize why_unavailable
@@ -112,6 +125,16 @@ irfft2 irfftn rfft rfft2 rfftfreq rfftn
     "dovetail.func": """
 functional_call functionalize grad grad_and_value hessian jacfwd jacrev jvp linearize
 stack_module_state vjp vmap
+""".split(),
+    "dovetail.functional": """
+Tensor atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
+cdist chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique
+unique_consecutive unravel_index
+""".split(),
+    "dovetail.jit": """
+Attribute Final ScriptFunction ScriptModule annotate export fork freeze ignore interface
+is_scripting is_tracing isinstance load optimize_for_inference save script script_if_tracing
+script_method trace trace_module unused wait
 """.split(),
     "dovetail.library": """
 BackendSpec CustomOpDef Library OpCheckError PendingKernel SchemaError Tag _scoped_library
@@ -130,22 +153,26 @@ amax amin argmax argmin cumprod cumsum log_softmax logaddexp logsumexp mean medi
 prod softmax softmin std sum var
 """.split(),
     "dovetail.nn": """
-AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
-AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCEWithLogitsLoss BatchNorm1d
-BatchNorm2d BatchNorm3d Buffer CELU ChannelShuffle CircularPad1d CircularPad2d CircularPad3d
-ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
-ConvTranspose3d CosineSimilarity CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU
-Embedding FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU
-GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh Identity InstanceNorm1d InstanceNorm2d
-InstanceNorm3d L1Loss LPPool1d LPPool2d LPPool3d LayerNorm LeakyReLU Linear LocalResponseNorm
-LogSigmoid LogSoftmax MSELoss MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish
-Module ModuleDict ModuleList NLLLoss PReLU PairwiseDistance Parameter ParameterDict ParameterList
-PixelShuffle PixelUnshuffle RMSNorm RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d
-RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d SELU Sequential SiLU Sigmoid
-SmoothL1Loss Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
-Unflatten Unfold ZeroPad1d ZeroPad2d ZeroPad3d functional init modules
-register_module_buffer_registration_hook register_module_forward_hook
-register_module_forward_pre_hook register_module_full_backward_hook
+AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d
+AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss
+BCEWithLogitsLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Buffer CELU CTCLoss ChannelShuffle
+CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d
+Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity
+CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
+FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GaussianNLLLoss
+GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss Identity
+InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d LayerNorm
+LeakyReLU Linear LinearCrossEntropyLoss LinearCrossEntropyOptions LocalResponseNorm LogSigmoid
+LogSoftmax MSELoss MarginRankingLoss MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d
+MaxUnpool3d Mish Module ModuleDict ModuleList MultiLabelMarginLoss MultiLabelSoftMarginLoss
+MultiMarginLoss NLLLoss NLLLoss2d PReLU PairwiseDistance Parameter ParameterDict ParameterList
+PixelShuffle PixelUnshuffle PoissonNLLLoss RMSNorm RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d
+ReflectionPad3d RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d SELU Sequential
+SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh
+Tanhshrink Threshold TripletMarginLoss TripletMarginWithDistanceLoss Unflatten Unfold
+UninitializedBuffer UninitializedParameter Upsample UpsamplingBilinear2d UpsamplingNearest2d
+ZeroPad1d ZeroPad2d ZeroPad3d functional init modules register_module_buffer_registration_hook
+register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
 """.split(),
@@ -163,20 +190,28 @@ hardtanh hardtanh_ hinge_embedding_loss huber_loss instance_norm interpolate kl_
 layer_norm leaky_relu leaky_relu_ linear linear_cross_entropy local_response_norm log_softmax
 logsigmoid lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss max_pool1d max_pool1d_with_indices
 max_pool2d max_pool2d_with_indices max_pool3d max_pool3d_with_indices max_unpool1d max_unpool2d
-max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
-native_channel_shuffle nll_loss normalize one_hot pad pairwise_distance pdist pixel_shuffle
-pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_ rms_norm rrelu rrelu_ selu selu_ sigmoid
-silu smooth_l1_loss soft_margin_loss softmax softmin softplus softshrink softsign tanh tanhshrink
-threshold threshold_ triplet_margin_loss triplet_margin_with_distance_loss unfold upsample
-upsample_bilinear upsample_nearest
-multi_head_attention_forward scaled_dot_product_attention
+max_unpool3d mish mse_loss multi_head_attention_forward multi_margin_loss multilabel_margin_loss
+multilabel_soft_margin_loss native_channel_shuffle nll_loss normalize one_hot pad pairwise_distance
+pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu relu relu6 relu_ rms_norm rrelu rrelu_
+scaled_dot_product_attention selu selu_ sigmoid silu smooth_l1_loss soft_margin_loss softmax softmin
+softplus softshrink softsign tanh tanhshrink threshold threshold_ triplet_margin_loss
+triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
 """.split(),
     "dovetail.nn.init": """
-calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
-xavier_uniform_ zeros_
+calculate_gain constant constant_ dirac dirac_ eye eye_ kaiming_normal kaiming_normal_
+kaiming_uniform kaiming_uniform_ normal normal_ ones_ orthogonal orthogonal_ sparse sparse_
+trunc_normal_ uniform uniform_ xavier_normal xavier_normal_ xavier_uniform xavier_uniform_ zeros_
+""".split(),
+    "dovetail.nn.parameter": """
+Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy
 """.split(),
     "dovetail.nn.utils": """
-clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector vector_to_parameters
+clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
+parameters_to_vector rnn vector_to_parameters
+""".split(),
+    "dovetail.nn.utils.rnn": """
+PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence
+pad_sequence unpack_sequence unpad_sequence
 """.split(),
     "dovetail.optim": """
 Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
@@ -209,6 +244,15 @@ modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 mult
 polygamma psi round scaled_modified_bessel_k0 scaled_modified_bessel_k1
 shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v
 shifted_chebyshev_polynomial_w sinc softmax spherical_bessel_j0 xlog1py xlogy zeta
+""".split(),
+    "dovetail.storage": """
+TypedStorage UntypedStorage
+""".split(),
+    "dovetail.torch_version": """
+TorchVersion
+""".split(),
+    "dovetail.types": """
+Device FileLike Number Storage
 """.split(),
     "dovetail.utils": """
 GradExplanation GraphDrawing checkpoint dlpack draw_graph explain_grad hooks
@@ -253,37 +297,37 @@ exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout feature_a
 feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor
 floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_dlpack from_numpy frombuffer
 full full_like gather gcd gcd_ ge geqrf get_printoptions get_rng_state gradient greater
-greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gt hamming_window hann_window
-hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack hypot i0 i0_
-igamma igammac imag index_add index_copy index_fill index_put index_put_ index_reduce index_select
-initial_seed inner instance_norm inverse is_complex is_conj is_floating_point is_neg is_nonzero
-is_storage isclose isfinite isin isinf isnan isneginf isposinf isreal istft kaiser_window kl_div
-kron kthvalue layer_norm lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma linspace log log10
-log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and
-logical_not logical_or logical_xor logit logit_ logspace logsumexp lt lu lu_solve lu_unpack
-manual_seed margin_ranking_loss masked_fill masked_scatter masked_select matmul matrix_exp
-matrix_power max max_pool1d max_pool1d_with_indices max_pool2d max_pool3d maximum mean median
-meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan_to_num
-nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm
+greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt hamming_window
+hann_window hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack
+hypot i0 i0_ igamma igammac imag index_add index_copy index_fill index_put index_put_ index_reduce
+index_select initial_seed inner instance_norm inverse is_complex is_conj is_floating_point is_neg
+is_nonzero is_storage isclose isfinite isin isinf isnan isneginf isposinf isreal istft kaiser_window
+kl_div kron kthvalue layer_norm lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma linspace log
+log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2 logcumsumexp logdet
+logical_and logical_not logical_or logical_xor logit logit_ logspace logsumexp lstm lstm_cell lt lu
+lu_solve lu_unpack manual_seed margin_ranking_loss masked_fill masked_scatter masked_select matmul
+matrix_exp matrix_power max max_pool1d max_pool1d_with_indices max_pool2d max_pool3d maximum mean
+median meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma
+nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm
 native_channel_shuffle native_dropout native_group_norm native_layer_norm ne neg neg_ negative
 negative_ nextafter nonzero nonzero_static norm normal not_equal nuclear_norm ones ones_like orgqr
 ormqr outer pairwise_distance pca_lowrank pdist permute permute_copy pinverse pixel_shuffle
 pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu printoptions prod put qr
 quantile rad2deg rad2deg_ rand rand_like randint randint_like randn randn_like randperm ravel real
 reciprocal reciprocal_ relu relu_ remainder renorm repeat_interleave reshape resize_as_ resolve_conj
-resolve_neg rms_norm roll rot90 round round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub scalar_tensor
-scatter scatter_add scatter_reduce searchsorted seed segment_reduce select select_copy
-select_scatter selu selu_ set_printoptions set_rng_state sgn sigmoid sigmoid_ sign signbit sin sin_
-sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet softmax sort split split_copy
-split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
-std_mean stft sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take take_along_dim tan
-tan_ tanh tanh_ tensor tensor_split tensordot threshold threshold_ tile topk trace transpose
-transpose_copy trapezoid trapz triangular_solve tril tril_indices triplet_margin_loss triu
-triu_indices true_divide trunc trunc_ unbind unbind_copy unflatten unfold_copy unique
-unique_consecutive unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
-unsqueeze_copy vander var var_mean vdot view_as_complex view_as_complex_copy view_as_real
-view_as_real_copy view_copy vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
-gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell
+resolve_neg rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round round_ row_stack
+rrelu rrelu_ rsqrt rsqrt_ rsub scalar_tensor scatter scatter_add scatter_reduce searchsorted seed
+segment_reduce select select_copy select_scatter selu selu_ set_printoptions set_rng_state sgn
+sigmoid sigmoid_ sign signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
+softmax sort split split_copy split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_
+squeeze squeeze_copy stack std std_mean stft sub subtract sum svd svd_lowrank swapaxes swapdims t
+t_copy take take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot threshold threshold_
+tile topk trace transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
+triplet_margin_loss triu triu_indices true_divide trunc trunc_ unbind unbind_copy unflatten
+unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsafe_split
+unsafe_split_with_sizes unsqueeze unsqueeze_copy vander var var_mean vdot view_as_complex
+view_as_complex_copy view_as_real view_as_real_copy view_copy vsplit vstack where xlogy xlogy_ zero_
+zeros zeros_like
 """.split(),
     "dovetail_autograd": """
 AccumulateGrad AutogradMeta Edge Engine ExecInfo Function FunctionNode GradcheckError GradientEdge

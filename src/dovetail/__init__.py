@@ -11,6 +11,7 @@ from dovetail_kernel import plugin_manager as _plugin_manager
 
 from . import lower_names as _lower_names
 from . import tensor_functions as _tensor_functions
+from .absent_names import names_of as _names_of
 from .lower_names import *  # noqa: F403
 from .tensor_functions import *  # noqa: F403
 
@@ -29,9 +30,11 @@ if _typing.TYPE_CHECKING:
     from . import amp as amp
     from . import autograd as autograd
     from . import backends as backends
+    from . import compiler as compiler
     from . import cuda as cuda
     from . import fft as fft
     from . import func as func
+    from . import jit as jit
     from . import library as library
     from . import linalg as linalg
     from . import masked as masked
@@ -44,11 +47,13 @@ if _typing.TYPE_CHECKING:
     from . import testing as testing
     from . import utils as utils
     from .backends import devices as devices
+    from .compiler import compile as compile
     from .inspection.explanation import explain as explain
     from .inspection.traces import trace as trace
     from .inspection.tracing import tracing as tracing
     from .serialization.files import load as load
     from .serialization.files import save as save
+    from .torch_imports import as_torch as as_torch
 
     default_generator: Generator
 
@@ -62,9 +67,11 @@ _MODULES = (
     "amp",
     "autograd",
     "backends",
+    "compiler",
     "cuda",
     "fft",
     "func",
+    "jit",
     "library",
     "linalg",
     "masked",
@@ -77,9 +84,28 @@ _MODULES = (
     "testing",
     "utils",
 )
-_OTHER_MODULES = ("_C", "_nn", "return_types")
+_OTHER_MODULES = (
+    "_C",
+    "_dynamo",
+    "_nn",
+    "accelerator",
+    "cpu",
+    "distributed",
+    "functional",
+    "mps",
+    "mtia",
+    "return_types",
+    "serialization",
+    "storage",
+    "torch_version",
+    "types",
+    "version",
+    "xpu",
+)
 _ELSEWHERE = {
+    "as_torch": "dovetail.torch_imports",
     "autocast": "dovetail_aten.autocast",
+    "compile": "dovetail.compiler",
     "devices": "dovetail.backends",
     "explain": "dovetail.inspection.explanation",
     "get_autocast_dtype": "dovetail_aten.autocast",
@@ -102,15 +128,12 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
     __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
     __all__ += ["default_generator", "use_overlay"]
 
+    _elsewhere = _names_of(__name__, (*_MODULES, *_OTHER_MODULES), _ELSEWHERE)
+
     def __getattr__(name: str) -> _typing.Any:
-        if name in _MODULES or name in _OTHER_MODULES:
-            return _import_module(f"dovetail.{name}")
-        if name in _ELSEWHERE:
-            value = globals()[name] = getattr(_import_module(_ELSEWHERE[name]), name)
-            return value
         if name == "default_generator":  # needs the CPU backend
             return _aten.default_generator()
-        raise AttributeError(f"module 'dovetail' has no attribute {name!r}")
+        return _elsewhere(name)
 
 
 def __dir__() -> list[str]:

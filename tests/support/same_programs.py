@@ -44,6 +44,20 @@ def tried(function: Callable[[], Any], *, words: int = 40) -> Any:
     return result.tolist() if hasattr(result, "tolist") else result
 
 
+def plain(result: Any, digits: int = 5) -> Any:
+    """Return a result with the tensors anywhere in it as their dtype and values, rounded."""
+    if isinstance(result, dict):
+        return {key: plain(value, digits) for key, value in result.items()}
+    if isinstance(result, (list, tuple)):
+        return [plain(value, digits) for value in result]
+    if not hasattr(result, "dtype"):
+        return result
+    if result.is_meta:
+        return "meta", tuple(result.shape)
+    values = np.asarray(result.detach())
+    return str(values.dtype), np.round(values, digits).tolist() if values.size else values.shape
+
+
 def chain(tensor: Any) -> list[str]:
     """Return the names of the nodes from that of a tensor on, always by the first edge."""
     names, node = [], tensor.grad_fn

@@ -253,6 +253,6 @@ def test_seed_chooses_another_seed() -> None:
 
 
 def test_a_seed_has_64_bits() -> None:
-    with pytest.raises(RuntimeError, match="Overflow when unpacking long long"):
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
         at.manual_seed(1 << 64)
     assert at.manual_seed(-1).initial_seed() == (1 << 64) - 1

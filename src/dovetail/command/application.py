@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from . import authors, check, conformance, doctor, explain, graph, listings
+from . import authors, check, conformance, doctor, explain, graph, listings, run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -34,3 +34,6 @@ for function, example in (
     (doctor.doctor, "dovetail doctor"),
 ):
     app.command(epilog=f"Example: {example}")(function)
+app.command(epilog="Example: dovetail run train.py --epochs 3", context_settings=run.CONTEXT)(
+    run.run
+)

@@ -6,12 +6,14 @@ May import `autograd`, `nn`, `inspection`, `random` and the packages below.
 
 import typing as _typing
 
+from ..absent_names import names_of as _names_of
+
 if _typing.TYPE_CHECKING:
     from ..inspection.drawing import GraphDrawing, draw_graph
     from ..inspection.gradient_explanation import GradExplanation, explain_grad
     from . import checkpoint, dlpack, hooks
 
-_SUBMODULES = ("checkpoint", "dlpack", "hooks")
+_SUBMODULES = ("_pytree", "checkpoint", "dlpack", "hooks")
 _MODULE_OF = {
     "GradExplanation": "dovetail.inspection.gradient_explanation",
     "GraphDrawing": "dovetail.inspection.drawing",
@@ -31,13 +33,4 @@ __all__ = [
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-
-    def __getattr__(name: str) -> _typing.Any:
-        from importlib import import_module
-
-        if name in _SUBMODULES:
-            return import_module(f"{__name__}.{name}")
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = globals()[name] = getattr(import_module(_MODULE_OF[name]), name)
-        return value
+    __getattr__ = _names_of(__name__, _SUBMODULES, _MODULE_OF)

@@ -177,7 +177,8 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     The list is empty if there are no index tensors; otherwise None stands for a dimension that is
     kept whole.
     """
-    given = sum(map(_dimensions_of, items))
+    device = self.device
+    given = sum(_dimensions_of(item, device) for item in items)
     ndim = len(self.array.shape)
     if given > ndim:
         if not ndim and len(items) == 1 and not isinstance(items[0], TensorBase | Sequence):
@@ -200,7 +201,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
             dim += 1
         elif isinstance(item, bool):
             view = aten.unsqueeze(view, dim)
-            indices[dim] = tensor([item], device=self.device)
+            indices[dim] = tensor([item], device=device)
             dim += 1
             added += 1
         elif (position := _position(item)) is not None:
@@ -209,7 +210,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
                 raise _out_of_bounds(self.array.shape, dim + ndim - len(shape) + added, position)
             view = aten.select(view, dim, position)
         else:
-            mask = _index_tensor(item)
+            mask = _index_tensor(item, device)
             if mask.is_cpu and not view.is_cpu:
                 mask = mask.to(view.device)
             own = dtype_of_signature(mask._signature)
@@ -238,14 +239,14 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     return view, listed
 
 
-def _dimensions_of(item: Any) -> int:
-    """Return how many dimensions of the tensor an index takes up."""
+def _dimensions_of(item: Any, device: Any) -> int:
+    """Return how many dimensions of a tensor on `device` an index takes up."""
     if item is None or item is Ellipsis or isinstance(item, bool):
         return 0
     if isinstance(item, TensorBase):
         return item.dim() if item.dtype is bool_ or item.dtype is uint8 else 1
     if isinstance(item, Sequence) and not isinstance(item, str):
-        found = _index_tensor(item)
+        found = _index_tensor(item, device)
         return found.dim() if found.dtype is bool_ else 1
     if getattr(getattr(item, "dtype", None), "kind", "") == "b":
         return len(item.shape)
@@ -277,8 +278,8 @@ def _position(item: Any) -> int | None:
         ) from None
 
 
-def _index_tensor(item: Any) -> Any:
-    """Return a tensor, list or host array as a tensor of indices.
+def _index_tensor(item: Any, device: Any) -> Any:
+    """Return a tensor, a list (as a tensor on `device`) or a host array as a tensor of indices.
 
     Raises
     ------
@@ -297,7 +298,7 @@ def _index_tensor(item: Any) -> Any:
     elif backend_of_array(item) is not None:
         found = from_host(item)
     else:
-        found = tensor(item)
+        found = tensor(item, device=device)
         if found.dtype not in (int64, bool_):
             found = found.to(int64)
     if found.dtype not in (int64, int32, uint8, bool_):

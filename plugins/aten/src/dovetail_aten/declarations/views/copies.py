@@ -14,7 +14,8 @@ def copies(infos: Iterable[OpInfo]) -> Iterator[OpInfo]:
     for info in infos:
         base, _, overload = info.name.partition(".")
         name = f"{base}_copy"
-        if info.operator.kind != "view" or registry.find(name, overload) is None:
+        # The copy is looked for first: a build that has it has its view, and may have neither.
+        if registry.find(name, overload) is None or info.operator.kind != "view":
             continue
         # A view may need elements that lie in order; what copies does not.
         skips = () if base == "aten::view" else info.skips

@@ -1,5 +1,5 @@
 """The tools of authors of backends: an array namespace becomes a device, and the base library
-runs on it.
+runs on it. Its modules are the switches of ``torch.backends`` that programs set.
 
 ::
 
@@ -9,6 +9,8 @@ runs on it.
     register_backend("loopback", numpy)
     dovetail.ones(3, device="loopback")
 """
+
+import typing as _typing
 
 from dovetail_aten.backends import (
     Capabilities,
@@ -20,6 +22,16 @@ from dovetail_aten.backends import (
     use_cpu_fallback,
 )
 from dovetail_kernel import Backend, BackendSpec, hookimpl
+
+from ..absent_names import names_of as _names_of
+
+if _typing.TYPE_CHECKING:
+    from . import cuda as cuda
+    from . import cudnn as cudnn
+    from . import mkl as mkl
+    from . import mkldnn as mkldnn
+    from . import mps as mps
+    from . import openmp as openmp
 
 __all__ = [
     "Backend",
@@ -33,3 +45,6 @@ __all__ = [
     "register_backend",
     "use_cpu_fallback",
 ]
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__, ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"))

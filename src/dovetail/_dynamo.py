@@ -1,0 +1,42 @@
+"""The names of ``torch._dynamo`` that programs use; nothing is compiled."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Final
+
+from .compiler import allow_in_graph, disable, is_compiling, reset, uncompiled
+
+__all__ = [
+    "allow_in_graph",
+    "config",
+    "disable",
+    "graph_break",
+    "is_compiling",
+    "mark_dynamic",
+    "mark_static",
+    "optimize",
+    "reset",
+]
+
+config: Final = SimpleNamespace(
+    cache_size_limit=8, recompile_limit=8, suppress_errors=False, verbose=False
+)
+"""Settings of PyTorch's compiler: they can be written and read, and nothing follows from them."""
+
+
+def graph_break(msg: str = "") -> None:
+    """Do nothing: no graph is traced."""
+
+
+def mark_dynamic(t: Any, index: int | list[int] | tuple[int, ...], **options: Any) -> None:
+    """Do nothing: no graph is traced."""
+
+
+def mark_static(t: Any, index: int | list[int] | tuple[int, ...] | None = None) -> None:
+    """Do nothing: no graph is traced."""
+
+
+def optimize(*arguments: Any, **options: Any) -> Any:
+    """Return a decorator that returns its function."""
+    return uncompiled

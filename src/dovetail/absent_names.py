@@ -1,0 +1,103 @@
+"""Errors for names that are not in Dovetail, and names that are imported when first asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Final
+
+_PLACES: Final = (
+    "dovetail",
+    "dovetail.nn.functional",
+    "dovetail.nn",
+    "dovetail.linalg",
+    "dovetail.special",
+    "dovetail.fft",
+    "dovetail.func",
+    "dovetail.autograd",
+    "dovetail.utils",
+    "dovetail.nn.utils",
+)
+"""Where a name is looked for that its module does not have."""
+
+_REASONS: Final = {
+    "sparse": "Layouts are strided: keep tensors dense.",
+    "quantize": "Quantized dtypes are not supported: keep tensors floating.",
+    "jit": "Programs run as they stand, without a compiler.",
+    "export": "Programs run as they stand: a graph cannot be exported. Save the state_dict.",
+    "onnx": "A graph cannot be exported. Save the state_dict.",
+    "fx": "A module cannot be traced to a graph. `dovetail.trace` records the calls of a program.",
+    "_inductor": "Programs run as they stand, without a compiler.",
+    "nested": "Nested tensors are not supported: pad, and pass a mask.",
+    "hub": "Nothing is downloaded: fetch a checkpoint yourself, and `dovetail.load` it.",
+}
+"""Why what begins with such a word is not there, and what to do."""
+
+
+class AbsentNameError(AttributeError):
+    """A module of Dovetail does not have a name; says why, if known, and names the nearest.
+
+    The text is made when it is asked for: ``hasattr`` searches nothing.
+    """
+
+    def __init__(self, module: str, attribute: str) -> None:
+        super().__init__(module, attribute)
+        self.module = module
+        self.attribute = attribute
+
+    def __str__(self) -> str:
+        return absence(self.module, self.attribute)
+
+
+def absence(module: str, attribute: str) -> str:
+    """Return the sentences that say that `module` has no `attribute`, and what to use."""
+    sentences = [f"module {module!r} has no attribute {attribute!r}: it is not in Dovetail."]
+    reason = next((text for word, text in _REASONS.items() if attribute.startswith(word)), None)
+    if reason is not None:
+        sentences.append(reason)
+    elif (nearest := _nearest(module, attribute)) is not None:
+        sentences.append(f"The nearest is {nearest}.")
+    return " ".join(sentences)
+
+
+def _nearest(module: str, attribute: str) -> str | None:
+    for place in _PLACES:
+        if place != module and attribute in dir(import_module(place)):
+            return f"{place}.{attribute}"
+    here = [name for name in dir(sys.modules[module]) if not name.startswith("_")]
+    close = get_close_matches(attribute, here, n=1, cutoff=0.7)
+    return f"{module}.{close[0]}" if close else None
+
+
+def names_of(
+    module: str, submodules: Collection[str] = (), elsewhere: Mapping[str, str] = {}
+) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a module.
+
+    Parameters
+    ----------
+    module
+        Its name.
+    submodules
+        Modules inside it, which are imported when first asked for.
+    elsewhere
+        Names, and the modules that have them, which are imported when first asked for.
+
+    Returns
+    -------
+    Callable
+        Gives the value of a name, or raises `AbsentNameError`.
+    """
+
+    def attribute_of_module(name: str) -> Any:
+        if name in submodules:
+            return import_module(f"{module}.{name}")
+        if name in elsewhere:
+            value = getattr(import_module(elsewhere[name]), name)
+            setattr(sys.modules[module], name, value)
+            return value
+        raise AbsentNameError(module, name)
+
+    return attribute_of_module

@@ -1,0 +1,10 @@
+"""Whether oneDNN computes, as ``torch.backends.mkldnn`` says."""
+
+__all__ = ["is_available"]
+
+enabled = False
+
+
+def is_available() -> bool:
+    """Return False: NumPy and SciPy compute, with the libraries they were built with."""
+    return False

@@ -1,0 +1,74 @@
+"""``dovetail run``: runs a program that imports torch, on Dovetail."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated
+
+import typer
+
+CONTEXT = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "allow_interspersed_args": False,
+}
+"""What follows the program is the program's."""
+
+
+def run(
+    context: typer.Context,
+    target: Annotated[
+        str,
+        typer.Argument(metavar="SCRIPT.py | -m MODULE", help="The program; its arguments follow."),
+    ] = "",
+    module: Annotated[
+        str, typer.Option("-m", metavar="MODULE", help="Run a module, as python -m does.")
+    ] = "",
+    quiet: Annotated[
+        bool, typer.Option("-q", "--quiet", help="Leave out the notice on standard error.")
+    ] = False,
+) -> None:
+    """Run a script or a module with Dovetail in the place of torch.
+
+    In this process alone, import torch and imports of its modules give Dovetail. What is not there
+    raises an AttributeError or a ModuleNotFoundError that names the nearest thing that is.
+    """
+    from ..torch_imports import as_torch, notice
+
+    arguments = [*([target] if module and target else []), *context.args]
+    if not module and not Path(target).is_file():
+        typer.echo(
+            f"there is no file {target!r}. Write: dovetail run script.py, or dovetail run -m module"
+            if target
+            else "name a program: dovetail run script.py, or dovetail run -m module",
+            err=True,
+        )
+        raise typer.Exit(2)
+    if not quiet:
+        typer.echo(notice(), err=True)
+    with as_torch():
+        try:
+            if module:
+                sys.argv = [module, *arguments]
+                sys.path.insert(0, "")
+                runpy.run_module(module, run_name="__main__", alter_sys=True)
+            else:
+                sys.argv = [target, *arguments]
+                sys.path.insert(0, str(Path(target).resolve().parent))
+                runpy.run_path(target, run_name="__main__")
+        except Exception as error:
+            error.__traceback__ = _of_program(error.__traceback__)
+            sys.excepthook(type(error), error, error.__traceback__)
+            raise typer.Exit(1) from None
+
+
+def _of_program(traceback: TracebackType | None) -> TracebackType | None:
+    """Return the part of a traceback that begins in the program: without this module and runpy."""
+    while traceback is not None and traceback.tb_next is not None:
+        if traceback.tb_frame.f_globals.get("__name__") not in (__name__, "runpy"):
+            break
+        traceback = traceback.tb_next
+    return traceback

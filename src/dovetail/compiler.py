@@ -1,0 +1,115 @@
+"""What ``torch.compile`` and ``torch.compiler`` offer to programs: they run as they stand.
+
+Compiling keeps what a program computes, so its decorators return their function; a notice says
+so once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+    "set_stance",
+]
+
+_noticed = False
+
+
+def uncompiled(function: Any) -> Any:
+    """Return `function`, which runs as it stands; the first time, a warning says so."""
+    global _noticed
+    if not _noticed:
+        _noticed = True
+        warnings.warn(
+            "Dovetail runs programs as they stand: what asks for compiling returns its function. "
+            "This is said once.",
+            stacklevel=3,
+        )
+    return function
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "inductor",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """Return a function or module as it is; used as a decorator, with or without arguments.
+
+    Parameters
+    ----------
+    model
+        What to run; without it, a decorator is returned.
+    fullgraph, dynamic, backend, mode, options, disable
+        What PyTorch's compiler is told; nothing follows from them.
+    """
+    return uncompiled if model is None else uncompiled(model)
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """Return `fn`, which nothing compiles; without it, a decorator that does so."""
+    return _same if fn is None else fn
+
+
+def _same(function: Any) -> Any:
+    return function
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """Return `fn`: no graph is traced."""
+    return fn
+
+
+def assume_constant_result(fn: Any) -> Any:
+    """Return `fn`: no graph is traced."""
+    return fn
+
+
+def set_stance(stance: str = "default", **options: Any) -> AbstractContextManager[None]:
+    """Return a block of code in which nothing changes."""
+    return nullcontext()
+
+
+def is_compiling() -> bool:
+    """Return False: programs run as they stand."""
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """Return False: programs run as they stand."""
+    return False
+
+
+def is_exporting() -> bool:
+    """Return False: programs run as they stand."""
+    return False
+
+
+def list_backends(exclude_tags: tuple[str, ...] = ("debug", "experimental")) -> list[str]:
+    """Return the compilers that are there: none."""
+    return []
+
+
+def reset() -> None:
+    """Do nothing: nothing was compiled."""
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Do nothing: nothing was compiled."""

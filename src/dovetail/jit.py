@@ -1,0 +1,174 @@
+"""The names of ``torch.jit`` that programs use: decorators return their function, and what would
+need a graph raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from .compiler import uncompiled
+
+__all__ = [
+    "Attribute",
+    "Final",
+    "ScriptFunction",
+    "ScriptModule",
+    "annotate",
+    "export",
+    "fork",
+    "freeze",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "load",
+    "optimize_for_inference",
+    "save",
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
+
+_isinstance = isinstance
+
+
+class ScriptModule:
+    """The class of compiled modules: nothing is one, and none can be made.
+
+    Raises
+    ------
+    NotImplementedError
+        When it is called.
+    """
+
+    def __init__(self, *arguments: Any) -> None:
+        _no_graph("ScriptModule")
+
+
+class ScriptFunction(ScriptModule):
+    """The class of compiled functions: nothing is one, and none can be made."""
+
+
+def _no_graph(name: str) -> NoReturn:
+    raise NotImplementedError(
+        f"dovetail.jit.{name}: Dovetail runs programs as they stand and makes no graphs of them. "
+        "Save the state_dict with dovetail.save, and build the module from its code."
+    )
+
+
+def script(obj: Any, *arguments: Any, **options: Any) -> Any:
+    """Return a function, class or module as it is."""
+    return uncompiled(obj)
+
+
+def script_method(fn: Any) -> Any:
+    """Return `fn`, which runs as it stands."""
+    return uncompiled(fn)
+
+
+def script_if_tracing(fn: Any) -> Any:
+    """Return `fn`: nothing is traced."""
+    return fn
+
+
+def export(fn: Any) -> Any:
+    """Return `fn`, a method that a compiler would keep."""
+    return fn
+
+
+def interface(obj: Any) -> Any:
+    """Return a class as it is."""
+    return obj
+
+
+def ignore(drop: Any = False, **options: Any) -> Any:
+    """Return the function that a compiler would leave to Python; also ``@ignore(drop=True)``."""
+    return drop if callable(drop) else _same
+
+
+def unused(fn: Any) -> Any:
+    """Return `fn`, which a compiler would leave out."""
+    return fn
+
+
+def _same(function: Any) -> Any:
+    return function
+
+
+def is_scripting() -> bool:
+    """Return False: programs run as they stand."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Return False: programs run as they stand."""
+    return False
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """Return `the_value`; `the_type` is for a compiler."""
+    return the_value
+
+
+def Attribute(value: Any, type: Any) -> Any:
+    """Return `value`; `type` is for a compiler."""
+    return value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """Return whether `obj` is an instance of a class, or of one of several."""
+    return _isinstance(obj, target_type)
+
+
+def fork(func: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return what `func` gives, which `wait` hands on; it runs at once, as in PyTorch outside a
+    compiled program.
+    """
+    return func(*arguments, **options)
+
+
+def wait(future: Any) -> Any:
+    """Return the result of `fork`."""
+    return future
+
+
+def trace(func: Any, *arguments: Any, **options: Any) -> NoReturn:
+    """Raise: no graph is made. `dovetail.trace` records the calls of a program.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+    """
+    _no_graph("trace")
+
+
+def trace_module(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
+    """Raise NotImplementedError: no graph is made."""
+    _no_graph("trace_module")
+
+
+def save(m: Any, f: Any, *arguments: Any) -> NoReturn:
+    """Raise NotImplementedError: there are no compiled modules to save."""
+    _no_graph("save")
+
+
+def load(f: Any, *arguments: Any, **options: Any) -> NoReturn:
+    """Raise NotImplementedError: compiled modules cannot be run."""
+    _no_graph("load")
+
+
+def freeze(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
+    """Raise NotImplementedError: there are no compiled modules to freeze."""
+    _no_graph("freeze")
+
+
+def optimize_for_inference(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
+    """Raise NotImplementedError: there are no compiled modules to optimize."""
+    _no_graph("optimize_for_inference")

@@ -1,0 +1,141 @@
+"""``import torch`` that gives Dovetail: `as_torch`, which ``dovetail run`` is made of."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
+from importlib.metadata import version as _version_of
+from importlib.util import find_spec
+from os import PathLike
+from types import ModuleType
+from typing import Any, Final
+
+from .absent_names import absence, names_of
+from .torch_version import TorchVersion
+
+TORCH_VERSION: Final = "2.13.0"
+"""The version of PyTorch whose names and behaviour Dovetail follows."""
+
+_HERE: Final = "dovetail"
+
+
+class _TorchDistribution(Distribution):
+    """What packages that ask for the version of ``torch`` find: name and version, no files."""
+
+    def read_text(self, filename: str) -> str | None:
+        if filename != "METADATA":
+            return None
+        return f"Metadata-Version: 2.1\nName: torch\nVersion: {TORCH_VERSION}\n"
+
+    def locate_file(self, path: str | PathLike[str]) -> Any:
+        raise FileNotFoundError(f"{path}: 'torch' is Dovetail in this process and has no files")
+
+
+class _TorchFinder(MetaPathFinder, Loader):
+    """Finds ``torch.x`` where ``dovetail.x`` is; both names then mean one module.
+
+    ``torch`` itself is a module of its own with Dovetail's names, since its ``__version__`` is
+    PyTorch's.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        root, _, inner = fullname.partition(".")
+        if root != "torch":
+            return None
+        if inner and not _is_module(f"{_HERE}.{inner}"):
+            module, _, name = f"{_HERE}.{inner}".rpartition(".")
+            raise ModuleNotFoundError(
+                f"No module named {fullname!r}: {absence(module, name)}", name=fullname
+            )
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def find_distributions(
+        self, context: DistributionFinder.Context | None = None
+    ) -> Iterable[Distribution]:
+        if context is not None and context.name == "torch":
+            yield _TorchDistribution()
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return _torch() if spec.name == "torch" else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        _, _, inner = module.__name__.partition(".")
+        if inner:
+            here = import_module(f"{_HERE}.{inner}")
+            vars(here).setdefault("__getattr__", names_of(here.__name__))
+            sys.modules[module.__name__] = here
+
+
+def _is_module(name: str) -> bool:
+    try:
+        return name in sys.modules or find_spec(name) is not None
+    except ModuleNotFoundError:  # a parent is missing, or is no package
+        return False
+
+
+def _torch() -> ModuleType:
+    """Return a module with all names of Dovetail, and PyTorch's version."""
+    here = import_module(_HERE)
+    torch = ModuleType("torch", here.__doc__)
+    own = {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__"}
+    vars(torch).update((name, value) for name, value in vars(here).items() if name not in own)
+    vars(torch)["__version__"] = TorchVersion(f"{TORCH_VERSION}+dovetail")
+    vars(torch)["__getattr__"] = here.__getattr__
+    vars(torch)["__dir__"] = here.__dir__
+    return torch
+
+
+@contextmanager
+def as_torch() -> Iterator[ModuleType]:
+    """Make ``import torch`` and imports of its modules give Dovetail, inside a block.
+
+    PyTorch, if it is imported already, is put aside and comes back after the block. Modules that
+    are imported in the block keep what they found: try a library that imports torch in a process
+    of its own if the rest of the program uses PyTorch.
+
+    Yields
+    ------
+    ModuleType
+        The module that ``import torch`` gives.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        In the block, for a module of PyTorch that is not in Dovetail; says so, and names the
+        nearest.
+
+    Examples
+    --------
+    ::
+
+        with dovetail.as_torch():
+            import einops
+            einops.rearrange(dovetail.ones(2, 3), "a b -> b a")
+    """
+    finder = _TorchFinder()
+    aside = _take_torch_modules()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield import_module("torch")
+    finally:
+        sys.meta_path.remove(finder)
+        _take_torch_modules()
+        sys.modules.update(aside)
+
+
+def _take_torch_modules() -> dict[str, ModuleType]:
+    """Return the modules of ``torch`` that are imported, after taking them out."""
+    names = [name for name in sys.modules if name.partition(".")[0] == "torch"]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+def notice() -> str:
+    """Return the line that says that ``torch`` is Dovetail."""
+    return f"dovetail {_version_of('dovetail')} stands in for torch in this process"

@@ -1,0 +1,198 @@
+"""``as_torch``, ``dovetail run``, and what asks for a compiler."""
+
+import importlib.metadata
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import dovetail
+from dovetail.torch_version import TorchVersion
+
+pytestmark = pytest.mark.cpu_only(reason="imports of modules, which know no device")
+
+
+def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "dovetail", "run", *words]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def test_imports_of_torch_give_the_modules_of_dovetail() -> None:
+    with dovetail.as_torch() as given:
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        from torch.nn.modules.linear import Linear
+        from torch.utils.checkpoint import checkpoint
+
+    assert torch is given
+    assert torch.Tensor is dovetail.Tensor
+    assert nn is dovetail.nn
+    assert F is dovetail.nn.functional
+    assert Linear is dovetail.nn.Linear
+    assert checkpoint is dovetail.utils.checkpoint.checkpoint
+    assert dovetail.nn.__spec__.name == "dovetail.nn"
+
+
+def test_what_was_imported_as_torch_before_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = type(sys)("torch")
+    monkeypatch.setitem(sys.modules, "torch", before)
+    finders = list(sys.meta_path)
+    with pytest.raises(ZeroDivisionError), dovetail.as_torch():
+        import torch
+
+        assert torch is not before
+        _ = 1 / 0
+    assert sys.modules["torch"] is before
+    assert sys.meta_path == finders
+
+
+def test_torch_has_the_version_that_it_follows() -> None:
+    with dovetail.as_torch() as torch:
+        assert importlib.metadata.version("torch") == "2.13.0"
+    assert torch.__version__ >= (2, 13)
+    assert torch.__version__ >= "2.9"
+    assert torch.__version__ < "2.13.1"
+    assert torch.__version__ == TorchVersion("2.13")
+    assert torch.__version__.split(".")[0] == "2"
+
+
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        (
+            "torch.softplus",
+            "module 'dovetail' has no attribute 'softplus': it is not in Dovetail. "
+            "The nearest is dovetail.nn.functional.softplus.",
+        ),
+        ("torch.nn.Lineer", "it is not in Dovetail. The nearest is dovetail.nn.Linear."),
+        (
+            "torch.sparse_bsr_tensor",
+            "it is not in Dovetail. Layouts are strided: keep",
+        ),
+        ("torch.linalg.qrr", "module 'dovetail.linalg' has no attribute 'qrr': it is not in"),
+        ("torch.qqqqqq", "module 'dovetail' has no attribute 'qqqqqq': it is not in Dovetail."),
+    ],
+)
+def test_a_name_that_is_not_there_says_so_and_names_the_nearest(statement: str, text: str) -> None:
+    with dovetail.as_torch() as torch, pytest.raises(AttributeError) as caught:
+        import torch.linalg
+        import torch.nn
+
+        eval(statement, {"torch": torch})
+    assert text in str(caught.value)
+
+
+def test_a_module_that_is_not_there_says_so() -> None:
+    with (
+        dovetail.as_torch(),
+        pytest.raises(ModuleNotFoundError, match="not in Dovetail") as caught,
+    ):
+        import torch.fx  # noqa: F401 - it is not there
+    assert "No module named 'torch.fx'" in str(caught.value)
+    assert caught.value.name == "torch.fx"
+
+
+def test_a_name_set_on_torch_stays_there() -> None:
+    with dovetail.as_torch() as torch:
+        torch.marker = 3
+        import torch as again
+
+        assert again.marker == 3
+    assert not hasattr(dovetail, "marker")
+
+
+def test_a_script_runs_with_its_arguments(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("value = 7\n")
+    (tmp_path / "train.py").write_text(
+        "import sys\nimport beside\nimport torch\n"
+        "print(sys.argv, __name__, beside.value, torch.arange(3).sum().item())\n"
+    )
+    done = run("train.py", "--lr", "0.1", "-m", cwd=tmp_path)
+    assert done.stdout == "['train.py', '--lr', '0.1', '-m'] __main__ 7 3\n"
+    assert done.stderr == "dovetail 0.1.0 stands in for torch in this process\n"
+    assert done.returncode == 0
+
+
+def test_a_module_runs_with_its_arguments(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__main__.py").write_text(
+        "import sys\nimport torch\nprint(sys.argv[1:], torch.nn.__name__)\nsys.exit(5)\n"
+    )
+    done = run("-q", "-m", "package", "-x", "y", cwd=tmp_path)
+    assert done.stdout == "['-x', 'y'] dovetail.nn\n"
+    assert done.stderr == ""
+    assert done.returncode == 5
+
+
+def test_an_error_of_a_program_has_the_traceback_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import torch\ntorch.compile_all()\n")
+    done = run("-q", "train.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[:3] == [
+        "Traceback (most recent call last):",
+        '  File "train.py", line 2, in <module>',
+        "    torch.compile_all()",
+    ]
+    assert "'compile_all': it is not in Dovetail." in done.stderr
+
+
+@pytest.mark.parametrize("words", [("absent.py",), ()])
+def test_without_a_program_the_usage_is_said(words: tuple[str, ...], tmp_path: Path) -> None:
+    done = run(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "dovetail run script.py, or dovetail run -m module" in done.stderr
+
+
+def test_compiling_returns_the_function_and_says_so_once() -> None:
+    from dovetail import compiler
+
+    def double(x):
+        return x * 2
+
+    compiler._noticed = False
+    with pytest.warns(UserWarning, match="runs programs as they stand") as caught:
+        assert dovetail.compile(double) is double
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert dovetail.compile(fullgraph=True)(double) is double
+        assert dovetail.jit.script(double) is double
+        assert dovetail.jit.ignore(double) is double
+        assert dovetail.jit.ignore(drop=True)(double) is double
+        assert dovetail.jit.unused(double) is double
+        assert dovetail.compiler.disable(double) is double
+        assert dovetail.compiler.disable(recursive=False)(double) is double
+        assert dovetail._dynamo.optimize("eager")(double) is double
+    assert not dovetail.jit.is_scripting()
+    assert not dovetail.compiler.is_compiling()
+
+
+@pytest.mark.parametrize("name", ["trace", "load", "freeze"])
+def test_what_needs_a_graph_raises(name: str) -> None:
+    with pytest.raises(NotImplementedError, match=f"dovetail.jit.{name}: .* makes no graphs"):
+        getattr(dovetail.jit, name)(None)
+
+
+def test_nothing_is_a_compiled_module() -> None:
+    assert not isinstance(dovetail.nn.Linear(1, 1), dovetail.jit.ScriptModule)
+    with pytest.raises(NotImplementedError, match="ScriptModule"):
+        dovetail.jit.ScriptModule()
+
+
+def test_switches_of_cudnn_are_set_inside_a_block() -> None:
+    cudnn = dovetail.backends.cudnn
+    with cudnn.flags(enabled=False, benchmark=True):
+        assert (cudnn.enabled, cudnn.benchmark) == (False, True)
+    assert (cudnn.enabled, cudnn.benchmark) == (True, False)
+    assert not cudnn.is_available()
+
+
+def test_devices_without_a_backend_say_that_they_are_not_available() -> None:
+    assert not dovetail.backends.mps.is_available()
+    assert not dovetail.mps.is_available()
+    assert not dovetail.xpu.is_available()
+    assert dovetail.cpu.is_available()
+    assert dovetail.accelerator.is_available() == dovetail.cuda.is_available()
