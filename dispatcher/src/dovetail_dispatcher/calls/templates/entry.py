@@ -104,7 +104,8 @@ def name_source(
         Symbol of the entry to go to when ``out=`` is given; None where the operator has no such
         variant.
     outs
-        Names of the tensors that it writes, where ``out=`` is a tuple of several.
+        Names of the tensors that it writes, where that is not ``out`` alone: ``out=`` is a tuple of
+        several.
     public
         Name of the function that users see, which overriding classes and modes get; default: the
         `OpOverload`.
@@ -127,8 +128,8 @@ def name_source(
     if takes_old:
         lines += _old_lines(schema, name, takes_out=out is not None)
     if out:
-        written = "out=out"
-        if outs:
+        written = f"{outs[0]}=out" if outs else "out=out"
+        if len(outs) > 1:
             names = ", ".join([f'"{each}"' for each in outs])
             written = f'**several_outs("{public}", ({names}), out)'
         given = ", ".join([*passed_on(schema), written])

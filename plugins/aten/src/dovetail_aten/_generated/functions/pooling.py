@@ -17,18 +17,24 @@ from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
-    "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "max_pool1d",
-    "max_pool2d", "max_pool3d", "avg_pool1d_out", "avg_pool1d", "avg_pool2d_out", "avg_pool2d",
-    "avg_pool3d_out", "avg_pool3d", "adaptive_avg_pool1d_out", "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d_out", "adaptive_avg_pool2d", "_adaptive_avg_pool2d_out",
-    "_adaptive_avg_pool2d", "adaptive_avg_pool3d_out", "adaptive_avg_pool3d",
-    "_adaptive_avg_pool3d_out", "_adaptive_avg_pool3d", "adaptive_max_pool1d",
-    "adaptive_max_pool2d", "adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d",
+    "max_pool1d_with_indices", "max_pool2d_with_indices_out", "max_pool2d_with_indices",
+    "max_pool3d_with_indices_out", "max_pool3d_with_indices", "max_pool1d", "max_pool2d",
+    "max_pool3d", "avg_pool1d_out", "avg_pool1d", "avg_pool2d_out", "avg_pool2d", "avg_pool3d_out",
+    "avg_pool3d", "adaptive_avg_pool1d_out", "adaptive_avg_pool1d", "adaptive_avg_pool2d_out",
+    "adaptive_avg_pool2d", "_adaptive_avg_pool2d_out", "_adaptive_avg_pool2d",
+    "adaptive_avg_pool3d_out", "adaptive_avg_pool3d", "_adaptive_avg_pool3d_out",
+    "_adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_out", "adaptive_max_pool2d",
+    "adaptive_max_pool3d_out", "adaptive_max_pool3d", "fractional_max_pool2d_output",
+    "fractional_max_pool2d", "fractional_max_pool3d_output", "fractional_max_pool3d",
     "max_unpool2d_out", "max_unpool2d", "max_unpool3d_out", "max_unpool3d",
-    "max_pool2d_with_indices_backward", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward",
-    "adaptive_max_pool2d_backward", "fractional_max_pool2d_backward",
-    "max_pool3d_with_indices_backward", "avg_pool3d_backward", "_adaptive_avg_pool3d_backward",
-    "adaptive_max_pool3d_backward", "fractional_max_pool3d_backward",
+    "max_pool2d_with_indices_backward_grad_input", "max_pool2d_with_indices_backward",
+    "avg_pool2d_backward_grad_input", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward",
+    "adaptive_max_pool2d_backward_grad_input", "adaptive_max_pool2d_backward",
+    "fractional_max_pool2d_backward_grad_input", "fractional_max_pool2d_backward",
+    "max_pool3d_with_indices_backward_grad_input", "max_pool3d_with_indices_backward",
+    "avg_pool3d_backward_grad_input", "avg_pool3d_backward", "_adaptive_avg_pool3d_backward",
+    "adaptive_max_pool3d_backward_grad_input", "adaptive_max_pool3d_backward",
+    "fractional_max_pool3d_backward_grad_input", "fractional_max_pool3d_backward",
 ]
 
 
@@ -61,8 +67,12 @@ def max_pool1d_with_indices(input, kernel_size, stride=(), padding=(0,), dilatio
     return miss(max_pool1d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d_with_indices)
 
 
+def max_pool2d_with_indices_out(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, *, out, indices): return complete(max_pool2d_with_indices_out, "aten::max_pool2d_with_indices", "out")(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
+
 max_pool2d_with_indices_op, max_pool2d_with_indices_routes = operator("aten::max_pool2d_with_indices", "")
-def max_pool2d_with_indices(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False):
+def max_pool2d_with_indices(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, *, out=None):
+    if out is not None:
+        return max_pool2d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool2d_with_indices", ("out", "indices"), out))
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 2
     elif kernel_size.__class__ is list:
@@ -90,8 +100,12 @@ def max_pool2d_with_indices(input, kernel_size, stride=(), padding=(0, 0), dilat
     return miss(max_pool2d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d_with_indices)
 
 
+def max_pool3d_with_indices_out(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, *, out, indices): return complete(max_pool3d_with_indices_out, "aten::max_pool3d_with_indices", "out")(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
+
 max_pool3d_with_indices_op, max_pool3d_with_indices_routes = operator("aten::max_pool3d_with_indices", "")
-def max_pool3d_with_indices(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False):
+def max_pool3d_with_indices(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, *, out=None):
+    if out is not None:
+        return max_pool3d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool3d_with_indices", ("out", "indices"), out))
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 3
     elif kernel_size.__class__ is list:
@@ -415,8 +429,12 @@ def adaptive_max_pool1d(input, output_size):
     return miss(adaptive_max_pool1d_op, (input, output_size,), {}, adaptive_max_pool1d)
 
 
+def adaptive_max_pool2d_out(input, output_size, *, out, indices): return complete(adaptive_max_pool2d_out, "aten::adaptive_max_pool2d", "out")(input, output_size, out=out, indices=indices)
+
 adaptive_max_pool2d_op, adaptive_max_pool2d_routes = operator("aten::adaptive_max_pool2d", "")
-def adaptive_max_pool2d(input, output_size):
+def adaptive_max_pool2d(input, output_size, *, out=None):
+    if out is not None:
+        return adaptive_max_pool2d_out(input, output_size, **several_outs("adaptive_max_pool2d", ("out", "indices"), out))
     if output_size.__class__ is int:
         output_size = (output_size,) * 2
     elif output_size.__class__ is list:
@@ -432,8 +450,12 @@ def adaptive_max_pool2d(input, output_size):
     return miss(adaptive_max_pool2d_op, (input, output_size,), {}, adaptive_max_pool2d)
 
 
+def adaptive_max_pool3d_out(input, output_size, *, out, indices): return complete(adaptive_max_pool3d_out, "aten::adaptive_max_pool3d", "out")(input, output_size, out=out, indices=indices)
+
 adaptive_max_pool3d_op, adaptive_max_pool3d_routes = operator("aten::adaptive_max_pool3d", "")
-def adaptive_max_pool3d(input, output_size):
+def adaptive_max_pool3d(input, output_size, *, out=None):
+    if out is not None:
+        return adaptive_max_pool3d_out(input, output_size, **several_outs("adaptive_max_pool3d", ("out", "indices"), out))
     if output_size.__class__ is int:
         output_size = (output_size,) * 3
     elif output_size.__class__ is list:
@@ -449,8 +471,12 @@ def adaptive_max_pool3d(input, output_size):
     return miss(adaptive_max_pool3d_op, (input, output_size,), {}, adaptive_max_pool3d)
 
 
+def fractional_max_pool2d_output(input, kernel_size, output_size, random_samples, *, output, indices): return complete(fractional_max_pool2d_output, "aten::fractional_max_pool2d", "output")(input, kernel_size, output_size, random_samples, output=output, indices=indices)
+
 fractional_max_pool2d_op, fractional_max_pool2d_routes = operator("aten::fractional_max_pool2d", "")
-def fractional_max_pool2d(input, kernel_size, output_size, random_samples):
+def fractional_max_pool2d(input, kernel_size, output_size, random_samples, *, out=None):
+    if out is not None:
+        return fractional_max_pool2d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool2d", ("output", "indices"), out))
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 2
     elif kernel_size.__class__ is list:
@@ -470,8 +496,12 @@ def fractional_max_pool2d(input, kernel_size, output_size, random_samples):
     return miss(fractional_max_pool2d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool2d)
 
 
+def fractional_max_pool3d_output(input, kernel_size, output_size, random_samples, *, output, indices): return complete(fractional_max_pool3d_output, "aten::fractional_max_pool3d", "output")(input, kernel_size, output_size, random_samples, output=output, indices=indices)
+
 fractional_max_pool3d_op, fractional_max_pool3d_routes = operator("aten::fractional_max_pool3d", "")
-def fractional_max_pool3d(input, kernel_size, output_size, random_samples):
+def fractional_max_pool3d(input, kernel_size, output_size, random_samples, *, out=None):
+    if out is not None:
+        return fractional_max_pool3d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool3d", ("output", "indices"), out))
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 3
     elif kernel_size.__class__ is list:
@@ -541,8 +571,12 @@ def max_unpool3d(input, indices, output_size, stride, padding, *, out=None):
     return miss(max_unpool3d_op, (input, indices, output_size, stride, padding,), {}, max_unpool3d)
 
 
+def max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, grad_input): return complete(max_pool2d_with_indices_backward_grad_input, "aten::max_pool2d_with_indices_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=grad_input)
+
 max_pool2d_with_indices_backward_op, max_pool2d_with_indices_backward_routes = operator("aten::max_pool2d_with_indices_backward", "")
-def max_pool2d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices):
+def max_pool2d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, out=None):
+    if out is not None:
+        return max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 2
     elif kernel_size.__class__ is list:
@@ -570,8 +604,12 @@ def max_pool2d_with_indices_backward(grad_output, input, kernel_size, stride, pa
     return miss(max_pool2d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool2d_with_indices_backward)
 
 
+def avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, grad_input): return complete(avg_pool2d_backward_grad_input, "aten::avg_pool2d_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=grad_input)
+
 avg_pool2d_backward_op, avg_pool2d_backward_routes = operator("aten::avg_pool2d_backward", "")
-def avg_pool2d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+def avg_pool2d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, out=None):
+    if out is not None:
+        return avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 2
     elif kernel_size.__class__ is list:
@@ -606,8 +644,12 @@ def _adaptive_avg_pool2d_backward(grad_output, input):
     return miss(_adaptive_avg_pool2d_backward_op, (grad_output, input,), {}, _adaptive_avg_pool2d_backward)
 
 
+def adaptive_max_pool2d_backward_grad_input(grad_output, input, indices, *, grad_input): return complete(adaptive_max_pool2d_backward_grad_input, "aten::adaptive_max_pool2d_backward", "grad_input")(grad_output, input, indices, grad_input=grad_input)
+
 adaptive_max_pool2d_backward_op, adaptive_max_pool2d_backward_routes = operator("aten::adaptive_max_pool2d_backward", "")
-def adaptive_max_pool2d_backward(grad_output, input, indices):
+def adaptive_max_pool2d_backward(grad_output, input, indices, *, out=None):
+    if out is not None:
+        return adaptive_max_pool2d_backward_grad_input(grad_output, input, indices, grad_input=out)
     try:
         route = adaptive_max_pool2d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -617,8 +659,12 @@ def adaptive_max_pool2d_backward(grad_output, input, indices):
     return miss(adaptive_max_pool2d_backward_op, (grad_output, input, indices,), {}, adaptive_max_pool2d_backward)
 
 
+def fractional_max_pool2d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool2d_backward_grad_input, "aten::fractional_max_pool2d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
+
 fractional_max_pool2d_backward_op, fractional_max_pool2d_backward_routes = operator("aten::fractional_max_pool2d_backward", "")
-def fractional_max_pool2d_backward(grad_output, input, kernel_size, output_size, indices):
+def fractional_max_pool2d_backward(grad_output, input, kernel_size, output_size, indices, *, out=None):
+    if out is not None:
+        return fractional_max_pool2d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 2
     elif kernel_size.__class__ is list:
@@ -638,8 +684,12 @@ def fractional_max_pool2d_backward(grad_output, input, kernel_size, output_size,
     return miss(fractional_max_pool2d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool2d_backward)
 
 
+def max_pool3d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, grad_input): return complete(max_pool3d_with_indices_backward_grad_input, "aten::max_pool3d_with_indices_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=grad_input)
+
 max_pool3d_with_indices_backward_op, max_pool3d_with_indices_backward_routes = operator("aten::max_pool3d_with_indices_backward", "")
-def max_pool3d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices):
+def max_pool3d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, out=None):
+    if out is not None:
+        return max_pool3d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 3
     elif kernel_size.__class__ is list:
@@ -667,8 +717,12 @@ def max_pool3d_with_indices_backward(grad_output, input, kernel_size, stride, pa
     return miss(max_pool3d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool3d_with_indices_backward)
 
 
+def avg_pool3d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, grad_input): return complete(avg_pool3d_backward_grad_input, "aten::avg_pool3d_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=grad_input)
+
 avg_pool3d_backward_op, avg_pool3d_backward_routes = operator("aten::avg_pool3d_backward", "")
-def avg_pool3d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+def avg_pool3d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, out=None):
+    if out is not None:
+        return avg_pool3d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 3
     elif kernel_size.__class__ is list:
@@ -703,8 +757,12 @@ def _adaptive_avg_pool3d_backward(grad_output, input):
     return miss(_adaptive_avg_pool3d_backward_op, (grad_output, input,), {}, _adaptive_avg_pool3d_backward)
 
 
+def adaptive_max_pool3d_backward_grad_input(grad_output, input, indices, *, grad_input): return complete(adaptive_max_pool3d_backward_grad_input, "aten::adaptive_max_pool3d_backward", "grad_input")(grad_output, input, indices, grad_input=grad_input)
+
 adaptive_max_pool3d_backward_op, adaptive_max_pool3d_backward_routes = operator("aten::adaptive_max_pool3d_backward", "")
-def adaptive_max_pool3d_backward(grad_output, input, indices):
+def adaptive_max_pool3d_backward(grad_output, input, indices, *, out=None):
+    if out is not None:
+        return adaptive_max_pool3d_backward_grad_input(grad_output, input, indices, grad_input=out)
     try:
         route = adaptive_max_pool3d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -714,8 +772,12 @@ def adaptive_max_pool3d_backward(grad_output, input, indices):
     return miss(adaptive_max_pool3d_backward_op, (grad_output, input, indices,), {}, adaptive_max_pool3d_backward)
 
 
+def fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool3d_backward_grad_input, "aten::fractional_max_pool3d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
+
 fractional_max_pool3d_backward_op, fractional_max_pool3d_backward_routes = operator("aten::fractional_max_pool3d_backward", "")
-def fractional_max_pool3d_backward(grad_output, input, kernel_size, output_size, indices):
+def fractional_max_pool3d_backward(grad_output, input, kernel_size, output_size, indices, *, out=None):
+    if out is not None:
+        return fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
     if kernel_size.__class__ is int:
         kernel_size = (kernel_size,) * 3
     elif kernel_size.__class__ is list:

@@ -26,8 +26,8 @@ __all__ = [
     "_standard_gamma", "_standard_gamma_grad_out", "_standard_gamma_grad", "_sample_dirichlet_out",
     "_sample_dirichlet", "_dirichlet_grad_out", "_dirichlet_grad", "_slopes_of_rrelu",
     "bernoulli_out", "bernoulli_default", "bernoulli_p", "bernoulli", "bernoulli__float",
-    "bernoulli__Tensor", "bernoulli_", "native_dropout", "dropout", "multinomial_out",
-    "multinomial", "native_dropout_backward",
+    "bernoulli__Tensor", "bernoulli_", "native_dropout_out", "native_dropout", "dropout",
+    "multinomial_out", "multinomial", "native_dropout_backward",
 ]
 
 
@@ -425,8 +425,12 @@ def bernoulli_(*args, **kwargs):
     return _bernoulli__overloads.choose(args, kwargs)
 
 
+def native_dropout_out(input, p, train, *, out0, out1): return complete(native_dropout_out, "aten::native_dropout", "out")(input, p, train, out0=out0, out1=out1)
+
 native_dropout_op, native_dropout_routes = operator("aten::native_dropout", "")
-def native_dropout(input, p, train):
+def native_dropout(input, p, train, *, out=None):
+    if out is not None:
+        return native_dropout_out(input, p, train, **several_outs("native_dropout", ("out0", "out1"), out))
     if p.__class__ is not float or train is not None and train.__class__ is not bool:
         return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
     try:

@@ -20,24 +20,24 @@ __all__ = [
     "sum_IntList_out", "sum_out", "sum_dim_IntList", "sum_default", "sum", "mean_dtype_out",
     "mean_out", "mean_default", "mean_dim", "mean", "nansum_out", "nansum", "nanmean_out",
     "nanmean", "prod_out", "prod_int_out", "prod_default", "prod_dim_int", "prod", "amax_out",
-    "amax", "amin_out", "amin", "max_unary_out", "max_dim_max", "max_other", "max_default",
-    "max_dim", "max", "min_unary_out", "min_dim_min", "min_other", "min_default", "min_dim", "min",
-    "aminmax_out", "aminmax", "argmax_out", "argmax", "argmin_out", "argmin", "any_all_out",
-    "any_out", "any_dims_out", "any_default", "any_dim", "any_dims", "any", "all_all_out",
-    "all_out", "all_dims_out", "all_default", "all_dim", "all_dims", "all", "var_correction_out",
-    "var_default", "var_dim", "var_correction", "var", "var_mean_correction_out",
-    "var_mean_default", "var_mean_dim", "var_mean_correction", "var_mean", "std_correction_out",
-    "std_default", "std_dim", "std_correction", "std", "std_mean_correction_out",
-    "std_mean_default", "std_mean_dim", "std_mean_correction", "std_mean", "linalg_vector_norm_out",
-    "linalg_vector_norm", "norm_Scalar_out", "norm_out", "norm_Scalar", "norm_ScalarOpt_dim",
-    "norm", "logsumexp_out", "logsumexp", "cumsum_out", "cumsum", "cumsum_", "cumprod_out",
-    "cumprod", "cumprod_", "cummax_out", "cummax", "cummin_out", "cummin", "logcumsumexp_out",
-    "logcumsumexp", "sort_values", "sort_values_stable", "sort_default", "sort_stable", "sort",
-    "msort_out", "msort", "argsort_stable_out", "argsort_default", "argsort_stable", "argsort",
-    "topk_values", "topk", "nonzero_out", "nonzero", "nonzero_numpy", "argwhere",
-    "nonzero_static_out", "nonzero_static", "count_nonzero_out", "count_nonzero_dim_IntList_out",
-    "count_nonzero_default", "count_nonzero_dim_IntList", "count_nonzero", "sum_to_size",
-    "value_selecting_reduction_backward",
+    "amax", "amin_out", "amin", "max_out", "max_unary_out", "max_dim_max", "max_other",
+    "max_default", "max_dim", "max", "min_out", "min_unary_out", "min_dim_min", "min_other",
+    "min_default", "min_dim", "min", "aminmax_out", "aminmax", "argmax_out", "argmax", "argmin_out",
+    "argmin", "any_all_out", "any_out", "any_dims_out", "any_default", "any_dim", "any_dims", "any",
+    "all_all_out", "all_out", "all_dims_out", "all_default", "all_dim", "all_dims", "all",
+    "var_out", "var_correction_out", "var_default", "var_dim", "var_correction", "var",
+    "var_mean_correction_out", "var_mean_default", "var_mean_dim", "var_mean_correction",
+    "var_mean", "std_out", "std_correction_out", "std_default", "std_dim", "std_correction", "std",
+    "std_mean_correction_out", "std_mean_default", "std_mean_dim", "std_mean_correction",
+    "std_mean", "linalg_vector_norm_out", "linalg_vector_norm", "norm_Scalar_out", "norm_out",
+    "norm_Scalar", "norm_ScalarOpt_dim", "norm", "logsumexp_out", "logsumexp", "cumsum_out",
+    "cumsum", "cumsum_", "cumprod_out", "cumprod", "cumprod_", "cummax_out", "cummax", "cummin_out",
+    "cummin", "logcumsumexp_out", "logcumsumexp", "sort_values", "sort_values_stable",
+    "sort_default", "sort_stable", "sort", "msort_out", "msort", "argsort_stable_out",
+    "argsort_default", "argsort_stable", "argsort", "topk_values", "topk", "nonzero_out", "nonzero",
+    "nonzero_numpy", "argwhere", "nonzero_static_out", "nonzero_static", "count_nonzero_out",
+    "count_nonzero_dim_IntList_out", "count_nonzero_default", "count_nonzero_dim_IntList",
+    "count_nonzero", "sum_to_size", "value_selecting_reduction_backward",
 ]
 
 
@@ -259,6 +259,7 @@ def amin(input, dim=(), keepdim=False, *, out=None):
     return miss(amin_op, (input, dim, keepdim,), {}, amin)
 
 
+def max_out(input, other, *, out): return complete(max_out, "aten::max", "out")(input, other, out=out)
 def max_unary_out(input, *, out): return complete(max_unary_out, "aten::max", "unary_out")(input, out=out)
 def max_dim_max(input, dim, keepdim=False, *, max, max_values): return complete(max_dim_max, "aten::max", "dim_max")(input, dim, keepdim, max=max, max_values=max_values)
 
@@ -296,7 +297,7 @@ def max_dim(input, dim, keepdim=False):
     return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
 
 _max_overloads = Overloads("aten::max", {
-    "other": (max_other, None), "": (max_default, max_unary_out), "dim": (max_dim, max_dim_max),
+    "other": (max_other, max_out), "": (max_default, max_unary_out), "dim": (max_dim, max_dim_max),
 })
 def max(*args, **kwargs):
     if not kwargs:
@@ -313,6 +314,7 @@ def max(*args, **kwargs):
     return _max_overloads.choose(args, kwargs)
 
 
+def min_out(input, other, *, out): return complete(min_out, "aten::min", "out")(input, other, out=out)
 def min_unary_out(input, *, out): return complete(min_unary_out, "aten::min", "unary_out")(input, out=out)
 def min_dim_min(input, dim, keepdim=False, *, min, min_indices): return complete(min_dim_min, "aten::min", "dim_min")(input, dim, keepdim, min=min, min_indices=min_indices)
 
@@ -350,7 +352,7 @@ def min_dim(input, dim, keepdim=False):
     return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
 
 _min_overloads = Overloads("aten::min", {
-    "other": (min_other, None), "": (min_default, min_unary_out), "dim": (min_dim, min_dim_min),
+    "other": (min_other, min_out), "": (min_default, min_unary_out), "dim": (min_dim, min_dim_min),
 })
 def min(*args, **kwargs):
     if not kwargs:
@@ -541,6 +543,7 @@ def all(*args, **kwargs):
     return _all_overloads.choose(args, kwargs)
 
 
+def var_out(input, dim, unbiased=True, keepdim=False, *, out): return complete(var_out, "aten::var", "out")(input, dim, unbiased, keepdim, out=out)
 def var_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(var_correction_out, "aten::var", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
 
 var_op, var_routes = operator("aten::var", "")
@@ -588,7 +591,7 @@ def var_correction(input, dim=None, *, correction=None, keepdim=False):
     return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
 
 _var_overloads = Overloads("aten::var", {
-    "": (var_default, None), "dim": (var_dim, None),
+    "": (var_default, None), "dim": (var_dim, var_out),
     "correction": (var_correction, var_correction_out),
 })
 def var(*args, **kwargs):
@@ -671,6 +674,7 @@ def var_mean(*args, **kwargs):
     return _var_mean_overloads.choose(args, kwargs)
 
 
+def std_out(input, dim, unbiased=True, keepdim=False, *, out): return complete(std_out, "aten::std", "out")(input, dim, unbiased, keepdim, out=out)
 def std_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(std_correction_out, "aten::std", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
 
 std_op, std_routes = operator("aten::std", "")
@@ -718,7 +722,7 @@ def std_correction(input, dim=None, *, correction=None, keepdim=False):
     return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
 
 _std_overloads = Overloads("aten::std", {
-    "": (std_default, None), "dim": (std_dim, None),
+    "": (std_default, None), "dim": (std_dim, std_out),
     "correction": (std_correction, std_correction_out),
 })
 def std(*args, **kwargs):

@@ -18,27 +18,33 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "upsample_nearest1d_out", "upsample_nearest1d_default", "upsample_nearest1d_vec",
-    "upsample_nearest1d", "upsample_nearest1d_backward", "upsample_nearest2d_out",
-    "upsample_nearest2d_default", "upsample_nearest2d_vec", "upsample_nearest2d",
-    "upsample_nearest2d_backward", "upsample_nearest3d_out", "upsample_nearest3d_default",
-    "upsample_nearest3d_vec", "upsample_nearest3d", "upsample_nearest3d_backward",
+    "upsample_nearest1d", "upsample_nearest1d_backward_grad_input", "upsample_nearest1d_backward",
+    "upsample_nearest2d_out", "upsample_nearest2d_default", "upsample_nearest2d_vec",
+    "upsample_nearest2d", "upsample_nearest2d_backward_grad_input", "upsample_nearest2d_backward",
+    "upsample_nearest3d_out", "upsample_nearest3d_default", "upsample_nearest3d_vec",
+    "upsample_nearest3d", "upsample_nearest3d_backward_grad_input", "upsample_nearest3d_backward",
     "_upsample_nearest_exact1d_out", "_upsample_nearest_exact1d_default",
     "_upsample_nearest_exact1d_vec", "_upsample_nearest_exact1d",
-    "_upsample_nearest_exact1d_backward", "_upsample_nearest_exact2d_out",
-    "_upsample_nearest_exact2d_default", "_upsample_nearest_exact2d_vec",
-    "_upsample_nearest_exact2d", "_upsample_nearest_exact2d_backward",
+    "_upsample_nearest_exact1d_backward_grad_input", "_upsample_nearest_exact1d_backward",
+    "_upsample_nearest_exact2d_out", "_upsample_nearest_exact2d_default",
+    "_upsample_nearest_exact2d_vec", "_upsample_nearest_exact2d",
+    "_upsample_nearest_exact2d_backward_grad_input", "_upsample_nearest_exact2d_backward",
     "_upsample_nearest_exact3d_out", "_upsample_nearest_exact3d_default",
     "_upsample_nearest_exact3d_vec", "_upsample_nearest_exact3d",
-    "_upsample_nearest_exact3d_backward", "upsample_linear1d_out", "upsample_linear1d_default",
-    "upsample_linear1d_vec", "upsample_linear1d", "upsample_linear1d_backward",
+    "_upsample_nearest_exact3d_backward_grad_input", "_upsample_nearest_exact3d_backward",
+    "upsample_linear1d_out", "upsample_linear1d_default", "upsample_linear1d_vec",
+    "upsample_linear1d", "upsample_linear1d_backward_grad_input", "upsample_linear1d_backward",
     "upsample_bilinear2d_out", "upsample_bilinear2d_default", "upsample_bilinear2d_vec",
-    "upsample_bilinear2d", "upsample_bilinear2d_backward", "upsample_trilinear3d_out",
-    "upsample_trilinear3d_default", "upsample_trilinear3d_vec", "upsample_trilinear3d",
+    "upsample_bilinear2d", "upsample_bilinear2d_backward_grad_input",
+    "upsample_bilinear2d_backward", "upsample_trilinear3d_out", "upsample_trilinear3d_default",
+    "upsample_trilinear3d_vec", "upsample_trilinear3d", "upsample_trilinear3d_backward_grad_input",
     "upsample_trilinear3d_backward", "upsample_bicubic2d_out", "upsample_bicubic2d_default",
-    "upsample_bicubic2d_vec", "upsample_bicubic2d", "upsample_bicubic2d_backward",
-    "_upsample_bilinear2d_aa_out", "_upsample_bilinear2d_aa_default", "_upsample_bilinear2d_aa_vec",
-    "_upsample_bilinear2d_aa", "_upsample_bilinear2d_aa_backward", "_upsample_bicubic2d_aa_out",
-    "_upsample_bicubic2d_aa_default", "_upsample_bicubic2d_aa_vec", "_upsample_bicubic2d_aa",
+    "upsample_bicubic2d_vec", "upsample_bicubic2d", "upsample_bicubic2d_backward_grad_input",
+    "upsample_bicubic2d_backward", "_upsample_bilinear2d_aa_out", "_upsample_bilinear2d_aa_default",
+    "_upsample_bilinear2d_aa_vec", "_upsample_bilinear2d_aa",
+    "_upsample_bilinear2d_aa_backward_grad_input", "_upsample_bilinear2d_aa_backward",
+    "_upsample_bicubic2d_aa_out", "_upsample_bicubic2d_aa_default", "_upsample_bicubic2d_aa_vec",
+    "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa_backward_grad_input",
     "_upsample_bicubic2d_aa_backward", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
     "affine_grid_generator",
 ]
@@ -87,8 +93,12 @@ def upsample_nearest1d(*args, **kwargs):
     return _upsample_nearest1d_overloads.choose(args, kwargs)
 
 
+def upsample_nearest1d_backward_grad_input(grad_output, output_size, input_size, scales=None, *, grad_input): return complete(upsample_nearest1d_backward_grad_input, "aten::upsample_nearest1d_backward", "grad_input")(grad_output, output_size, input_size, scales, grad_input=grad_input)
+
 upsample_nearest1d_backward_op, upsample_nearest1d_backward_routes = operator("aten::upsample_nearest1d_backward", "")
-def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None):
+def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None, *, out=None):
+    if out is not None:
+        return upsample_nearest1d_backward_grad_input(grad_output, output_size, input_size, scales, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,)
     elif output_size.__class__ is list:
@@ -153,8 +163,12 @@ def upsample_nearest2d(*args, **kwargs):
     return _upsample_nearest2d_overloads.choose(args, kwargs)
 
 
+def upsample_nearest2d_backward_grad_input(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_nearest2d_backward_grad_input, "aten::upsample_nearest2d_backward", "grad_input")(grad_output, output_size, input_size, scales_h, scales_w, grad_input=grad_input)
+
 upsample_nearest2d_backward_op, upsample_nearest2d_backward_routes = operator("aten::upsample_nearest2d_backward", "")
-def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
+def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_nearest2d_backward_grad_input(grad_output, output_size, input_size, scales_h, scales_w, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,) * 2
     elif output_size.__class__ is list:
@@ -221,8 +235,12 @@ def upsample_nearest3d(*args, **kwargs):
     return _upsample_nearest3d_overloads.choose(args, kwargs)
 
 
+def upsample_nearest3d_backward_grad_input(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_nearest3d_backward_grad_input, "aten::upsample_nearest3d_backward", "grad_input")(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=grad_input)
+
 upsample_nearest3d_backward_op, upsample_nearest3d_backward_routes = operator("aten::upsample_nearest3d_backward", "")
-def upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None):
+def upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_nearest3d_backward_grad_input(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,) * 3
     elif output_size.__class__ is list:
@@ -286,8 +304,12 @@ def _upsample_nearest_exact1d(*args, **kwargs):
     return __upsample_nearest_exact1d_overloads.choose(args, kwargs)
 
 
+def _upsample_nearest_exact1d_backward_grad_input(grad_output, output_size, input_size, scales=None, *, grad_input): return complete(_upsample_nearest_exact1d_backward_grad_input, "aten::_upsample_nearest_exact1d_backward", "grad_input")(grad_output, output_size, input_size, scales, grad_input=grad_input)
+
 _upsample_nearest_exact1d_backward_op, _upsample_nearest_exact1d_backward_routes = operator("aten::_upsample_nearest_exact1d_backward", "")
-def _upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None):
+def _upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None, *, out=None):
+    if out is not None:
+        return _upsample_nearest_exact1d_backward_grad_input(grad_output, output_size, input_size, scales, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,)
     elif output_size.__class__ is list:
@@ -353,8 +375,12 @@ def _upsample_nearest_exact2d(*args, **kwargs):
     return __upsample_nearest_exact2d_overloads.choose(args, kwargs)
 
 
+def _upsample_nearest_exact2d_backward_grad_input(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_nearest_exact2d_backward_grad_input, "aten::_upsample_nearest_exact2d_backward", "grad_input")(grad_output, output_size, input_size, scales_h, scales_w, grad_input=grad_input)
+
 _upsample_nearest_exact2d_backward_op, _upsample_nearest_exact2d_backward_routes = operator("aten::_upsample_nearest_exact2d_backward", "")
-def _upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
+def _upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return _upsample_nearest_exact2d_backward_grad_input(grad_output, output_size, input_size, scales_h, scales_w, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,) * 2
     elif output_size.__class__ is list:
@@ -422,8 +448,12 @@ def _upsample_nearest_exact3d(*args, **kwargs):
     return __upsample_nearest_exact3d_overloads.choose(args, kwargs)
 
 
+def _upsample_nearest_exact3d_backward_grad_input(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_nearest_exact3d_backward_grad_input, "aten::_upsample_nearest_exact3d_backward", "grad_input")(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=grad_input)
+
 _upsample_nearest_exact3d_backward_op, _upsample_nearest_exact3d_backward_routes = operator("aten::_upsample_nearest_exact3d_backward", "")
-def _upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None):
+def _upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return _upsample_nearest_exact3d_backward_grad_input(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,) * 3
     elif output_size.__class__ is list:
@@ -486,8 +516,12 @@ def upsample_linear1d(*args, **kwargs):
     return _upsample_linear1d_overloads.choose(args, kwargs)
 
 
+def upsample_linear1d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales=None, *, grad_input): return complete(upsample_linear1d_backward_grad_input, "aten::upsample_linear1d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales, grad_input=grad_input)
+
 upsample_linear1d_backward_op, upsample_linear1d_backward_routes = operator("aten::upsample_linear1d_backward", "")
-def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None):
+def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None, *, out=None):
+    if out is not None:
+        return upsample_linear1d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,)
     elif output_size.__class__ is list:
@@ -553,8 +587,12 @@ def upsample_bilinear2d(*args, **kwargs):
     return _upsample_bilinear2d_overloads.choose(args, kwargs)
 
 
+def upsample_bilinear2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_bilinear2d_backward_grad_input, "aten::upsample_bilinear2d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
+
 upsample_bilinear2d_backward_op, upsample_bilinear2d_backward_routes = operator("aten::upsample_bilinear2d_backward", "")
-def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
+def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_bilinear2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,) * 2
     elif output_size.__class__ is list:
@@ -622,8 +660,12 @@ def upsample_trilinear3d(*args, **kwargs):
     return _upsample_trilinear3d_overloads.choose(args, kwargs)
 
 
+def upsample_trilinear3d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_trilinear3d_backward_grad_input, "aten::upsample_trilinear3d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input=grad_input)
+
 upsample_trilinear3d_backward_op, upsample_trilinear3d_backward_routes = operator("aten::upsample_trilinear3d_backward", "")
-def upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None):
+def upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_trilinear3d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,) * 3
     elif output_size.__class__ is list:
@@ -688,8 +730,12 @@ def upsample_bicubic2d(*args, **kwargs):
     return _upsample_bicubic2d_overloads.choose(args, kwargs)
 
 
+def upsample_bicubic2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_bicubic2d_backward_grad_input, "aten::upsample_bicubic2d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
+
 upsample_bicubic2d_backward_op, upsample_bicubic2d_backward_routes = operator("aten::upsample_bicubic2d_backward", "")
-def upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
+def upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_bicubic2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,) * 2
     elif output_size.__class__ is list:
@@ -755,8 +801,12 @@ def _upsample_bilinear2d_aa(*args, **kwargs):
     return __upsample_bilinear2d_aa_overloads.choose(args, kwargs)
 
 
+def _upsample_bilinear2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_bilinear2d_aa_backward_grad_input, "aten::_upsample_bilinear2d_aa_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
+
 _upsample_bilinear2d_aa_backward_op, _upsample_bilinear2d_aa_backward_routes = operator("aten::_upsample_bilinear2d_aa_backward", "")
-def _upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
+def _upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return _upsample_bilinear2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,) * 2
     elif output_size.__class__ is list:
@@ -822,8 +872,12 @@ def _upsample_bicubic2d_aa(*args, **kwargs):
     return __upsample_bicubic2d_aa_overloads.choose(args, kwargs)
 
 
+def _upsample_bicubic2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_bicubic2d_aa_backward_grad_input, "aten::_upsample_bicubic2d_aa_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
+
 _upsample_bicubic2d_aa_backward_op, _upsample_bicubic2d_aa_backward_routes = operator("aten::_upsample_bicubic2d_aa_backward", "")
-def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
+def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return _upsample_bicubic2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
     if output_size.__class__ is int:
         output_size = (output_size,) * 2
     elif output_size.__class__ is list:

@@ -21,7 +21,7 @@ __all__ = [
     "to_dtype_layout", "to", "_to_copy", "flip_out", "flip", "roll_out", "roll", "repeat", "tile",
     "cat_out", "cat", "concat_out", "concat", "concatenate_out", "concatenate", "stack_out",
     "stack", "hstack_out", "hstack", "vstack_out", "vstack", "tril_out", "tril", "tril_",
-    "triu_out", "triu", "triu_", "diag", "diag_embed", "constant_pad_nd", "pad",
+    "triu_out", "triu", "triu_", "diag_out", "diag", "diag_embed", "constant_pad_nd", "pad",
 ]
 
 
@@ -386,8 +386,12 @@ def triu(input, diagonal=0, *, out=None):
 def triu_(input, diagonal=0): return complete(triu_, "aten::triu_", "")(input, diagonal)
 
 
+def diag_out(input, diagonal=0, *, out): return complete(diag_out, "aten::diag", "out")(input, diagonal, out=out)
+
 diag_op, diag_routes = operator("aten::diag", "")
-def diag(input, diagonal=0):
+def diag(input, diagonal=0, *, out=None):
+    if out is not None:
+        return diag_out(input, diagonal, out=out)
     if diagonal.__class__ is not int:
         return miss(diag_op, (input, diagonal,), {}, diag)
     try:

@@ -25,8 +25,9 @@ __all__ = [
     "expand", "expand_copy_out", "expand_copy", "unsqueeze", "unsqueeze_copy_out", "unsqueeze_copy",
     "squeeze_default", "squeeze_dim", "squeeze_dims", "squeeze", "squeeze_copy_out",
     "squeeze_copy_dim_out", "squeeze_copy_dims_out", "squeeze_copy_default", "squeeze_copy_dim",
-    "squeeze_copy_dims", "squeeze_copy", "unbind", "unbind_copy", "split_Tensor", "split_sizes",
-    "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "chunk", "diagonal",
+    "squeeze_copy_dims", "squeeze_copy", "unbind", "unbind_copy_int_out", "unbind_copy",
+    "split_Tensor", "split_sizes", "split", "split_copy_Tensor_out", "split_copy",
+    "split_with_sizes", "split_with_sizes_copy_out", "split_with_sizes_copy", "chunk", "diagonal",
     "diagonal_copy_out", "diagonal_copy", "narrow_default", "narrow_Tensor", "narrow", "flatten",
     "unflatten", "movedim_int", "movedim_intlist", "movedim", "moveaxis_intlist", "moveaxis_int",
     "moveaxis", "as_strided", "as_strided_copy_out", "as_strided_copy", "alias", "alias_copy_out",
@@ -596,8 +597,12 @@ def unbind(input, dim=0):
     return miss(unbind_int_op, (input, dim,), {}, unbind)
 
 
+def unbind_copy_int_out(input, dim=0, *, out): return complete(unbind_copy_int_out, "aten::unbind_copy", "int_out")(input, dim, out=out)
+
 unbind_copy_int_op, unbind_copy_int_routes = operator("aten::unbind_copy", "int")
-def unbind_copy(input, dim=0):
+def unbind_copy(input, dim=0, *, out=None):
+    if out is not None:
+        return unbind_copy_int_out(input, dim, out=out)
     if dim.__class__ is not int:
         return miss(unbind_copy_int_op, (input, dim,), {}, unbind_copy)
     try:
@@ -654,8 +659,12 @@ def split(*args, **kwargs):
     return _split_overloads.choose(args, kwargs)
 
 
+def split_copy_Tensor_out(input, split_size, dim=0, *, out): return complete(split_copy_Tensor_out, "aten::split_copy", "Tensor_out")(input, split_size, dim, out=out)
+
 split_copy_Tensor_op, split_copy_Tensor_routes = operator("aten::split_copy", "Tensor")
-def split_copy(input, split_size, dim=0):
+def split_copy(input, split_size, dim=0, *, out=None):
+    if out is not None:
+        return split_copy_Tensor_out(input, split_size, dim, out=out)
     if split_size.__class__ is not int or dim.__class__ is not int:
         return miss(split_copy_Tensor_op, (input, split_size, dim,), {}, split_copy)
     try:
@@ -682,8 +691,12 @@ def split_with_sizes(input, split_sizes, dim=0):
     return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
 
 
+def split_with_sizes_copy_out(input, split_sizes, dim=0, *, out): return complete(split_with_sizes_copy_out, "aten::split_with_sizes_copy", "out")(input, split_sizes, dim, out=out)
+
 split_with_sizes_copy_op, split_with_sizes_copy_routes = operator("aten::split_with_sizes_copy", "")
-def split_with_sizes_copy(input, split_sizes, dim=0):
+def split_with_sizes_copy(input, split_sizes, dim=0, *, out=None):
+    if out is not None:
+        return split_with_sizes_copy_out(input, split_sizes, dim, out=out)
     if split_sizes.__class__ is list:
         split_sizes = tuple(split_sizes)
     if not are_ints(split_sizes) or dim.__class__ is not int:
