@@ -164,7 +164,7 @@ def _function(entry: Any) -> Callable[..., Any]:
         return here(entry.name)
 
 
-def _counted(name: str, check: str, samples: Iterator[Any], one: Callable[[Any], None]) -> Outcome:
+def counted(name: str, check: str, samples: Iterator[Any], one: Callable[[Any], None]) -> Outcome:
     passed = count = 0
     reason = ""
     for sample in samples:
@@ -186,7 +186,7 @@ def _guarded(name: str, check: str, entry: Any, samples: Iterator[Any], one: Any
         function = _function(entry)
     except Absent as missing:
         return Outcome(name, check, 0, sum(1 for _ in samples), f"there is no {missing}")
-    return _counted(name, check, samples, functools.partial(one, entry, function))
+    return counted(name, check, samples, functools.partial(one, entry, function))
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -323,11 +323,11 @@ def _backward(lib: Any, function: Any, sample: Any, process: Any) -> list[Any]:
     ]
     if not outputs:
         return [None] * len(leaves)
-    seeds = [_seed(lib, each) for each in outputs]
+    seeds = [seed_of(lib, each) for each in outputs]
     return list(lib.autograd.grad(outputs, leaves, seeds, allow_unused=True))
 
 
-def _seed(lib: Any, output: Any) -> Any:
+def seed_of(lib: Any, output: Any) -> Any:
     """Return a gradient of an output that is no constant."""
     steps = [math.cos(1.0 + 0.7 * place) for place in range(output.numel())]
     return lib.tensor(steps, dtype=lib.float64).reshape(tuple(output.shape)).to(output.dtype)

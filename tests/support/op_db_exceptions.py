@@ -6,12 +6,17 @@ from pathlib import Path
 
 import yaml
 
-LIST = Path(__file__).parents[1] / "conformance" / "op_db_exceptions.yaml"
+PLACE = Path(__file__).parents[1] / "conformance"
 
 
 def exceptions() -> dict[tuple[str, str], str]:
     """Return the reasons by entry and check."""
-    listed = yaml.safe_load(LIST.read_text(encoding="utf-8")) or {}
+    return listed_in("op_db_exceptions.yaml")
+
+
+def listed_in(name: str) -> dict[tuple[str, str], str]:
+    """Return the reasons in a list of exceptions, by entry and check."""
+    listed = yaml.safe_load((PLACE / name).read_text(encoding="utf-8")) or {}
     return {
         (entry, check): reason
         for entry, reasons in listed.items()

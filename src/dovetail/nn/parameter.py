@@ -1,4 +1,4 @@
-"""Parameters and buffers: the tensors that modules own."""
+"""Parameters and buffers: the tensors that modules own, also before their shapes are known."""
 
 from __future__ import annotations
 
@@ -6,9 +6,16 @@ from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import disabled_torch_function_impl
+from dovetail_kernel import Device, disabled_torch_function_impl, dtype
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
 
 
 class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
@@ -106,6 +113,172 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         other._is_buffer = True
         marked: Buffer = other
         return marked
+
+
+class UninitializedTensorMixin:
+    """A tensor that has a dtype and a device, but no shape before `materialize`."""
+
+    __slots__ = ()
+
+    _allowed_methods: ClassVar[list[Any]] = [
+        Tensor.__hash__,
+        Tensor.size,
+        Tensor.copy_,
+        Tensor.is_complex,
+        Tensor.is_floating_point,
+        Tensor.half,
+        Tensor.float,
+        Tensor.double,
+        Tensor.char,
+        Tensor.short,
+        Tensor.int,
+        Tensor.long,
+        Tensor.cuda,
+        Tensor.cpu,
+        Tensor.to,
+        Tensor.get_device,
+    ]
+    cls_to_become: ClassVar[type[Tensor]]
+
+    def materialize(
+        self,
+        shape: Any,
+        device: str | Device | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        """Become a parameter, or a buffer, of this shape; its values are not initialised.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            The shape.
+        device, dtype : optional
+            Default: those it was made with.
+        """
+        this: Any = self
+        this.data = aten.empty(
+            shape,
+            device=this.data.device if device is None else device,
+            dtype=this.data.dtype if dtype is None else dtype,
+        )
+        this.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        """Refuse: there is no shape yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+            "initialized one. Call `forward` to initialize the parameters before accessing their "
+            "attributes."
+        )
+
+    def share_memory_(self) -> Any:
+        """Refuse: there is no memory to share yet."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
+            "initialize the parameters before calling `module.share_memory()`."
+        )
+
+    def __repr__(self, *, tensor_contents: str | None = None) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        this: Any = self
+        made_with = this.requires_grad, this.data.device, this.data.dtype
+        return type(self), made_with, vars(self) or None
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        # A method-wrapper reads an attribute, which needs no values.
+        if func in cls._allowed_methods or type(func).__name__ == "method-wrapper":
+            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you "
+            "are using a `LazyModule` or explicitly manipulating `dovetail.nn.parameter."
+            f"{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to "
+            "initialize the parameters before calling functions of tensors."
+        )
+
+
+def is_lazy(param: Any) -> bool:
+    """Return whether ``param`` is a parameter or a buffer without a shape."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+# mypy forgets the names of arguments of Tensor.__repr__, and knows no metaclass of tensors.
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc,metaclass]
+    """A parameter whose shape is not known yet; ``materialize`` makes it a `Parameter`.
+
+    Until then only its dtype, its device and ``requires_grad`` can be read and changed.
+
+    Parameters
+    ----------
+    requires_grad : bool, default True
+        Whether gradients will be accumulated.
+    device, dtype : optional
+        Default: the default ones.
+
+    Raises
+    ------
+    ValueError
+        "Attempted to use an uninitialized parameter", by any function of tensors.
+    RuntimeError
+        If its shape is read or its memory shared.
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(
+        cls,
+        requires_grad: bool = True,
+        device: str | Device | None = None,
+        dtype: dtype | None = None,
+    ) -> UninitializedParameter:
+        data = aten.empty(0, device=device, dtype=dtype)
+        made: UninitializedParameter = Tensor._make_subclass(cls, data, requires_grad)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        copied: UninitializedParameter = memo[id(self)]
+        return copied
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+    """A buffer whose shape is not known yet; ``materialize`` makes it a plain buffer.
+
+    Parameters
+    ----------
+    requires_grad : bool, default False
+        Whether gradients will be accumulated.
+    device, dtype : optional
+        Default: the default ones.
+    persistent : bool, default True
+        Whether it is part of the module's ``state_dict``.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        As `UninitializedParameter`.
+    """
+
+    cls_to_become = Tensor
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: str | Device | None = None,
+        dtype: dtype | None = None,
+        persistent: bool = True,
+    ) -> UninitializedBuffer:
+        data = aten.empty(0, device=device, dtype=dtype)
+        made: Any = Tensor._make_subclass(cls, data, requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        buffer: UninitializedBuffer = made
+        return buffer
 
 
 def _rebuild_parameter(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
