@@ -153,22 +153,26 @@ amax amin argmax argmin cumprod cumsum log_softmax logaddexp logsumexp mean medi
 prod softmax softmin std sum var
 """.split(),
     "dovetail.nn": """
-AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
-AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCEWithLogitsLoss BatchNorm1d
-BatchNorm2d BatchNorm3d Buffer CELU ChannelShuffle CircularPad1d CircularPad2d CircularPad3d
-ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
-ConvTranspose3d CosineSimilarity CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU
-Embedding FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU
-GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh Identity InstanceNorm1d InstanceNorm2d
-InstanceNorm3d L1Loss LPPool1d LPPool2d LPPool3d LayerNorm LeakyReLU Linear LocalResponseNorm
-LogSigmoid LogSoftmax MSELoss MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish
-Module ModuleDict ModuleList NLLLoss PReLU PairwiseDistance Parameter ParameterDict ParameterList
-PixelShuffle PixelUnshuffle RMSNorm RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d
-RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d SELU Sequential SiLU Sigmoid
-SmoothL1Loss Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
-Unflatten Unfold UninitializedBuffer UninitializedParameter ZeroPad1d ZeroPad2d ZeroPad3d functional init modules
-register_module_buffer_registration_hook register_module_forward_hook
-register_module_forward_pre_hook register_module_full_backward_hook
+AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d
+AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss
+BCEWithLogitsLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Buffer CELU CTCLoss ChannelShuffle
+CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d
+Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity
+CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
+FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GaussianNLLLoss
+GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss Identity
+InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d LayerNorm
+LeakyReLU Linear LinearCrossEntropyLoss LinearCrossEntropyOptions LocalResponseNorm LogSigmoid
+LogSoftmax MSELoss MarginRankingLoss MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d
+MaxUnpool3d Mish Module ModuleDict ModuleList MultiLabelMarginLoss MultiLabelSoftMarginLoss
+MultiMarginLoss NLLLoss NLLLoss2d PReLU PairwiseDistance Parameter ParameterDict ParameterList
+PixelShuffle PixelUnshuffle PoissonNLLLoss RMSNorm RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d
+ReflectionPad3d RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d SELU Sequential
+SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh
+Tanhshrink Threshold TripletMarginLoss TripletMarginWithDistanceLoss Unflatten Unfold
+UninitializedBuffer UninitializedParameter Upsample UpsamplingBilinear2d UpsamplingNearest2d
+ZeroPad1d ZeroPad2d ZeroPad3d functional init modules register_module_buffer_registration_hook
+register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
 """.split(),
@@ -194,14 +198,16 @@ softplus softshrink softsign tanh tanhshrink threshold threshold_ triplet_margin
 triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
 """.split(),
     "dovetail.nn.init": """
-calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
-xavier_uniform_ zeros_
+calculate_gain constant constant_ dirac dirac_ eye eye_ kaiming_normal kaiming_normal_
+kaiming_uniform kaiming_uniform_ normal normal_ ones_ orthogonal orthogonal_ sparse sparse_
+trunc_normal_ uniform uniform_ xavier_normal xavier_normal_ xavier_uniform xavier_uniform_ zeros_
 """.split(),
     "dovetail.nn.parameter": """
 Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy
 """.split(),
     "dovetail.nn.utils": """
-clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector rnn vector_to_parameters
+clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
+parameters_to_vector rnn vector_to_parameters
 """.split(),
     "dovetail.nn.utils.rnn": """
 PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence

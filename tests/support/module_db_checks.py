@@ -153,9 +153,7 @@ def _gradients(lib: Any, module: Any, sample: Any) -> list[Any]:
     args, kwargs = _arguments(lib, sample)
     outputs = [each for each in flat(lib, module(*args, **kwargs)) if each.requires_grad]
     leaves = [
-        each
-        for each in [*flat(lib, [args, kwargs]), *module.parameters()]
-        if each.requires_grad and each.is_leaf
+        each for each in [*flat(lib, [args, kwargs]), *module.parameters()] if each.requires_grad
     ]
     if not outputs or not leaves:
         return [None] * len(leaves)

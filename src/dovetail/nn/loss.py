@@ -1,67 +1,29 @@
-"""Loss functions as modules; ``reduction`` is 'mean', 'sum' or 'none', and the size flags are
-deprecated.
+"""Losses of classes and of probabilities as modules; ``reduction`` is 'mean', 'sum' or 'none', and
+the size flags are deprecated.
 """
 
 from __future__ import annotations
 
+import warnings
+from typing import Any
+
 from dovetail_aten import Tensor
 
 from . import functional as F
-from .functional_arguments import legacy_reduction
-from .module import Module
+from .loss_base import _Loss, _WeightedLoss
 
-__all__ = ["BCEWithLogitsLoss", "CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss", "SmoothL1Loss"]
-
-
-class _Loss(Module):
-    def __init__(
-        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
-    ) -> None:
-        super().__init__()
-        legacy = size_average is not None or reduce is not None
-        self.reduction = legacy_reduction(size_average, reduce) if legacy else reduction
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CTCLoss",
+    "CrossEntropyLoss",
+    "KLDivLoss",
+    "NLLLoss",
+    "NLLLoss2d",
+]
 
 
-class MSELoss(_Loss):
-    """``(input - target) ** 2``."""
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
-
-
-class L1Loss(_Loss):
-    """``|input - target|``."""
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
-
-
-class SmoothL1Loss(_Loss):
-    """Quadratic up to ``beta``, linear beyond.
-
-    Parameters
-    ----------
-    reduction : {'mean', 'sum', 'none'}
-        How to combine the elements.
-    beta : float, default 1.0
-        Where the one goes over into the other.
-    """
-
-    def __init__(
-        self,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-        beta: float = 1.0,
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.beta = beta
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
-
-
-class NLLLoss(_Loss):
+class NLLLoss(_WeightedLoss):
     """Negative log likelihood of class indices under log-probabilities.
 
     Parameters
@@ -74,8 +36,6 @@ class NLLLoss(_Loss):
         How to combine the elements.
     """
 
-    weight: Tensor | None
-
     def __init__(
         self,
         weight: Tensor | None = None,
@@ -84,8 +44,7 @@ class NLLLoss(_Loss):
         reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -98,7 +57,27 @@ class NLLLoss(_Loss):
         )
 
 
-class CrossEntropyLoss(_Loss):
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss` by its old name; deprecated."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warnings.warn(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
+            "replacement.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
+
+
+class CrossEntropyLoss(_WeightedLoss):
     """Cross entropy between logits and class indices or class probabilities.
 
     Parameters
@@ -113,8 +92,6 @@ class CrossEntropyLoss(_Loss):
         Within [0, 1]: how far to mix the targets with the uniform distribution.
     """
 
-    weight: Tensor | None
-
     def __init__(
         self,
         weight: Tensor | None = None,
@@ -124,8 +101,7 @@ class CrossEntropyLoss(_Loss):
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
@@ -140,6 +116,21 @@ class CrossEntropyLoss(_Loss):
             self.reduction,
             self.label_smoothing,
         )
+
+
+class BCELoss(_WeightedLoss):
+    """``-target * log(input) - (1 - target) * log(1 - input)``; a logarithm is at least -100.
+
+    Parameters
+    ----------
+    weight : Tensor, optional
+        Multiplies each element's loss; a buffer.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the elements.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
@@ -173,4 +164,64 @@ class BCEWithLogitsLoss(_Loss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(
             input, target, self.weight, pos_weight=self.pos_weight, reduction=self.reduction
+        )
+
+
+class KLDivLoss(_Loss):
+    """Kullback-Leibler divergence ``target * (log(target) - input)``.
+
+    Parameters
+    ----------
+    reduction : {'mean', 'batchmean', 'sum', 'none'}
+        How to combine the elements; 'batchmean' divides the sum by the size of the batch.
+    log_target : bool, default False
+        Whether the target is given as logarithms.
+    """
+
+    def __init__(
+        self,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        log_target: bool = False,
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class CTCLoss(_Loss):
+    """Minus the logarithm of the probability of sequences of labels, over all alignments; see
+    `functional.ctc_loss`.
+
+    Parameters
+    ----------
+    blank : int, default 0
+        The class that is no label.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the samples; 'mean' divides each by the length of its target first.
+    zero_infinity : bool, default False
+        Whether targets that do not fit into their input give 0.
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
         )

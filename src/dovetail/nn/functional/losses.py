@@ -84,7 +84,8 @@ def nll_loss(
     `cross_entropy`.
     """
     code = reduction_code(reduction, size_average, reduce)
-    operator = _nn.nll_loss if input.dim() <= 2 else _nn.nll_loss_nd
+    fits = input.dim() == 2 and target.size() == input.size()[:1]
+    operator = _nn.nll_loss if fits else _nn.nll_loss_nd
     result: Tensor = operator(input, target, weight, code, ignore_index)
     return result
 

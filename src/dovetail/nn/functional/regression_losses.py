@@ -187,7 +187,7 @@ def gaussian_nll_loss(
     target : Tensor
         Samples, of a shape that broadcasts.
     var : Tensor or float
-        Variances: of the input's shape, with a last dimension of 1 or without it.
+        Variances: of the input's shape, with one dimension of 1, or without the last.
     full : bool, default False
         Whether the constant ``0.5 * log(2 * pi)`` is added.
     eps : float, default 1e-6
@@ -207,7 +207,7 @@ def gaussian_nll_loss(
     elif var.size() != input.size():
         if input.size()[:-1] == var.size():
             var = var.unsqueeze(-1)
-        elif not (input.size()[:-1] == var.size()[:-1] and var.size(-1) == 1):
+        elif not _differs_in_one_dimension(input, var):
             raise ValueError("var is of incorrect size")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
@@ -218,3 +218,11 @@ def gaussian_nll_loss(
     loss = 0.5 * (bounded.log() + (input - target) ** 2 / bounded)
     loss = loss + 0.5 * math.log(2 * math.pi) if full else loss
     return reduced(loss, REDUCTIONS[reduction])
+
+
+def _differs_in_one_dimension(input: Tensor, var: Tensor) -> bool:
+    """Say whether the variances are those of the input but for one dimension of 1."""
+    if input.dim() != var.dim():
+        return False
+    pairs = zip(input.size(), var.size(), strict=True)
+    return [of_var for of_input, of_var in pairs if of_input != of_var] == [1]

@@ -6,7 +6,13 @@ May import `module`, `parameter`, `containers` and `init` of `nn`, and the packa
 
 import typing as _typing
 
-from .clip_grad import clip_grad_norm_, clip_grad_value_, get_total_norm
+from .clip_grad import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 
 if _typing.TYPE_CHECKING:
@@ -15,8 +21,10 @@ if _typing.TYPE_CHECKING:
 _SUBMODULES = ("rnn",)
 
 __all__ = [
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
+    "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
     "rnn",

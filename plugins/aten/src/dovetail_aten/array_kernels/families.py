@@ -38,6 +38,7 @@ from .matmul import MatrixProducts
 from .max_pooling import MaxPooling
 from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
+from .namespace_names import with_names
 from .normalization import Normalization
 from .norms import Norms
 from .number_parts import NumberParts
@@ -162,8 +163,11 @@ def array_kernel_table(
         the place of the generic kernel.
     """
     table = KernelTable()
-    families = [family.define for family in FAMILIES]
-    for define in (define_namespace_functions, *families, *more):
+    define_namespace_functions(xp, table, capabilities)
+    names = with_names(xp)
+    for family in FAMILIES:
+        family.define(names, table, capabilities)
+    for define in more:
         define(xp, table, capabilities)
     return table
 

@@ -81,7 +81,10 @@ def cross_entropy_loss(
     ndim = self.array.ndim
     log_probabilities = F._log_softmax(self, 0 if ndim == 1 else 1, False)
     if label_smoothing == 0.0 and ndim == 2 and target.array.ndim == 1:
-        return F.nll_loss_forward(log_probabilities, target, weight, reduction, ignore_index)[0]
+        try:
+            return F.nll_loss_forward(log_probabilities, target, weight, reduction, ignore_index)[0]
+        except RuntimeError:  # of the batches that do not fit, the next says so
+            return nll_loss_nd(log_probabilities, target, weight, reduction, ignore_index)
     if tuple(self.shape) == tuple(target.shape):
         return _with_probabilities(
             log_probabilities, target, weight, reduction, ignore_index, label_smoothing
