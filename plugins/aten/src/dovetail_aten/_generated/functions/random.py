@@ -61,16 +61,15 @@ rand_op, rand_routes = operator("aten::rand", "")
 def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
     try:
         route = rand_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
+        return route(size_ints, dtype, layout, device, pin_memory)
     return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
 
 
@@ -78,47 +77,44 @@ randn_op, randn_routes = operator("aten::randn", "")
 def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
     try:
         route = randn_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
+        return route(size_ints, dtype, layout, device, pin_memory)
     return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
 
 
 randint_op, randint_routes = operator("aten::randint", "")
 dtype_default = default_of(operator("aten::randint", "")[0].schema.arguments[2])
 def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(high, size, dtype, layout, device, pin_memory)
+        return route(high, size_ints, dtype, layout, device, pin_memory)
     return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 randint_low_op, randint_low_routes = operator("aten::randint", "low")
 dtype_default = default_of(operator("aten::randint", "low")[0].schema.arguments[3])
 def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if low.__class__ is not int or high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if low.__class__ is not int or high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_low_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(low, high, size, dtype, layout, device, pin_memory)
+        return route(low, high, size_ints, dtype, layout, device, pin_memory)
     return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 _randint_overloads = Overloads("aten::randint", {
@@ -217,16 +213,15 @@ def normal_Tensor_Tensor(mean, std, *, generator=None):
 
 normal_float_float_op, normal_float_float_routes = operator("aten::normal", "float_float")
 def normal_float_float(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size_ints) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
     try:
         route = normal_float_float_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(mean, std, size, generator, dtype, layout, device, pin_memory)
+        return route(mean, std, size_ints, generator, dtype, layout, device, pin_memory)
     return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
 
 _normal_overloads = Overloads("aten::normal", {
