@@ -207,7 +207,15 @@ Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorM
 """.split(),
     "dovetail.nn.utils": """
 clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
-parameters_to_vector rnn vector_to_parameters
+parameters_to_vector parametrizations parametrize remove_spectral_norm remove_weight_norm rnn
+spectral_norm vector_to_parameters weight_norm
+""".split(),
+    "dovetail.nn.utils.parametrizations": """
+orthogonal spectral_norm weight_norm
+""".split(),
+    "dovetail.nn.utils.parametrize": """
+ParametrizationList cached is_parametrized register_parametrization remove_parametrizations
+transfer_parametrizations_and_params type_before_parametrizations
 """.split(),
     "dovetail.nn.utils.rnn": """
 PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence
