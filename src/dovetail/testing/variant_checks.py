@@ -11,7 +11,7 @@ from dovetail_aten.autocast import autocast, get_autocast_dtype, is_autocast_ava
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import Operator, opcheck
 from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput
-from dovetail_kernel import Device, can_cast, float32, float64, int64
+from dovetail_kernel import Device, can_cast, float32, float64, int64, restoring
 
 from .comparison import assert_close
 from .samples import (
@@ -258,6 +258,7 @@ LOWER_PRECISION = 5e-2
 """How far results of half precision may lie from those of float32, of small samples."""
 
 
+@restoring(*autocast.variables)
 def check_autocast(info: OpInfo, device: Device) -> None:
     """Check that under autocast results are near those outside, and of a dtype that it chooses."""
     if not is_autocast_available(device.type):

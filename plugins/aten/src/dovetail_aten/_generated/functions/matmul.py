@@ -333,9 +333,8 @@ def outer(input, vec2, *, out=None):
 
 einsum_op, einsum_routes = operator("aten::einsum", "")
 def einsum(equation, tensors, *, path=None):
-    if path.__class__ is list:
-        path = tuple(path)
-    if equation.__class__ is not str or path is not None and not are_ints(path) or tensors.__class__ is not list and tensors.__class__ is not tuple:
+    path_ints = tuple(path) if path.__class__ is list else path
+    if equation.__class__ is not str or path_ints is not None and not are_ints(path_ints) or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
     try:
         key = state()
@@ -345,5 +344,5 @@ def einsum(equation, tensors, *, path=None):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(equation, tensors, path)
+        return route(equation, tensors, path_ints)
     return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)

@@ -334,9 +334,8 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 layer_norm_op, layer_norm_routes = operator("aten::layer_norm", "")
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
         return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
     try:
         key = input._signature | state()
@@ -348,7 +347,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, normalized_shape, weight, bias, eps, cudnn_enable)
+        return route(input, normalized_shape_ints, weight, bias, eps, cudnn_enable)
     return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
 
 
@@ -358,9 +357,8 @@ native_layer_norm_op, native_layer_norm_routes = operator("aten::native_layer_no
 def native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None):
     if out is not None:
         return native_layer_norm_out(input, normalized_shape, weight, bias, eps, **several_outs("native_layer_norm", ("out0", "out1", "out2"), out))
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or eps.__class__ is not float:
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or eps.__class__ is not float:
         return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
     try:
         key = input._signature | state()
@@ -372,7 +370,7 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, normalized_shape, weight, bias, eps)
+        return route(input, normalized_shape_ints, weight, bias, eps)
     return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
 
 
@@ -596,9 +594,8 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
 
 native_layer_norm_backward_op, native_layer_norm_backward_routes = operator("aten::native_layer_norm_backward", "")
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or True:
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or True:
         return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
     try:
         key = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
@@ -610,5 +607,5 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+        return route(grad_out, input, normalized_shape_ints, mean, rstd, weight, bias, output_mask)
     return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)

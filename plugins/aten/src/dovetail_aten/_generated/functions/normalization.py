@@ -261,9 +261,8 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps, *, out=None):
 
 rms_norm_op, rms_norm_routes = operator("aten::rms_norm", "")
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or eps is not None and eps.__class__ is not float:
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or eps is not None and eps.__class__ is not float:
         return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
     try:
         key = input._signature | state()
@@ -273,7 +272,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, normalized_shape, weight, eps)
+        return route(input, normalized_shape_ints, weight, eps)
     return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
 
 

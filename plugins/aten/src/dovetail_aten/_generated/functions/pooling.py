@@ -40,30 +40,18 @@ __all__ = [
 
 max_pool1d_with_indices_op, max_pool1d_with_indices_routes = operator("aten::max_pool1d_with_indices", "")
 def max_pool1d_with_indices(input, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,)
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,)
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,)
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,)
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool1d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d_with_indices)
     try:
         route = max_pool1d_with_indices_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool1d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d_with_indices)
 
 
@@ -73,30 +61,18 @@ max_pool2d_with_indices_op, max_pool2d_with_indices_routes = operator("aten::max
 def max_pool2d_with_indices(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, *, out=None):
     if out is not None:
         return max_pool2d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool2d_with_indices", ("out", "indices"), out))
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool2d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d_with_indices)
     try:
         route = max_pool2d_with_indices_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool2d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d_with_indices)
 
 
@@ -106,117 +82,69 @@ max_pool3d_with_indices_op, max_pool3d_with_indices_routes = operator("aten::max
 def max_pool3d_with_indices(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, *, out=None):
     if out is not None:
         return max_pool3d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool3d_with_indices", ("out", "indices"), out))
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 3
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool3d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d_with_indices)
     try:
         route = max_pool3d_with_indices_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool3d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d_with_indices)
 
 
 max_pool1d_op, max_pool1d_routes = operator("aten::max_pool1d", "")
 def max_pool1d(input, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,)
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,)
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,)
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,)
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool1d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d)
     try:
         route = max_pool1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool1d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d)
 
 
 max_pool2d_op, max_pool2d_routes = operator("aten::max_pool2d", "")
 def max_pool2d(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool2d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d)
     try:
         route = max_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool2d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d)
 
 
 max_pool3d_op, max_pool3d_routes = operator("aten::max_pool3d", "")
 def max_pool3d(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 3
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool3d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d)
     try:
         route = max_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool3d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d)
 
 
@@ -226,26 +154,17 @@ avg_pool1d_op, avg_pool1d_routes = operator("aten::avg_pool1d", "")
 def avg_pool1d(input, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, *, out=None):
     if out is not None:
         return avg_pool1d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, out=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,)
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,)
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,)
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool:
         return miss(avg_pool1d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad,), {}, avg_pool1d)
     try:
         route = avg_pool1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad)
     return miss(avg_pool1d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad,), {}, avg_pool1d)
 
 
@@ -255,26 +174,17 @@ avg_pool2d_op, avg_pool2d_routes = operator("aten::avg_pool2d", "")
 def avg_pool2d(input, kernel_size, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
     if out is not None:
         return avg_pool2d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
         return miss(avg_pool2d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d)
     try:
         route = avg_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
     return miss(avg_pool2d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d)
 
 
@@ -284,26 +194,17 @@ avg_pool3d_op, avg_pool3d_routes = operator("aten::avg_pool3d", "")
 def avg_pool3d(input, kernel_size, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
     if out is not None:
         return avg_pool3d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
         return miss(avg_pool3d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d)
     try:
         route = avg_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
     return miss(avg_pool3d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d)
 
 
@@ -313,18 +214,15 @@ adaptive_avg_pool1d_op, adaptive_avg_pool1d_routes = operator("aten::adaptive_av
 def adaptive_avg_pool1d(input, output_size, *, out=None):
     if out is not None:
         return adaptive_avg_pool1d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_avg_pool1d_op, (input, output_size,), {}, adaptive_avg_pool1d)
     try:
         route = adaptive_avg_pool1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_avg_pool1d_op, (input, output_size,), {}, adaptive_avg_pool1d)
 
 
@@ -334,18 +232,15 @@ adaptive_avg_pool2d_op, adaptive_avg_pool2d_routes = operator("aten::adaptive_av
 def adaptive_avg_pool2d(input, output_size, *, out=None):
     if out is not None:
         return adaptive_avg_pool2d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_avg_pool2d_op, (input, output_size,), {}, adaptive_avg_pool2d)
     try:
         route = adaptive_avg_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_avg_pool2d_op, (input, output_size,), {}, adaptive_avg_pool2d)
 
 
@@ -355,18 +250,15 @@ _adaptive_avg_pool2d_op, _adaptive_avg_pool2d_routes = operator("aten::_adaptive
 def _adaptive_avg_pool2d(input, output_size, *, out=None):
     if out is not None:
         return _adaptive_avg_pool2d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(_adaptive_avg_pool2d_op, (input, output_size,), {}, _adaptive_avg_pool2d)
     try:
         route = _adaptive_avg_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(_adaptive_avg_pool2d_op, (input, output_size,), {}, _adaptive_avg_pool2d)
 
 
@@ -376,18 +268,15 @@ adaptive_avg_pool3d_op, adaptive_avg_pool3d_routes = operator("aten::adaptive_av
 def adaptive_avg_pool3d(input, output_size, *, out=None):
     if out is not None:
         return adaptive_avg_pool3d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_avg_pool3d_op, (input, output_size,), {}, adaptive_avg_pool3d)
     try:
         route = adaptive_avg_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_avg_pool3d_op, (input, output_size,), {}, adaptive_avg_pool3d)
 
 
@@ -397,35 +286,29 @@ _adaptive_avg_pool3d_op, _adaptive_avg_pool3d_routes = operator("aten::_adaptive
 def _adaptive_avg_pool3d(input, output_size, *, out=None):
     if out is not None:
         return _adaptive_avg_pool3d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(_adaptive_avg_pool3d_op, (input, output_size,), {}, _adaptive_avg_pool3d)
     try:
         route = _adaptive_avg_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(_adaptive_avg_pool3d_op, (input, output_size,), {}, _adaptive_avg_pool3d)
 
 
 adaptive_max_pool1d_op, adaptive_max_pool1d_routes = operator("aten::adaptive_max_pool1d", "")
 def adaptive_max_pool1d(input, output_size):
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_max_pool1d_op, (input, output_size,), {}, adaptive_max_pool1d)
     try:
         route = adaptive_max_pool1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_max_pool1d_op, (input, output_size,), {}, adaptive_max_pool1d)
 
 
@@ -435,18 +318,15 @@ adaptive_max_pool2d_op, adaptive_max_pool2d_routes = operator("aten::adaptive_ma
 def adaptive_max_pool2d(input, output_size, *, out=None):
     if out is not None:
         return adaptive_max_pool2d_out(input, output_size, **several_outs("adaptive_max_pool2d", ("out", "indices"), out))
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_max_pool2d_op, (input, output_size,), {}, adaptive_max_pool2d)
     try:
         route = adaptive_max_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_max_pool2d_op, (input, output_size,), {}, adaptive_max_pool2d)
 
 
@@ -456,18 +336,15 @@ adaptive_max_pool3d_op, adaptive_max_pool3d_routes = operator("aten::adaptive_ma
 def adaptive_max_pool3d(input, output_size, *, out=None):
     if out is not None:
         return adaptive_max_pool3d_out(input, output_size, **several_outs("adaptive_max_pool3d", ("out", "indices"), out))
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_max_pool3d_op, (input, output_size,), {}, adaptive_max_pool3d)
     try:
         route = adaptive_max_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_max_pool3d_op, (input, output_size,), {}, adaptive_max_pool3d)
 
 
@@ -477,22 +354,16 @@ fractional_max_pool2d_op, fractional_max_pool2d_routes = operator("aten::fractio
 def fractional_max_pool2d(input, kernel_size, output_size, random_samples, *, out=None):
     if out is not None:
         return fractional_max_pool2d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool2d", ("output", "indices"), out))
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(kernel_size) or not are_ints(output_size):
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
         return miss(fractional_max_pool2d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool2d)
     try:
         route = fractional_max_pool2d_routes[input._signature | random_samples._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, output_size, random_samples)
+        return route(input, kernel_size_ints, output_size_ints, random_samples)
     return miss(fractional_max_pool2d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool2d)
 
 
@@ -502,22 +373,16 @@ fractional_max_pool3d_op, fractional_max_pool3d_routes = operator("aten::fractio
 def fractional_max_pool3d(input, kernel_size, output_size, random_samples, *, out=None):
     if out is not None:
         return fractional_max_pool3d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool3d", ("output", "indices"), out))
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(kernel_size) or not are_ints(output_size):
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
         return miss(fractional_max_pool3d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool3d)
     try:
         route = fractional_max_pool3d_routes[input._signature | random_samples._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, output_size, random_samples)
+        return route(input, kernel_size_ints, output_size_ints, random_samples)
     return miss(fractional_max_pool3d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool3d)
 
 
@@ -527,18 +392,15 @@ max_unpool2d_op, max_unpool2d_routes = operator("aten::max_unpool2d", "")
 def max_unpool2d(input, indices, output_size, *, out=None):
     if out is not None:
         return max_unpool2d_out(input, indices, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(max_unpool2d_op, (input, indices, output_size,), {}, max_unpool2d)
     try:
         route = max_unpool2d_routes[input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, indices, output_size)
+        return route(input, indices, output_size_ints)
     return miss(max_unpool2d_op, (input, indices, output_size,), {}, max_unpool2d)
 
 
@@ -548,26 +410,17 @@ max_unpool3d_op, max_unpool3d_routes = operator("aten::max_unpool3d", "")
 def max_unpool3d(input, indices, output_size, stride, padding, *, out=None):
     if out is not None:
         return max_unpool3d_out(input, indices, output_size, stride, padding, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(output_size) or not are_ints(stride) or not are_ints(padding):
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(output_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints):
         return miss(max_unpool3d_op, (input, indices, output_size, stride, padding,), {}, max_unpool3d)
     try:
         route = max_unpool3d_routes[input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, indices, output_size, stride, padding)
+        return route(input, indices, output_size_ints, stride_ints, padding_ints)
     return miss(max_unpool3d_op, (input, indices, output_size, stride, padding,), {}, max_unpool3d)
 
 
@@ -577,30 +430,18 @@ max_pool2d_with_indices_backward_op, max_pool2d_with_indices_backward_routes = o
 def max_pool2d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, out=None):
     if out is not None:
         return max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool2d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool2d_with_indices_backward)
     try:
         route = max_pool2d_with_indices_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices)
+        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode, indices)
     return miss(max_pool2d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool2d_with_indices_backward)
 
 
@@ -610,26 +451,17 @@ avg_pool2d_backward_op, avg_pool2d_backward_routes = operator("aten::avg_pool2d_
 def avg_pool2d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, out=None):
     if out is not None:
         return avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
         return miss(avg_pool2d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d_backward)
     try:
         route = avg_pool2d_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
     return miss(avg_pool2d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d_backward)
 
 
@@ -665,22 +497,16 @@ fractional_max_pool2d_backward_op, fractional_max_pool2d_backward_routes = opera
 def fractional_max_pool2d_backward(grad_output, input, kernel_size, output_size, indices, *, out=None):
     if out is not None:
         return fractional_max_pool2d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(kernel_size) or not are_ints(output_size):
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
         return miss(fractional_max_pool2d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool2d_backward)
     try:
         route = fractional_max_pool2d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, output_size, indices)
+        return route(grad_output, input, kernel_size_ints, output_size_ints, indices)
     return miss(fractional_max_pool2d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool2d_backward)
 
 
@@ -690,30 +516,18 @@ max_pool3d_with_indices_backward_op, max_pool3d_with_indices_backward_routes = o
 def max_pool3d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, out=None):
     if out is not None:
         return max_pool3d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 3
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool3d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool3d_with_indices_backward)
     try:
         route = max_pool3d_with_indices_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices)
+        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode, indices)
     return miss(max_pool3d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool3d_with_indices_backward)
 
 
@@ -723,26 +537,17 @@ avg_pool3d_backward_op, avg_pool3d_backward_routes = operator("aten::avg_pool3d_
 def avg_pool3d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, out=None):
     if out is not None:
         return avg_pool3d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
         return miss(avg_pool3d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d_backward)
     try:
         route = avg_pool3d_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
     return miss(avg_pool3d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d_backward)
 
 
@@ -778,20 +583,14 @@ fractional_max_pool3d_backward_op, fractional_max_pool3d_backward_routes = opera
 def fractional_max_pool3d_backward(grad_output, input, kernel_size, output_size, indices, *, out=None):
     if out is not None:
         return fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(kernel_size) or not are_ints(output_size):
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
         return miss(fractional_max_pool3d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool3d_backward)
     try:
         route = fractional_max_pool3d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, output_size, indices)
+        return route(grad_output, input, kernel_size_ints, output_size_ints, indices)
     return miss(fractional_max_pool3d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool3d_backward)

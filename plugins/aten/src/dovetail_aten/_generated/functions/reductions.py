@@ -46,18 +46,15 @@ def sum_out(input, *, dtype=None, out): return complete(sum_out, "aten::sum", "o
 
 sum_dim_IntList_op, sum_dim_IntList_routes = operator("aten::sum", "dim_IntList")
 def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
     try:
         route = sum_dim_IntList_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, dtype)
+        return route(input, dim_ints, keepdim, dtype)
     return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
 
 sum_op, sum_routes = operator("aten::sum", "")
@@ -104,18 +101,15 @@ def mean_default(input, *, dtype=None):
 
 mean_dim_op, mean_dim_routes = operator("aten::mean", "dim")
 def mean_dim(input, dim, keepdim=False, *, dtype=None):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
     try:
         route = mean_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, dtype)
+        return route(input, dim_ints, keepdim, dtype)
     return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
 
 _mean_overloads = Overloads("aten::mean", {
@@ -139,18 +133,15 @@ nansum_op, nansum_routes = operator("aten::nansum", "")
 def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     if out is not None:
         return nansum_out(input, dim, keepdim, dtype=dtype, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(nansum_op, (input, dim, keepdim,), {"dtype": dtype}, nansum)
     try:
         route = nansum_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, dtype)
+        return route(input, dim_ints, keepdim, dtype)
     return miss(nansum_op, (input, dim, keepdim,), {"dtype": dtype}, nansum)
 
 
@@ -160,18 +151,15 @@ nanmean_op, nanmean_routes = operator("aten::nanmean", "")
 def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     if out is not None:
         return nanmean_out(input, dim, keepdim, dtype=dtype, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(nanmean_op, (input, dim, keepdim,), {"dtype": dtype}, nanmean)
     try:
         route = nanmean_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, dtype)
+        return route(input, dim_ints, keepdim, dtype)
     return miss(nanmean_op, (input, dim, keepdim,), {"dtype": dtype}, nanmean)
 
 
@@ -223,18 +211,15 @@ amax_op, amax_routes = operator("aten::amax", "")
 def amax(input, dim=(), keepdim=False, *, out=None):
     if out is not None:
         return amax_out(input, dim, keepdim, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(amax_op, (input, dim, keepdim,), {}, amax)
     try:
         route = amax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(amax_op, (input, dim, keepdim,), {}, amax)
 
 
@@ -244,18 +229,15 @@ amin_op, amin_routes = operator("aten::amin", "")
 def amin(input, dim=(), keepdim=False, *, out=None):
     if out is not None:
         return amin_out(input, dim, keepdim, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(amin_op, (input, dim, keepdim,), {}, amin)
     try:
         route = amin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(amin_op, (input, dim, keepdim,), {}, amin)
 
 
@@ -449,16 +431,15 @@ def any_dim(input, dim, keepdim=False):
 
 any_dims_op, any_dims_routes = operator("aten::any", "dims")
 def any_dims(input, dim=None, keepdim=False):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(any_dims_op, (input, dim, keepdim,), {}, any)
     try:
         route = any_dims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(any_dims_op, (input, dim, keepdim,), {}, any)
 
 _any_overloads = Overloads("aten::any", {
@@ -510,16 +491,15 @@ def all_dim(input, dim, keepdim=False):
 
 all_dims_op, all_dims_routes = operator("aten::all", "dims")
 def all_dims(input, dim=None, keepdim=False):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(all_dims_op, (input, dim, keepdim,), {}, all)
     try:
         route = all_dims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(all_dims_op, (input, dim, keepdim,), {}, all)
 
 _all_overloads = Overloads("aten::all", {
@@ -560,34 +540,28 @@ def var_default(input, unbiased=True):
 
 var_dim_op, var_dim_routes = operator("aten::var", "dim")
 def var_dim(input, dim, unbiased=True, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
         return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
     try:
         route = var_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, unbiased, keepdim)
+        return route(input, dim_ints, unbiased, keepdim)
     return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
 
 var_correction_op, var_correction_routes = operator("aten::var", "correction")
 def var_correction(input, dim=None, *, correction=None, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
         return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
     try:
         route = var_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, correction, keepdim)
+        return route(input, dim_ints, correction, keepdim)
     return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
 
 _var_overloads = Overloads("aten::var", {
@@ -625,34 +599,28 @@ def var_mean_default(input, unbiased=True):
 
 var_mean_dim_op, var_mean_dim_routes = operator("aten::var_mean", "dim")
 def var_mean_dim(input, dim, unbiased=True, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
         return miss(var_mean_dim_op, (input, dim, unbiased, keepdim,), {}, var_mean)
     try:
         route = var_mean_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, unbiased, keepdim)
+        return route(input, dim_ints, unbiased, keepdim)
     return miss(var_mean_dim_op, (input, dim, unbiased, keepdim,), {}, var_mean)
 
 var_mean_correction_op, var_mean_correction_routes = operator("aten::var_mean", "correction")
 def var_mean_correction(input, dim=None, *, correction=None, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
         return miss(var_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var_mean)
     try:
         route = var_mean_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, correction, keepdim)
+        return route(input, dim_ints, correction, keepdim)
     return miss(var_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var_mean)
 
 _var_mean_overloads = Overloads("aten::var_mean", {
@@ -691,34 +659,28 @@ def std_default(input, unbiased=True):
 
 std_dim_op, std_dim_routes = operator("aten::std", "dim")
 def std_dim(input, dim, unbiased=True, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
         return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
     try:
         route = std_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, unbiased, keepdim)
+        return route(input, dim_ints, unbiased, keepdim)
     return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
 
 std_correction_op, std_correction_routes = operator("aten::std", "correction")
 def std_correction(input, dim=None, *, correction=None, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
         return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
     try:
         route = std_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, correction, keepdim)
+        return route(input, dim_ints, correction, keepdim)
     return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
 
 _std_overloads = Overloads("aten::std", {
@@ -756,34 +718,28 @@ def std_mean_default(input, unbiased=True):
 
 std_mean_dim_op, std_mean_dim_routes = operator("aten::std_mean", "dim")
 def std_mean_dim(input, dim, unbiased=True, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
         return miss(std_mean_dim_op, (input, dim, unbiased, keepdim,), {}, std_mean)
     try:
         route = std_mean_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, unbiased, keepdim)
+        return route(input, dim_ints, unbiased, keepdim)
     return miss(std_mean_dim_op, (input, dim, unbiased, keepdim,), {}, std_mean)
 
 std_mean_correction_op, std_mean_correction_routes = operator("aten::std_mean", "correction")
 def std_mean_correction(input, dim=None, *, correction=None, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
         return miss(std_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std_mean)
     try:
         route = std_mean_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, correction, keepdim)
+        return route(input, dim_ints, correction, keepdim)
     return miss(std_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std_mean)
 
 _std_mean_overloads = Overloads("aten::std_mean", {
@@ -811,18 +767,15 @@ linalg_vector_norm_op, linalg_vector_norm_routes = operator("aten::linalg_vector
 def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     if out is not None:
         return linalg_vector_norm_out(input, ord, dim, keepdim, dtype=dtype, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if ord.__class__ is not int and ord.__class__ is not float or dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if ord.__class__ is not int and ord.__class__ is not float or dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_vector_norm)
     try:
         route = linalg_vector_norm_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, ord, dim, keepdim, dtype)
+        return route(input, ord, dim_ints, keepdim, dtype)
     return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_vector_norm)
 
 
@@ -843,18 +796,15 @@ def norm_Scalar(input, p=2):
 
 norm_ScalarOpt_dim_op, norm_ScalarOpt_dim_routes = operator("aten::norm", "ScalarOpt_dim")
 def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if p is not None and p.__class__ is not int and p.__class__ is not float or not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if p is not None and p.__class__ is not int and p.__class__ is not float or not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
     try:
         route = norm_ScalarOpt_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, p, dim, keepdim)
+        return route(input, p, dim_ints, keepdim)
     return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
 
 _norm_overloads = Overloads("aten::norm", {
@@ -880,18 +830,15 @@ logsumexp_op, logsumexp_routes = operator("aten::logsumexp", "")
 def logsumexp(input, dim, keepdim=False, *, out=None):
     if out is not None:
         return logsumexp_out(input, dim, keepdim, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(logsumexp_op, (input, dim, keepdim,), {}, logsumexp)
     try:
         route = logsumexp_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(logsumexp_op, (input, dim, keepdim,), {}, logsumexp)
 
 
@@ -1177,16 +1124,15 @@ count_nonzero_dim_IntList_op, count_nonzero_dim_IntList_routes = operator("aten:
 def count_nonzero_dim_IntList(input, *dims_, dim=None):
     if dim is None:
         dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim):
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints):
         return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
     try:
         route = count_nonzero_dim_IntList_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim)
+        return route(input, dim_ints)
     return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
 
 _count_nonzero_overloads = Overloads("aten::count_nonzero", {
@@ -1212,29 +1158,27 @@ sum_to_size_op, sum_to_size_routes = operator("aten::sum_to_size", "")
 def sum_to_size(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size):
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints):
         return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
     try:
         route = sum_to_size_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size)
+        return route(input, size_ints)
     return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
 
 
 value_selecting_reduction_backward_op, value_selecting_reduction_backward_routes = operator("aten::value_selecting_reduction_backward", "")
 def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
-    if sizes.__class__ is list:
-        sizes = tuple(sizes)
-    if dim.__class__ is not int or not are_ints(sizes) or keepdim.__class__ is not bool:
+    sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
+    if dim.__class__ is not int or not are_ints(sizes_ints) or keepdim.__class__ is not bool:
         return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
     try:
         route = value_selecting_reduction_backward_routes[grad._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad, dim, indices, sizes, keepdim)
+        return route(grad, dim, indices, sizes_ints, keepdim)
     return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)

@@ -1789,18 +1789,15 @@ special_logsumexp_op, special_logsumexp_routes = operator("aten::special_logsume
 def special_logsumexp(input, dim, keepdim=False, *, out=None):
     if out is not None:
         return special_logsumexp_out(input, dim, keepdim, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(special_logsumexp_op, (input, dim, keepdim,), {}, special_logsumexp)
     try:
         route = special_logsumexp_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(special_logsumexp_op, (input, dim, keepdim,), {}, special_logsumexp)
 
 
