@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -35,7 +36,7 @@ class FastWindows(SlidingWindows):
         )
         made = numpy.empty(view.shape, x.dtype)
         made[...] = view
-        places = int(numpy.prod(kernel))
+        places = math.prod(kernel)
         return made.reshape(*x.shape[:axis], places, *x.shape[axis:lead], *counts)
 
     def _folded(self, parts: Iterable[Any], windows: Sequence[Window]) -> Any:
