@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fresh_interpreter import printed_by
 
 import dovetail
 
@@ -103,3 +104,16 @@ def test_shapes_that_do_not_fit_are_a_runtime_error(shape: tuple[int, ...]) -> N
                     info.op(*arguments, **sample.kwargs)
                 except (RuntimeError, IndexError, TypeError):
                     continue
+
+
+@pytest.mark.parametrize("name", ["remainder", "xlogy", "pow", "float_power", "bitwise_left_shift"])
+def test_operators_other_than_those_of_arithmetic_take_no_two_numbers(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"{name}\(\)"):
+        getattr(dovetail, name)(2, 3)
+    with pytest.raises(RuntimeError):
+        getattr(dovetail.ops.aten, name)(2, 3)
+
+
+def test_arithmetic_of_two_numbers_may_be_the_first_call() -> None:
+    program = "import dovetail; print(dovetail.add(2, 3), dovetail.mul(2, 3.0))"
+    assert printed_by(program) == "tensor(5) tensor(6.)\n"

@@ -46,7 +46,7 @@ hypot i0 i0_ igamma igammac iinfo imag index_add index_copy index_fill index_put
 index_reduce index_select inf inference_mode initial_seed inner instance_norm int int16 int32 int64
 int8 inverse is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled is_complex is_conj
 is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero
-is_storage is_tensor isclose isfinite isin isinf isnan isneginf isposinf isreal istft jit
+is_storage is_tensor isclose isfinite isin isinf isnan isneginf isposinf isreal istft jagged jit
 kaiser_window kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ le lerp less less_equal
 lgamma library linalg linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax
 logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_
@@ -67,16 +67,16 @@ rsqrt_ rsub save scalar_tensor scatter scatter_add scatter_reduce searchsorted s
 select select_copy select_scatter selu selu_ set_autocast_dtype set_autocast_enabled
 set_default_device set_default_dtype set_grad_enabled set_printoptions set_rng_state sgn short
 sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
-softmax sort special split split_copy split_with_sizes split_with_sizes_copy sqrt sqrt_ square
-square_ squeeze squeeze_copy stack std std_mean stft strided sub subtract sum svd svd_lowrank
-swapaxes swapdims t t_copy take take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot
-testing threshold threshold_ tile topk trace tracing transpose transpose_copy trapezoid trapz
-triangular_solve tril tril_indices triplet_margin_loss triu triu_indices true_divide trunc trunc_
-typename uint16 uint32 uint64 uint8 unbind unbind_copy unflatten unfold_copy unique
-unique_consecutive unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
-unsqueeze_copy use_overlay utils vander var var_mean vdot view_as_complex view_as_complex_copy
-view_as_real view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros
-zeros_like
+softmax sort sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy
+split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
+std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take
+take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing threshold threshold_ tile
+topk trace tracing transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
+triplet_margin_loss triu triu_indices true_divide trunc trunc_ typename uint16 uint32 uint64 uint8
+unbind unbind_copy unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk
+unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy use_overlay utils vander var var_mean
+vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy view_copy vmap vsplit
+vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.accelerator": """
 current_accelerator current_device_index device_count empty_cache is_available memory_allocated
@@ -153,22 +153,30 @@ amax amin argmax argmin cumprod cumsum log_softmax logaddexp logsumexp mean medi
 prod softmax softmin std sum var
 """.split(),
     "dovetail.nn": """
-AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
-AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCEWithLogitsLoss BatchNorm1d
-BatchNorm2d BatchNorm3d Buffer CELU ChannelShuffle CircularPad1d CircularPad2d CircularPad3d
-ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
-ConvTranspose3d CosineSimilarity CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU
-Embedding FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU
-GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh Identity InstanceNorm1d InstanceNorm2d
-InstanceNorm3d L1Loss LPPool1d LPPool2d LPPool3d LayerNorm LeakyReLU Linear LocalResponseNorm
-LogSigmoid LogSoftmax MSELoss MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish
-Module ModuleDict ModuleList NLLLoss PReLU PairwiseDistance Parameter ParameterDict ParameterList
-PixelShuffle PixelUnshuffle RMSNorm RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d ReflectionPad3d
-RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d SELU Sequential SiLU Sigmoid
-SmoothL1Loss Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold
-Unflatten Unfold ZeroPad1d ZeroPad2d ZeroPad3d functional init modules
-register_module_buffer_registration_hook register_module_forward_hook
-register_module_forward_pre_hook register_module_full_backward_hook
+AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d
+AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss
+BCEWithLogitsLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Buffer CELU CTCLoss ChannelShuffle
+CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d
+Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity
+CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
+FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GRU GRUCell
+GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss
+Identity InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d
+LSTM LSTMCell LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d
+LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d
+LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LeakyReLU Linear LinearCrossEntropyLoss
+LinearCrossEntropyOptions LocalResponseNorm LogSigmoid LogSoftmax MSELoss MarginRankingLoss
+MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish Module ModuleDict ModuleList
+MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss MultiheadAttention NLLLoss NLLLoss2d
+PReLU PairwiseDistance Parameter ParameterDict ParameterList PixelShuffle PixelUnshuffle
+PoissonNLLLoss RMSNorm RNN RNNBase RNNCell RNNCellBase RReLU ReLU ReLU6 ReflectionPad1d
+ReflectionPad2d ReflectionPad3d RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d
+SELU Sequential SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d Softmin Softplus
+Softshrink Softsign Tanh Tanhshrink Threshold Transformer TransformerDecoder TransformerDecoderLayer
+TransformerEncoder TransformerEncoderLayer TripletMarginLoss TripletMarginWithDistanceLoss Unflatten
+Unfold UninitializedBuffer UninitializedParameter Upsample UpsamplingBilinear2d UpsamplingNearest2d
+ZeroPad1d ZeroPad2d ZeroPad3d functional init modules register_module_buffer_registration_hook
+register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
 """.split(),
@@ -194,21 +202,37 @@ softplus softshrink softsign tanh tanhshrink threshold threshold_ triplet_margin
 triplet_margin_with_distance_loss unfold upsample upsample_bilinear upsample_nearest
 """.split(),
     "dovetail.nn.init": """
-calculate_gain constant_ kaiming_normal_ kaiming_uniform_ normal_ ones_ uniform_ xavier_normal_
-xavier_uniform_ zeros_
+calculate_gain constant constant_ dirac dirac_ eye eye_ kaiming_normal kaiming_normal_
+kaiming_uniform kaiming_uniform_ normal normal_ ones_ orthogonal orthogonal_ sparse sparse_
+trunc_normal_ uniform uniform_ xavier_normal xavier_normal_ xavier_uniform xavier_uniform_ zeros_
+""".split(),
+    "dovetail.nn.parameter": """
+Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy
 """.split(),
     "dovetail.nn.utils": """
-clip_grad_norm_ clip_grad_value_ get_total_norm parameters_to_vector rnn vector_to_parameters
+clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
+parameters_to_vector parametrizations parametrize remove_spectral_norm remove_weight_norm rnn
+spectral_norm vector_to_parameters weight_norm
+""".split(),
+    "dovetail.nn.utils.parametrizations": """
+orthogonal spectral_norm weight_norm
+""".split(),
+    "dovetail.nn.utils.parametrize": """
+ParametrizationList cached is_parametrized register_parametrization remove_parametrizations
+transfer_parametrizations_and_params type_before_parametrizations
 """.split(),
     "dovetail.nn.utils.rnn": """
 PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence
 pad_sequence unpack_sequence unpad_sequence
 """.split(),
     "dovetail.optim": """
-Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
+ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam Optimizer RAdam RMSprop Rprop SGD
+SparseAdam lr_scheduler
 """.split(),
     "dovetail.optim.lr_scheduler": """
-CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
+ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR
+LRScheduler LambdaLR LinearLR MultiStepLR MultiplicativeLR OneCycleLR PolynomialLR ReduceLROnPlateau
+SequentialLR StepLR
 """.split(),
     "dovetail.overrides": """
 BaseTorchFunctionMode TorchFunctionMode enable_reentrant_dispatch get_default_nowrap_functions

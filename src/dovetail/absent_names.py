@@ -30,7 +30,6 @@ _REASONS: Final = {
     "onnx": "A graph cannot be exported. Save the state_dict.",
     "fx": "A module cannot be traced to a graph. `dovetail.trace` records the calls of a program.",
     "_inductor": "Programs run as they stand, without a compiler.",
-    "distributed": "One process computes; start programs independently of each other.",
     "nested": "Nested tensors are not supported: pad, and pass a mask.",
     "hub": "Nothing is downloaded: fetch a checkpoint yourself, and `dovetail.load` it.",
 }

@@ -321,7 +321,7 @@ class Marked(dovetail.Tensor):
 
 def test_a_state_of_another_size_is_refused() -> None:
     with pytest.raises(
-        RuntimeError, match=r"Expected a generator state of size 45 for cpu but found.*to be 3"
+        RuntimeError, match=r"Expected a generator state of size 5056 for cpu but found.*to be 3"
     ):
         dovetail.Generator().set_state(dovetail.ones(3, dtype=dovetail.uint8))
 

@@ -395,7 +395,7 @@ def test_parameters_become_a_vector_and_come_back():
     ("vector", "error", "message"),
     [
         ([1.0], TypeError, "but got: list"),
-        (dovetail.ones(2), ValueError, "2 elements, but the parameters need 3"),
+        (dovetail.ones(2), RuntimeError, "2 elements, but the parameters need 3"),
     ],
     ids=["list", "short"],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dovetail_aten as at
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import (
     Device,
     complex64,
@@ -139,6 +140,34 @@ def test_only_strided_tensors_are_made() -> None:
         at.zeros(2, layout=sparse_coo)
 
 
+def stand_in(argument: Any) -> Any:
+    """Return something that an argument without default takes."""
+    stand_ins = {"Tensor": at.ones(2), "ScalarType": float32, "Device": "cpu", "float": 0.5}
+    kind = argument.real_type.schema_str
+    if argument.name == "physical_layout":
+        return [0]
+    return [2] if kind.endswith("[]") else stand_ins.get(kind, 3)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        pytest.param(op, id=str(op.handle))
+        for overloads in list(registry.operators.values())
+        for op in overloads.values()
+        if op.is_defined
+        and op.namespace == "aten"
+        and any(argument.name == "layout" for argument in op.schema.arguments)
+    ],
+)
+def test_no_operator_passes_a_sparse_layout_over(op: Any) -> None:
+    arguments = [each for each in op.schema.arguments if not each.has_default_value()]
+    args = [stand_in(each) for each in arguments if not each.kwarg_only]
+    kwargs = {each.name: stand_in(each) for each in arguments if each.kwarg_only}
+    with pytest.raises(NotImplementedError, match=r"layout dovetail\.sparse_coo is not supported"):
+        op.handle(*args, **{**kwargs, "layout": sparse_coo})
+
+
 def test_requires_grad_is_set() -> None:
     assert at.ones(2, requires_grad=True).requires_grad
     with pytest.raises(
@@ -224,6 +253,6 @@ def test_seed_chooses_another_seed() -> None:
 
 
 def test_a_seed_has_64_bits() -> None:
-    with pytest.raises(RuntimeError, match="Overflow when unpacking long long"):
+    with pytest.raises(ValueError, match="Overflow when unpacking long long"):
         at.manual_seed(1 << 64)
     assert at.manual_seed(-1).initial_seed() == (1 << 64) - 1

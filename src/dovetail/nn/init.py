@@ -1,79 +1,51 @@
 """Initial values of parameters; every function fills a tensor in place, without recording a graph,
-and returns it.
+and returns it. Names of old, without ``_`` at the end, warn.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, ParamSpec, TypeVar
 
+import dovetail_aten as aten
 from dovetail_aten import Generator, Tensor
 from dovetail_autograd import no_grad
-from dovetail_dispatcher import overridable
+from dovetail_dispatcher import ops, overridable
 
-if TYPE_CHECKING:
-    from dovetail_aten import Generator
+from .gains import _calculate_correct_fan, _calculate_fan_in_and_fan_out, calculate_gain
+from .truncated_normal import fill_truncated_normal
 
 __all__ = [
     "calculate_gain",
+    "constant",
     "constant_",
+    "dirac",
+    "dirac_",
+    "eye",
+    "eye_",
+    "kaiming_normal",
     "kaiming_normal_",
+    "kaiming_uniform",
     "kaiming_uniform_",
+    "normal",
     "normal_",
     "ones_",
+    "orthogonal",
+    "orthogonal_",
+    "sparse",
+    "sparse_",
+    "trunc_normal_",
+    "uniform",
     "uniform_",
+    "xavier_normal",
     "xavier_normal_",
+    "xavier_uniform",
     "xavier_uniform_",
     "zeros_",
 ]
-
-_LINEAR = {
-    *(
-        "linear",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "conv_transpose1d",
-        "conv_transpose2d",
-        "conv_transpose3d",
-        "sigmoid",
-    ),
-}
-
-
-def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Return the recommended gain for a nonlinearity.
-
-    Parameters
-    ----------
-    nonlinearity : str
-        'linear', 'conv1d' … 'conv_transpose3d', 'sigmoid' (1), 'tanh' (5/3), 'relu' (√2),
-        'leaky_relu', 'selu' (3/4).
-    param : float, optional
-        The negative slope of 'leaky_relu', default 0.01.
-
-    Raises
-    ------
-    ValueError
-        For an unknown nonlinearity or a negative slope that is not a number.
-    """
-    if nonlinearity in _LINEAR:
-        return 1.0
-    if nonlinearity == "tanh":
-        return 5.0 / 3
-    if nonlinearity == "relu":
-        return math.sqrt(2.0)
-    if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else param
-        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
-            raise ValueError(f"negative_slope {slope} not a valid number. Pass an int or a float.")
-        return math.sqrt(2.0 / (1 + slope**2))
-    if nonlinearity == "selu":
-        return 3.0 / 4
-    known = ", ".join(sorted(_LINEAR | {"tanh", "relu", "leaky_relu", "selu"}))
-    raise ValueError(f"Unsupported nonlinearity {nonlinearity}. Use one of: {known}.")
 
 
 @no_grad()
@@ -113,18 +85,6 @@ def zeros_(tensor: Tensor) -> Tensor:
     return constant_(tensor, 0.0)
 
 
-def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    if tensor.dim() < 2:
-        raise ValueError(
-            "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions, "
-            f"but this one has shape {tuple(tensor.shape)}. Use uniform_ or normal_ with your own "
-            "bounds."
-        )
-    outputs, inputs, *kernel = tensor.shape
-    receptive_field = math.prod(kernel)
-    return inputs * receptive_field, outputs * receptive_field
-
-
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
@@ -145,10 +105,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    if mode.lower() not in ("fan_in", "fan_out"):
-        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    fans = _calculate_fan_in_and_fan_out(tensor)
-    fan = fans[0] if mode.lower() == "fan_in" else fans[1]
+    fan = _calculate_correct_fan(tensor, mode)
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
@@ -206,3 +163,189 @@ def kaiming_normal_(
     if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+
+
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
+    """Fill with values drawn from the normal distribution between ``a`` and ``b``.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Any shape, floating point.
+    mean, std : float
+        Of the distribution before it is cut off.
+    a, b : float, default -2.0, 2.0
+        The least and the greatest value.
+    generator : Generator, optional
+        Source of random numbers.
+
+    Raises
+    ------
+    RuntimeError
+        If ``a`` is greater than ``b``.
+    """
+    return fill_truncated_normal(tensor, mean, std, a, b, generator)
+
+
+@no_grad()
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with the identity: ones on the diagonal, zeros elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If ``tensor`` has not 2 dimensions.
+    """
+    _check_dimensions(tensor, (2,), "2")
+    return tensor.copy_(aten.eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
+
+
+@no_grad()
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill the weight of a convolution so that channels pass it unchanged, as many as fit.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Shape ``(out, in, *kernel)`` with one to three kernel dimensions.
+    groups : int, default 1
+        The number of groups; divides ``out``.
+
+    Raises
+    ------
+    ValueError
+        For other dimensions, or if ``groups`` does not divide ``out``.
+    """
+    _check_dimensions(tensor, (3, 4, 5), "3, 4, or 5")
+    outputs, inputs, *kernel = tensor.shape
+    if groups < 1 or outputs % groups:
+        raise ValueError(
+            f"dim 0 must be divisible by groups, but {outputs} is not by {groups}. Pass the groups "
+            "of the convolution."
+        )
+    centre = tuple(size // 2 for size in kernel)
+    own = outputs // groups
+    tensor.zero_()
+    for group in range(groups):
+        for channel in range(min(own, inputs)):
+            tensor[(group * own + channel, channel, *centre)] = 1
+    return tensor
+
+
+@no_grad()
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
+    """Fill with a random orthogonal matrix, times ``gain``; dimensions after the first count as
+    one.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        At least 2-dimensional. Rows are orthonormal if they are no more than columns, else columns.
+    gain : float, default 1
+        The factor.
+    generator : Generator, optional
+        Source of random numbers.
+
+    Raises
+    ------
+    ValueError
+        For fewer than 2 dimensions.
+    """
+    if tensor.dim() < 2:
+        raise ValueError(
+            "Only tensors with 2 or more dimensions are supported, but this one has "
+            f"{tensor.dim()}. Use normal_ or uniform_."
+        )
+    if tensor.numel() == 0:
+        return tensor
+    rows = tensor.size(0)
+    columns = tensor.numel() // rows
+    drawn = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
+    q, r = ops.aten.linalg_qr(drawn.t() if rows < columns else drawn)
+    # Of all signs that columns can have, those that make the distribution uniform.
+    q = q * r.diagonal().sgn()
+    tensor.copy_((q.t() if rows < columns else q).reshape(tensor.shape))
+    return tensor.mul_(gain)
+
+
+@no_grad()
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Tensor:
+    """Fill a matrix with values drawn from a normal distribution around 0, and zeros.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        Shape ``(rows, columns)``.
+    sparsity : float
+        The share of each column that is zero, rounded up to whole rows.
+    std : float, default 0.01
+        The standard deviation.
+    generator : Generator, optional
+        Source of random numbers.
+
+    Raises
+    ------
+    ValueError
+        If ``tensor`` has not 2 dimensions.
+    """
+    _check_dimensions(tensor, (2,), "2")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    tensor.normal_(0, std, generator=generator)
+    shuffled: Any = aten.randperm
+    for column in range(columns):
+        tensor[shuffled(rows, generator=generator)[:zeros], column] = 0
+    return tensor
+
+
+def _check_dimensions(tensor: Tensor, allowed: tuple[int, ...], listed: str) -> None:
+    if tensor.dim() not in allowed:
+        raise ValueError(
+            f"Only tensors with {listed} dimensions are supported, but this one has "
+            f"{tensor.dim()}. Give it another shape."
+        )
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _make_deprecate(function: Callable[P, R]) -> Callable[P, R]:
+    """Return the function under its name of old, which warns."""
+    new = function.__name__
+    old = new[:-1]
+
+    @functools.wraps(function)
+    def deprecated(*args: P.args, **kwargs: P.kwargs) -> R:
+        warnings.warn(
+            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)
+
+    deprecated.__name__ = deprecated.__qualname__ = old
+    deprecated.__doc__ = f"`{new}` under its name of old; warns."
+    return deprecated
+
+
+uniform = _make_deprecate(uniform_)
+normal = _make_deprecate(normal_)
+constant = _make_deprecate(constant_)
+eye = _make_deprecate(eye_)
+dirac = _make_deprecate(dirac_)
+xavier_uniform = _make_deprecate(xavier_uniform_)
+xavier_normal = _make_deprecate(xavier_normal_)
+kaiming_uniform = _make_deprecate(kaiming_uniform_)
+kaiming_normal = _make_deprecate(kaiming_normal_)
+orthogonal = _make_deprecate(orthogonal_)
+sparse = _make_deprecate(sparse_)

@@ -1,15 +1,21 @@
-"""Parameters and buffers: the tensors that modules own."""
+"""Parameters and buffers: the tensors that modules own, also before their shapes are known."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import disabled_torch_function_impl
+from dovetail_kernel import Device, disabled_torch_function_impl, dtype
 
-__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
+__all__ = [
+    "Buffer",
+    "Parameter",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    "UninitializedTensorMixin",
+    "is_lazy",
+]
 
 
 class _ParameterMeta(type(Tensor)):  # type: ignore[misc]
@@ -109,52 +115,66 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return marked
 
 
-_NO_SHAPE: Final = (
-    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
-    "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. "
-    "Call `forward` to initialize the parameters before accessing their attributes."
-)
-
-_ALLOWED: Final = frozenset(
-    [
-        *["__get__", "__set__", "__delete__", "__hash__", "size", "is_floating_point"],
-        *["is_complex", "detach", "to", "type", "cpu", "cuda", "half", "float", "double"],
-        *["bfloat16", "char", "short", "int", "long", "cfloat", "cdouble", "get_device"],
-    ]
-)
-"""Names of what a tensor without shape can be asked for."""
-
-
 class UninitializedTensorMixin:
-    """What `UninitializedParameter` and `UninitializedBuffer` have: a dtype and a device, no shape
-    yet.
-    """
+    """A tensor that has a dtype and a device, but no shape before `materialize`."""
 
+    __slots__ = ()
+
+    _allowed_methods: ClassVar[list[Any]] = [
+        Tensor.__hash__,
+        Tensor.size,
+        Tensor.copy_,
+        Tensor.is_complex,
+        Tensor.is_floating_point,
+        Tensor.half,
+        Tensor.float,
+        Tensor.double,
+        Tensor.char,
+        Tensor.short,
+        Tensor.int,
+        Tensor.long,
+        Tensor.cuda,
+        Tensor.cpu,
+        Tensor.to,
+        Tensor.get_device,
+    ]
     cls_to_become: ClassVar[type[Tensor]]
 
-    def materialize(self, shape: Sequence[int], device: Any = None, dtype: Any = None) -> None:
-        """Become a parameter or buffer of `shape`, without values yet.
+    def materialize(
+        self,
+        shape: Any,
+        device: str | Device | None = None,
+        dtype: dtype | None = None,
+    ) -> None:
+        """Become a parameter, or a buffer, of this shape; its values are not initialised.
 
         Parameters
         ----------
-        shape : sequence of int
-            Of the tensor.
+        shape : tuple of int
+            The shape.
         device, dtype : optional
-            Default: those given at first.
+            Default: those it was made with.
         """
         this: Any = self
-        device = this.data.device if device is None else device
-        dtype = this.data.dtype if dtype is None else dtype
-        this.data = aten.empty(tuple(shape), device=device, dtype=dtype)
+        this.data = aten.empty(
+            shape,
+            device=this.data.device if device is None else device,
+            dtype=this.data.dtype if dtype is None else dtype,
+        )
         this.__class__ = self.cls_to_become
 
     @property
     def shape(self) -> Any:
-        """Raise: there is none yet."""
-        raise RuntimeError(_NO_SHAPE)
+        """Refuse: there is no shape yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+            "initialized one. Call `forward` to initialize the parameters before accessing their "
+            "attributes."
+        )
 
     def share_memory_(self) -> Any:
-        """Raise: there is no memory yet."""
+        """Refuse: there is no memory to share yet."""
         raise RuntimeError(
             "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
             "initialize the parameters before calling `module.share_memory()`."
@@ -163,36 +183,57 @@ class UninitializedTensorMixin:
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        this: Any = self
+        made_with = this.requires_grad, this.data.device, this.data.dtype
+        return type(self), made_with, vars(self) or None
+
     @classmethod
-    def __torch_function__(
-        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        if func.__name__ not in _ALLOWED:
-            raise ValueError(
-                f"Attempted to use an uninitialized parameter in {func}. This error happens when "
-                "you are using a `LazyModule` or explicitly manipulating "
-                f"`dovetail.nn.parameter.{cls.__name__}` objects. When using LazyModules Call "
-                "`forward` with a dummy batch to initialize the parameters before calling torch "
-                "functions"
-            )
-        return disabled_torch_function_impl(func, types, args, kwargs or {})
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        # A method-wrapper reads an attribute, which needs no values.
+        if func in cls._allowed_methods or type(func).__name__ == "method-wrapper":
+            return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[misc]
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you "
+            "are using a `LazyModule` or explicitly manipulating `dovetail.nn.parameter."
+            f"{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to "
+            "initialize the parameters before calling functions of tensors."
+        )
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):
-    """A parameter whose shape is not known yet; lazy modules find it out from their first input.
+def is_lazy(param: Any) -> bool:
+    """Return whether ``param`` is a parameter or a buffer without a shape."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+# mypy forgets the names of arguments of Tensor.__repr__, and knows no metaclass of tensors.
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc,metaclass]
+    """A parameter whose shape is not known yet; ``materialize`` makes it a `Parameter`.
+
+    Until then only its dtype, its device and ``requires_grad`` can be read and changed.
 
     Parameters
     ----------
     requires_grad : bool, default True
-        Whether gradients are accumulated into ``.grad``.
+        Whether gradients will be accumulated.
     device, dtype : optional
-        Default: the default device and dtype.
+        Default: the default ones.
+
+    Raises
+    ------
+    ValueError
+        "Attempted to use an uninitialized parameter", by any function of tensors.
+    RuntimeError
+        If its shape is read or its memory shared.
     """
 
-    cls_to_become: ClassVar[type[Tensor]] = Parameter
+    cls_to_become = Parameter
 
     def __new__(
-        cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
+        cls,
+        requires_grad: bool = True,
+        device: str | Device | None = None,
+        dtype: dtype | None = None,
     ) -> UninitializedParameter:
         data = aten.empty(0, device=device, dtype=dtype)
         made: UninitializedParameter = Tensor._make_subclass(cls, data, requires_grad)
@@ -200,68 +241,44 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
         if id(self) not in memo:
-            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
-        result: UninitializedParameter = memo[id(self)]
-        return result
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return type(self), (self.requires_grad, self.device, self.dtype)
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        copied: UninitializedParameter = memo[id(self)]
+        return copied
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):
-    """A buffer whose shape is not known yet; lazy modules find it out from their first input.
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
+    """A buffer whose shape is not known yet; ``materialize`` makes it a plain buffer.
 
     Parameters
     ----------
     requires_grad : bool, default False
-        As of any tensor.
+        Whether gradients will be accumulated.
     device, dtype : optional
-        Default: the default device and dtype.
+        Default: the default ones.
     persistent : bool, default True
-        Whether the buffer is part of the module's ``state_dict``.
+        Whether it is part of the module's ``state_dict``.
+
+    Raises
+    ------
+    ValueError, RuntimeError
+        As `UninitializedParameter`.
     """
 
-    cls_to_become: ClassVar[type[Tensor]] = Tensor
+    cls_to_become = Tensor
 
     def __new__(
         cls,
         requires_grad: bool = False,
-        device: Any = None,
-        dtype: Any = None,
+        device: str | Device | None = None,
+        dtype: dtype | None = None,
         persistent: bool = True,
     ) -> UninitializedBuffer:
         data = aten.empty(0, device=device, dtype=dtype)
         made: Any = Tensor._make_subclass(cls, data, requires_grad)
         made.persistent = persistent
         made._is_buffer = True
-        result: UninitializedBuffer = made
-        return result
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedBuffer:
-        if id(self) not in memo:
-            memo[id(self)] = _rebuild_buffer(*self.__reduce_ex__(2)[1])
-        result: UninitializedBuffer = memo[id(self)]
-        return result
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        this: Any = self
-        arguments = (type(self), self.requires_grad, self.device, self.dtype, this.persistent)
-        return _rebuild_buffer, arguments
-
-
-def is_lazy(param: Any) -> bool:
-    """Say whether `param` has no shape yet."""
-    return isinstance(param, UninitializedTensorMixin)
-
-
-def forget_shape(tensor: Any, kind: type[Tensor]) -> None:
-    """Make an initialized tensor what it was: one of `kind`, without shape."""
-    tensor.data = aten.empty(0, device=tensor.device, dtype=tensor.dtype)
-    tensor.__class__ = kind
-
-
-def _rebuild_buffer(cls: type[UninitializedBuffer], *arguments: Any) -> UninitializedBuffer:
-    return cls(*arguments)
+        buffer: UninitializedBuffer = made
+        return buffer
 
 
 def _rebuild_parameter(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:

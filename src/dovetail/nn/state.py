@@ -6,14 +6,15 @@ import itertools
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_kernel import restoring
 
 from .hooks import Hook, ModuleHooks, RemovableHandle, add_hook
-from .parameter import Parameter, forget_shape, is_lazy
+from .loading import Loading, _IncompatibleKeys
+from .parameter import Parameter, is_lazy
 from .traversal import Traversal
 
 if TYPE_CHECKING:
@@ -22,25 +23,13 @@ if TYPE_CHECKING:
 EXTRA_STATE_KEY = "_extra_state"
 
 
-class _IncompatibleKeys(NamedTuple):
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return (
-            f"_IncompatibleKeys(missing_keys={self.missing_keys}, "
-            f"unexpected_keys={self.unexpected_keys})"
-        )
-
-
 class State(Traversal):
     """Saving and loading parameters, persistent buffers and extra state."""
 
     _version: int = 1
     _non_persistent_buffers_set: set[str]
     _hooks: ModuleHooks | None = None
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
     def _own_hooks(self) -> ModuleHooks:
         if self._hooks is None:
@@ -68,7 +57,7 @@ class State(Traversal):
 
     def state_dict(
         self,
-        *,
+        *args: Any,
         destination: OrderedDict[str, Any] | None = None,
         prefix: str = "",
         keep_vars: bool = False,
@@ -77,6 +66,8 @@ class State(Traversal):
 
         Parameters
         ----------
+        *args
+            The others by position; deprecated.
         destination : OrderedDict, optional
             Filled and returned instead of a new one.
         prefix : str, default ''
@@ -90,6 +81,8 @@ class State(Traversal):
             Its attribute ``_metadata`` holds every module's version.
         """
         this = cast("Module", self)
+        if args:
+            destination, prefix, keep_vars = _positional(args, destination, prefix, keep_vars)
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()  # type: ignore[attr-defined]
@@ -105,7 +98,14 @@ class State(Traversal):
                     destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
                 )
         for hook in self._state_hooks("state_dict_post"):
-            hook.function(this, destination, prefix, local_metadata)
+            result = hook.function(this, destination, prefix, local_metadata)
+            if result is None:
+                continue
+            if not hook.may_replace:
+                raise RuntimeError(
+                    "state_dict post-hook must return None. Change the state dict in place."
+                )
+            destination = result
         return destination
 
     def _persistent_tensors(self) -> dict[str, Tensor]:
@@ -169,7 +169,7 @@ class State(Traversal):
         metadata = getattr(state_dict, "_metadata", {})
         state = OrderedDict(state_dict)
         state._metadata = metadata  # type: ignore[attr-defined]
-        loading = _Loading(state, strict, assign)
+        loading = Loading(state, strict, assign)
         try:
             loading.load(cast("Module", self), "", state)
             loading.raise_errors(cast("Module", self))
@@ -228,6 +228,7 @@ class State(Traversal):
                     if name not in (self._modules if rest else known):
                         unexpected_keys.append(key)
 
+    @restoring()
     def _load_tensor(
         self, key: str, name: str, current: Tensor, new: Any, assign: bool
     ) -> str | None:
@@ -238,12 +239,13 @@ class State(Traversal):
                 "torch.Tensor or Tensor-like object from "
                 f"checkpoint but received {type(new)}"
             )
-        if new.shape != current.shape and not (current.dim() == 0 and new.shape == (1,)):
-            return (
-                f"size mismatch for {key}: copying a param with shape {new.shape} from checkpoint, "
-                f"the shape in current model is {current.shape}."
-            )
-        new = new.reshape(current.shape) if new.shape != current.shape else new
+        if not is_lazy(current):
+            if new.shape != current.shape and not (current.dim() == 0 and new.shape == (1,)):
+                return (
+                    f"size mismatch for {key}: copying a param with shape {new.shape} from "
+                    f"checkpoint, the shape in current model is {current.shape}."
+                )
+            new = new.reshape(current.shape) if new.shape != current.shape else new
         try:
             with no_grad():
                 if assign:
@@ -271,7 +273,7 @@ class State(Traversal):
         if name in self._parameters:
             if not isinstance(new, Parameter):
                 new = Parameter(new, requires_grad=current.requires_grad)
-            else:
+            elif new.requires_grad != current.requires_grad:
                 new.requires_grad_(current.requires_grad)
             self._parameters[name] = new
         else:
@@ -288,6 +290,10 @@ class State(Traversal):
         ``state_dict`` in place.
         """
         return add_hook(self._own_hooks().state_dict_post, Hook(hook))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As `register_state_dict_post_hook`, but it may return another state dict."""
+        return add_hook(self._own_hooks().state_dict_post, Hook(hook, may_replace=True))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
@@ -308,88 +314,13 @@ class State(Traversal):
         return add_hook(self._own_hooks().load_state_dict_post, Hook(hook))
 
 
-class _Loading:
-    """One `load_state_dict` under way: what is wrong so far, and how to take it back."""
-
-    def __init__(self, state: OrderedDict[str, Any], strict: bool, assign: bool) -> None:
-        self.metadata: Any = getattr(state, "_metadata", {})
-        self.strict = strict
-        self.assign = assign
-        self.keys = _IncompatibleKeys([], [])
-        self.errors: list[str] = []
-        self.before: list[tuple[dict[str, Any], str, Tensor, Tensor | None, type[Tensor]]] = []
-
-    def load(self, module: Module, prefix: str, state: OrderedDict[str, Any]) -> None:
-        """Load ``module`` and its submodules from the entries of ``state`` that begin with
-        ``prefix``.
-        """
-        self._remember(module)
-        local_metadata = dict(self.metadata.get(prefix[:-1], {}))
-        if self.assign:
-            local_metadata["assign_to_params_buffers"] = True
-        missing, unexpected = self.keys
-        module._load_from_state_dict(
-            state, prefix, local_metadata, True, missing, unexpected, self.errors
-        )
-        for name, child in module._modules.items():
-            if child is not None:
-                inner = f"{prefix}{name}."
-                part = OrderedDict(
-                    (key, value) for key, value in state.items() if key.startswith(inner)
-                )
-                self.load(child, inner, part)
-        for hook in module._state_hooks("load_state_dict_post"):
-            if hook.function(module, self.keys) is not None:
-                raise AssertionError(
-                    "Hooks registered with ``register_load_state_dict_post_hook`` are not "
-                    "expected to return new "
-                    "values, if incompatible_keys need to be modified, it should be done inplace."
-                )
-
-    def raise_errors(self, module: Module) -> None:
-        """Raise one error about everything that is wrong."""
-        lines = []
-        if self.strict:
-            for text, names in (
-                ("Missing", self.keys.missing_keys),
-                ("Unexpected", self.keys.unexpected_keys),
-            ):
-                if names:
-                    listed = ", ".join(f'"{name}"' for name in names)
-                    lines.append(f"{text} key(s) in state_dict: {listed}. ")
-        remedy = ""
-        if lines:
-            remedy = (
-                "\nNo value was changed. With strict=False missing "
-                "and unexpected keys are only reported."
-            )
-        lines += self.errors
-        if lines:
-            listed = "\n\t".join(lines)
-            remedy = (
-                remedy
-                or "\nNo value was changed. Build the model with the "
-                "checkpoint's shapes, or drop these keys."
-            )
-            raise RuntimeError(
-                f"Error(s) in loading state_dict for {type(module).__name__}:\n\t{listed}{remedy}"
-            )
-
-    @no_grad()
-    def undo(self) -> None:
-        """Give every parameter and buffer its old value."""
-        for table, name, tensor, value, kind in self.before:
-            table[name] = tensor
-            if type(tensor) is not kind:
-                forget_shape(tensor, kind)
-            elif value is not None:
-                tensor.copy_(value)
-
-    def _remember(self, module: Module) -> None:
-        tables: tuple[dict[str, Any], ...] = (module._parameters, module._buffers)
-        for table in tables:
-            for name, tensor in table.items():
-                if tensor is not None:
-                    is_kept = not (self.assign or tensor.is_meta or is_lazy(tensor))
-                    kept = tensor.detach().clone() if is_kept else None
-                    self.before.append((table, name, tensor, kept, type(tensor)))
+def _positional(args: tuple[Any, ...], *named: Any) -> tuple[Any, Any, Any]:
+    """Return the arguments of `State.state_dict`, of which some were given by position."""
+    warnings.warn(
+        "Positional args are being deprecated, use kwargs instead: destination=, prefix=, "
+        "keep_vars=.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    destination, prefix, keep_vars = (*args, *named[len(args) :])[:3]
+    return destination, prefix, keep_vars

@@ -13,7 +13,7 @@ if _typing.TYPE_CHECKING:
     from ..inspection.gradient_explanation import GradExplanation, explain_grad
     from . import checkpoint, dlpack, hooks
 
-_SUBMODULES = ("checkpoint", "dlpack", "hooks")
+_SUBMODULES = ("_pytree", "checkpoint", "dlpack", "hooks")
 _MODULE_OF = {
     "GradExplanation": "dovetail.inspection.gradient_explanation",
     "GraphDrawing": "dovetail.inspection.drawing",

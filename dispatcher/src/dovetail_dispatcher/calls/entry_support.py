@@ -132,7 +132,7 @@ def bound_call(
     """
     if op.namespace not in NUMBERS_ALLOWED:
         return binding(op.schema, args, kwargs)
-    values = binding(op.schema, args, kwargs, number_argument, number_arguments(op))
+    values = binding(op.schema, args, kwargs, number_argument, number_arguments(op, args, kwargs))
     _replace_numbers(op, values)
     return values
 

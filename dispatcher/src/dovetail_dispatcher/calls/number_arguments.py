@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+from dovetail_kernel import TensorBase
 
 from ..schema.types import NumberType, TensorType, without_optional
 from ..table import registry
@@ -38,10 +40,17 @@ def is_arithmetic(op: Operator) -> bool:
     return op.namespace == "aten" and op.base_name.removesuffix("_") in ARITHMETIC
 
 
-def number_arguments(op: Operator) -> Collection[str]:
-    """Return the names of the Tensor arguments of a base operator that a number may stand for:
-    those that are numbers in another overload, which the one for tensors serves.
+def number_arguments(
+    op: Operator, args: Iterable[Any], kwargs: Mapping[str, Any]
+) -> Collection[str]:
+    """Return the names of the Tensor arguments of a base operator that a number may stand for in a
+    call: those that are numbers in another overload, which the one for tensors serves, beside a
+    tensor.
     """
+    if not is_arithmetic(op) and not any(
+        [isinstance(value, TensorBase) for value in (*args, *kwargs.values())]
+    ):
+        return ()
     tensors = [
         argument.name
         for argument in op.schema.arguments

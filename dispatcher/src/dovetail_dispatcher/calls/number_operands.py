@@ -7,7 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from dovetail_kernel import Backend, TensorBase, backend, dtype, scalar_dtype, tensor_class
+from dovetail_kernel import (
+    Backend,
+    TensorBase,
+    backend,
+    dtype,
+    plugin_manager,
+    scalar_dtype,
+    tensor_class,
+)
 from dovetail_kernel.tensor.new_tensors import new_tensor
 from dovetail_kernel.types.signature import (
     NORMAL,
@@ -56,7 +64,15 @@ def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBa
     category = category_of_number(SCALAR_BITS[type(number)])
     same = next((t for t in tensors if t.dtype.category >= category), None)
     wanted = same.dtype if same is not None else scalar_dtype(category)
-    return number_tensor(number, tensors[0]._device_backend if tensors else backend("cpu"), wanted)
+    return number_tensor(number, tensors[0]._device_backend if tensors else _host(), wanted)
+
+
+def _host() -> Backend:
+    """Return the backend of numbers that stand beside no tensor, its plugin loaded."""
+    host = backend("cpu")
+    if not host.is_attached:
+        plugin_manager.load_backend("cpu")
+    return host
 
 
 def number_cache(

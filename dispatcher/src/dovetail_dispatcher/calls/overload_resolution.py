@@ -54,7 +54,7 @@ def _first_fitting(
     for op in operators:
         try:
             if numbers:
-                bind(op.schema, args, kwargs, number_argument, number_arguments(op))
+                bind(op.schema, args, kwargs, number_argument, number_arguments(op, args, kwargs))
             else:
                 bind(op.schema, args, kwargs)
         except RecursionError:

@@ -39,10 +39,11 @@ def check_registration(
         check_meta(op, qualified)
     if op is None:
         return
-    with registry.lock:  # another thread may be taking the definition back
-        schema = op.schema if op.is_defined else None
-    if schema is not None and not kernel.is_our_own:
-        check_kernel(kernel, schema, qualified)
+    if not kernel.is_our_own:  # for those that come with Dovetail no schema is parsed yet
+        with registry.lock:  # another thread may be taking the definition back
+            schema = op.schema if op.is_defined else None
+        if schema is not None:
+            check_kernel(kernel, schema, qualified)
     if not allow_override:
         _check_first(op, kernel)
 

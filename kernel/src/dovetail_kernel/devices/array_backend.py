@@ -38,6 +38,9 @@ class ArrayBackend:
         makes it.
     shared_allocator
         Where memory comes from that several processes share. None: there is none.
+    bit_generators
+        Names that `new_generator` takes as its second argument, the default first. Empty: it takes
+        none.
     """
 
     array_types: tuple[type, ...] = ()
@@ -50,6 +53,7 @@ class ArrayBackend:
     dlpack_types: tuple[int, ...] = ()
     allocator: Allocator | None = None
     shared_allocator: Allocator | None = None
+    bit_generators: tuple[str, ...] = ()
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its
@@ -284,14 +288,18 @@ class ArrayBackend:
         """Return a source of random numbers that depends on `seed` alone."""
         raise NotImplementedError
 
-    def generator_state(self, native: Any) -> bytes:
-        """Return where the source of random numbers `native` stands; always as many bytes."""
+    def generator_state(self, native: Any, seed: int) -> bytes:
+        """Return where the source of random numbers `native` stands, and the seed that it started
+        from; always as many bytes.
+        """
         raise NotImplementedError(
             f"the generators of {type(self).__module__}.{type(self).__qualname__} cannot tell "
             "their state. Use manual_seed() to get the same numbers again; a checkpoint takes "
             "preserve_rng_state=False."
         )
 
-    def restored_generator(self, state: bytes) -> Any:
-        """Return a new source of random numbers that stands where `generator_state` says."""
+    def restored_generator(self, state: bytes, like: Any) -> tuple[Any, int]:
+        """Return a new source of random numbers of the kind of `like` that stands where
+        `generator_state` says, and the seed that it started from.
+        """
         raise NotImplementedError

@@ -15,7 +15,7 @@ from dovetail_kernel import DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
 from .accumulation import add_at_leading, places_along
-from .memory import CpuMemory
+from .random_arrays import CpuRandom
 from .silence import silent
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +26,6 @@ _array = silent(np.array)
 
 _MAX_WORK: Final = 10_000
 _ALL: Final = slice(None)
-_SINGLE: Final = np.dtype(np.float32)
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 _SORTED_FROM: Final = 64
 """From so many indices on, sorting them and adding runs is faster than adding one by one."""
@@ -45,7 +44,7 @@ class _AdoptedMemory:
         }
 
 
-class CpuArrays(CpuMemory):
+class CpuArrays(CpuRandom):
     """NumPy's arrays, and bfloat16 from ml_dtypes."""
 
     array_types = (np.ndarray,)
@@ -263,39 +262,6 @@ class CpuArrays(CpuMemory):
     def erfc(self, array: Any) -> Any:
         """Return the complementary error function."""
         return error_functions.erfc(array)
-
-    # -- random numbers ----------------------------------------------------------------------------
-
-    def new_generator(self, seed: int) -> np.random.Generator:
-        """Return a source of random numbers that depends on `seed` alone."""
-        return np.random.Generator(np.random.PCG64(seed))
-
-    def _drawn(self, draw: Any, shape: Sequence[int], native_dtype: Any) -> Array:
-        """Return numbers in `shape`. NumPy takes arguments by position faster than by keyword."""
-        half = native_dtype.itemsize < _SINGLE.itemsize
-        drawn: Array = draw(tuple(shape), _SINGLE if half else native_dtype)
-        return drawn
-
-    def generator_state(self, native: np.random.Generator) -> bytes:
-        """Return where a source of random numbers stands."""
-        found: Any = native.bit_generator.state
-        numbers: dict[str, int] = found["state"]
-        left: bytes = found["uinteger"].to_bytes(4, "little") + bytes([found["has_uint32"]])
-        return b"".join([numbers[name].to_bytes(16, "little") for name in ("state", "inc")]) + left
-
-    def restored_generator(self, state: bytes) -> np.random.Generator:
-        """Return a new source of random numbers that stands where `generator_state` says."""
-        made = self.new_generator(0)
-        state_number, increment = (
-            int.from_bytes(part, "little") for part in (state[:16], state[16:32])
-        )
-        made.bit_generator.state = {
-            "bit_generator": "PCG64",
-            "state": {"state": state_number, "inc": increment},
-            "uinteger": int.from_bytes(state[32:36], "little"),
-            "has_uint32": state[36],
-        }
-        return made
 
 
 class _Bfloat16AsIntegers:

@@ -6,21 +6,37 @@ May import `module`, `parameter`, `containers` and `init` of `nn`, and the packa
 
 import typing as _typing
 
-from .clip_grad import clip_grad_norm_, clip_grad_value_, get_total_norm
+from .clip_grad import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
 from .convert_parameters import parameters_to_vector, vector_to_parameters
+from .spectral_norm import remove_spectral_norm, spectral_norm
+from .weight_norm import remove_weight_norm, weight_norm
 
 if _typing.TYPE_CHECKING:
-    from . import rnn
+    from . import parametrizations, parametrize, rnn
 
-_SUBMODULES = ("rnn",)
+_SUBMODULES = ("parametrizations", "parametrize", "rnn")
 
 __all__ = [
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
+    "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_spectral_norm",
+    "remove_weight_norm",
     "rnn",
+    "spectral_norm",
     "vector_to_parameters",
+    "weight_norm",
 ]
 
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import math
+import types
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_dispatcher import ops
+from dovetail_kernel import float32
+
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+]
 
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
@@ -17,13 +28,15 @@ def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
     return [gradient for gradient in gradients if gradient is not None]
 
 
+@no_grad()
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor],
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Return the norm of all ``tensors`` as if they were one vector.
+    """Return the norm of the norms of all ``tensors``, which for orders above 0 is their norm as
+    one vector.
 
     Parameters
     ----------
@@ -50,15 +63,11 @@ def get_total_norm(
     if not given:
         return aten.tensor(0.0)
     order = float(norm_type)
-    # Half precision would overflow in the squares.
-    sizes = [(tensor.float() if tensor.dtype.itemsize < 4 else tensor).abs() for tensor in given]
-    total: Tensor
-    if math.isinf(order):
-        total = aten.stack([size.max().to(sizes[0].device) for size in sizes]).max()
-    else:
-        sums = [(size * size if order == 2.0 else size.pow(order)).sum() for size in sizes]
-        total = aten.stack([part.to(sizes[0].device) for part in sums]).sum().pow(1.0 / order)
-    if error_if_nonfinite and not math.isfinite(total.item()):
+    norms = [_norm(tensor, order) for tensor in given]
+    total = norms[0]
+    if len(norms) > 1:
+        total = _norm(aten.stack([norm.to(total.device) for norm in norms]), order)
+    if error_if_nonfinite and not total.isfinite():
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so "
             "it cannot be clipped. "
@@ -66,6 +75,14 @@ def get_total_norm(
             "`error_if_nonfinite=False`"
         )
     return total
+
+
+def _norm(tensor: Tensor, order: float) -> Tensor:
+    # Half precision would overflow in the squares and in the norm.
+    is_half = tensor.is_floating_point() and tensor.dtype.itemsize < 4
+    kind = float32 if is_half else None
+    norm: Tensor = ops.aten.linalg_vector_norm(tensor, order, dtype=kind)
+    return norm
 
 
 @no_grad()
@@ -97,12 +114,44 @@ def clip_grad_norm_(
     RuntimeError
         If ``error_if_nonfinite`` and the norm is not finite; the gradients keep their values.
     """
-    gradients = _gradients(parameters)
-    total = get_total_norm(gradients, norm_type, error_if_nonfinite, foreach)
-    scale = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
-    for gradient in gradients:
-        gradient.mul_(scale.to(gradient.device))
+    if isinstance(parameters, types.GeneratorType):
+        parameters = list(parameters)
+        if not parameters:
+            warnings.warn(
+                "`parameters` is an empty generator, no gradient clipping will occur.",
+                stacklevel=3,
+            )
+    elif not isinstance(parameters, Tensor):
+        parameters = list(parameters)
+    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
+    clip_grads_with_norm_(parameters, max_norm, total, foreach)
     return total
+
+
+@no_grad()
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:
+    """Scale the gradients in place as if their norm were ``total_norm``, so that it is at most
+    ``max_norm``.
+
+    Parameters
+    ----------
+    parameters : Tensor or iterable of Tensor
+        Those without a gradient are skipped.
+    max_norm : float
+        The greatest norm allowed.
+    total_norm : Tensor
+        0-dimensional, as from `get_total_norm`.
+    foreach : bool, optional
+        Accepted for compatibility.
+    """
+    scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for gradient in _gradients(parameters):
+        gradient.mul_(scale.to(gradient.device))
 
 
 @no_grad()
@@ -113,3 +162,20 @@ def clip_grad_value_(
     limit = float(clip_value)
     for gradient in _gradients(parameters):
         gradient.clamp_(min=-limit, max=limit)
+
+
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """`clip_grad_norm_` under its name of old; warns."""
+    warnings.warn(
+        "`dovetail.nn.utils.clip_grad_norm` is now deprecated in favor of "
+        "`dovetail.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

@@ -23,7 +23,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     ------
     TypeError
         If ``vec`` is not a tensor.
-    ValueError
+    RuntimeError
         If ``vec`` has too few elements; no parameter is changed.
     """
     if not isinstance(vec, Tensor):
@@ -33,7 +33,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     targets = list(parameters)
     needed = sum(math.prod(parameter.shape) for parameter in targets)
     if vec.numel() < needed:
-        raise ValueError(
+        raise RuntimeError(
             f"the vector has {vec.numel()} elements, but the parameters need {needed}. Pass all "
             "of them."
         )

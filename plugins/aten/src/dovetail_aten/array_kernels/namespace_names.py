@@ -23,13 +23,20 @@ _TEXT = """
 NAMES: Final = tuple(_TEXT.split())
 
 
+class _Named(ModuleType):
+    """A module with those of the names that a namespace has."""
+
+
 def with_names(xp: Any) -> ModuleType:
     """Return a module with those of the names that a namespace has.
 
     CPython remembers where the attributes of a module lie, unless the module has a ``__getattr__``,
-    as most array namespaces do: then reading one takes five times as long.
+    as most array namespaces do: then reading one takes five times as long. A module that was made
+    here is returned as it is: families share one.
     """
-    made = ModuleType(f"{getattr(xp, '__name__', 'namespace')} for array kernels")
+    if isinstance(xp, _Named):
+        return xp
+    made = _Named(f"{getattr(xp, '__name__', 'namespace')} for array kernels")
     for name in NAMES:
         if hasattr(xp, name):
             setattr(made, name, getattr(xp, name))

@@ -19,6 +19,7 @@ from dovetail_kernel import (
     Backend,
     DispatchKey,
     DispatchKeySet,
+    Layout,
     TensorBase,
     backend_key,
     dtype,
@@ -27,6 +28,7 @@ from dovetail_kernel import (
     scalar_category,
     scalar_dtype,
     state,
+    strided,
     wrap,
 )
 
@@ -77,6 +79,8 @@ class Selection:
         self._select: Callable[..., Any] | None = None
 
     def __call__(self, *args: Any, **options: Any) -> Any:
+        if options.get("layout") is not None:
+            check_layout(self._op.base_name, options["layout"])
         select = self._select
         if select is None:
             select = self._select = _selection_of(self._op)
@@ -222,6 +226,20 @@ def copy_to_backend(tensor: TensorBase, backend: Backend, wanted: dtype) -> Tens
     if array.dtype != native or backend.name == "cpu":
         array = arrays.cast(array, native)
     return wrap(array, backend)
+
+
+def check_layout(name: str, layout: Layout) -> None:
+    """Refuse a layout other than `strided`.
+
+    Raises
+    ------
+    NotImplementedError
+        With the layout.
+    """
+    if layout is not strided:
+        raise NotImplementedError(
+            f"{name}(): layout {layout!r} is not supported. Leave it out: tensors are strided."
+        )
 
 
 def check_size(name: str, size: tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 from dovetail_kernel import Backend, TensorBase, all_backends, uint8, wrap
@@ -34,14 +35,26 @@ class Generator:
     ----------
     device
         Device type whose operators the generator serves; default: cpu.
+    bit_generator
+        What makes the bits, by the name that the backend has for it. The cpu's default, MT19937,
+        draws PyTorch's numbers. PCG64, PCG64DXSM, SFC64 and Philox draw those of
+        ``numpy.random.Generator``, which takes less time for many of them.
+
+    Raises
+    ------
+    ValueError
+        If the backend has no such bit generator.
     """
 
-    __slots__ = ("_native", "_seed", "device")
+    __slots__ = ("__weakref__", "_bit_generator", "_native", "_seed", "device")
 
-    def __init__(self, device: Any = "cpu") -> None:
+    def __init__(self, device: Any = "cpu", *, bit_generator: str | None = None) -> None:
         self.device = as_device(device)
         self._seed = _FIRST_SEED
         self._native: Any = None
+        self._bit_generator: str | None = None
+        if bit_generator is not None:
+            self.bit_generator = bit_generator
 
     @property
     def native(self) -> Any:
@@ -50,8 +63,27 @@ class Generator:
         """
         if self._native is None:
             arrays: Any = backend_for(self.device).arrays
-            self._native = arrays.new_generator(self._seed)
+            named = () if self._bit_generator is None else (self._bit_generator,)
+            self._native = arrays.new_generator(self._seed, *named)
         return self._native
+
+    @property
+    def bit_generator(self) -> str | None:
+        """The name of what makes the bits; None where the backend has but one. Another one starts
+        from the initial seed. Raises as the class.
+        """
+        known = backend_for(self.device).arrays.bit_generators
+        return self._bit_generator or (known[0] if known else None)
+
+    @bit_generator.setter
+    def bit_generator(self, name: str) -> None:
+        known = backend_for(self.device).arrays.bit_generators
+        if name not in known:
+            raise ValueError(
+                f"generators for {self.device} have no bit generator {name!r}. "
+                + (f"Use one of {', '.join(known)}." if known else "Leave it out.")
+            )
+        self._bit_generator, self._native = name, None
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`, and return the generator.
@@ -59,11 +91,17 @@ class Generator:
         Raises
         ------
         RuntimeError
+            For what is no integer.
+        ValueError
             For a seed beyond 64 bits.
         """
-        seed = int(seed)
-        if not -(1 << 63) <= seed < 1 << 64:
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
             raise RuntimeError(
+                f"manual_seed expected a long, but got {type(seed).__name__}. Give an integer."
+            )
+        seed = index(seed)
+        if not -(1 << 63) <= seed < 1 << 64:
+            raise ValueError(
                 f"Overflow when unpacking long long: seed {seed} does not fit into 64 bits."
             )
         self._seed = seed % (1 << 64)
@@ -87,9 +125,9 @@ class Generator:
             If the backend's generators cannot tell.
         """
         arrays: Any = backend_for(self.device).arrays
-        state = self._seed.to_bytes(8, "little") + arrays.generator_state(self.native)
-        host = ready_backend("cpu")
-        return wrap(host.arrays.asarray(list(state), host.arrays.native_dtypes[uint8]), host)
+        state = arrays.generator_state(self.native, self._seed)
+        host: Any = ready_backend("cpu")
+        return wrap(host.arrays.bytes_as_array(state), host)
 
     def set_state(self, new_state: Any) -> Generator:
         """Go to where `get_state` found a generator, and return the generator.
@@ -107,26 +145,58 @@ class Generator:
             raise TypeError(
                 "RNG state must be a dovetail.ByteTensor: give what get_state() returned."
             )
-        elements: Any = new_state
-        state = bytes(elements.tolist())
+        host: Any = ready_backend("cpu")
+        state = host.arrays.array_as_bytes(new_state.array)
         arrays: Any = backend_for(self.device).arrays
-        expected = 8 + len(arrays.generator_state(self.native))
+        expected = len(arrays.generator_state(self.native, self._seed))
         if len(state) != expected:
             raise RuntimeError(
                 f"Expected a generator state of size {expected} for {self.device} but found the "
-                "input RNG state size "
-                f"to be {len(state)}. Give what get_state() of such a generator returned."
+                f"input RNG state size to be {len(state)}. Give what get_state() of such a "
+                "generator returned."
             )
-        self._native = arrays.restored_generator(state[8:])
-        self._seed = int.from_bytes(state[:8], "little")
+        self._native, self._seed = arrays.restored_generator(state, self.native)
         return self
 
     def clone_state(self) -> Generator:
         """Return another generator that stands where this one does."""
-        return Generator(self.device).set_state(self.get_state())
+        made = Generator(self.device, bit_generator=self._bit_generator)
+        return made.set_state(self.get_state())
+
+    def graphsafe_get_state(self) -> Any:
+        """Refuse: graphs of device operations are not captured.
+
+        Raises
+        ------
+        NotImplementedError
+            Always.
+        """
+        raise NotImplementedError(
+            "graphsafe_get_state is not supported in this Generator. Use clone_state()."
+        )
+
+    def graphsafe_set_state(self, state: Any) -> Any:
+        """Refuse, as `graphsafe_get_state`."""
+        raise NotImplementedError(
+            "graphsafe_set_state is not supported in this Generator. Use set_state()."
+        )
+
+    def get_offset(self) -> int:
+        """Refuse: the generators stand at a state, not at an offset.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
+        raise RuntimeError("CPU Generator does not use offset. Use get_state().")
+
+    def set_offset(self, offset: int) -> Any:
+        """Refuse, as `get_offset`."""
+        raise RuntimeError("CPU Generator does not use offset. Use set_state().")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_generator, (self.device, self.get_state())
+        return _rebuild_generator, (self.device, self.get_state(), self._bit_generator)
 
     def __repr__(self) -> str:
         return f"<dovetail.Generator device='{self.device}' seed={self._seed}>"
@@ -151,9 +221,9 @@ def manual_seed(seed: int) -> Generator:
     Raises
     ------
     ValueError, RuntimeError
-        For a seed that is no 64-bit integer.
+        As `Generator.manual_seed`.
     """
-    generator = default_generator().manual_seed(seed)
+    generator = default_generator().manual_seed(int(seed))
     for backend in all_backends():
         if backend.name in _default:
             _default[backend.name].manual_seed(generator.initial_seed())
@@ -202,5 +272,5 @@ def _unpredictable() -> int:
     return int.from_bytes(os.urandom(8), "little")
 
 
-def _rebuild_generator(device: Any, state: Any) -> Generator:
-    return Generator(device).set_state(state)
+def _rebuild_generator(device: Any, state: Any, bit_generator: str | None = None) -> Generator:
+    return Generator(device, bit_generator=bit_generator).set_state(state)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_aten.backend.backend_select import check_layout
 from dovetail_kernel import TensorBase, contiguous_format, int64, preserve_format
 from dovetail_kernel import bool as bool_
 
@@ -183,6 +184,8 @@ def to_dtype_layout(
     """Return `self` converted to `dtype` and on `device`, where they are given; itself if nothing
     changes.
     """
+    if layout is not None:
+        check_layout("to", layout)
     return to_device(
         self,
         self.device if device is None else device,

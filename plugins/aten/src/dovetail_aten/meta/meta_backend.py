@@ -112,12 +112,13 @@ class MetaArrays(ArrayBackend):
     def new_generator(self, seed: int) -> None:
         """Return nothing: no random number is ever drawn."""
 
-    def generator_state(self, native: None) -> bytes:
-        """Return nothing."""
-        return b""
+    def generator_state(self, native: None, seed: int) -> bytes:
+        """Return the seed."""
+        return seed.to_bytes(8, "little")
 
-    def restored_generator(self, state: bytes) -> None:
-        """Return nothing."""
+    def restored_generator(self, state: bytes, like: None) -> tuple[None, int]:
+        """Return nothing, and the seed."""
+        return None, int.from_bytes(state, "little")
 
 
 def _extent(array: MetaArray) -> tuple[int, int]:

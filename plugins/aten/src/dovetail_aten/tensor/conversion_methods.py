@@ -27,16 +27,16 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.dtype import DTYPES
 
 from .._generated import functions as aten
-from .._generated.tensor_methods import TensorMethods
 from ..array_kernels.memory_layout import is_contiguous
 from ..backend.devices import as_device
 from .conversion import conversion_of
 from .legacy_constructors import TypedTensor
+from .other_layouts import TensorLayouts
 
 __all__ = ["TensorConversions"]
 
 
-class TensorConversions(TensorMethods):
+class TensorConversions(TensorLayouts):
     """The part of Tensor that converts it."""
 
     __slots__ = ()

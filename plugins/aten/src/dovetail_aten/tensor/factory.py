@@ -17,13 +17,12 @@ from dovetail_kernel import (
     dispatch_state,
     get_default_dtype,
     state,
-    strided,
 )
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
-from ..backend.backend_select import is_selected_here, route_below
+from ..backend.backend_select import check_layout, is_selected_here, route_below
 from ..backend.devices import as_device, backend_for
 from .dtype_arguments import as_dtype, refuse_pinning
 
@@ -179,10 +178,8 @@ def _checked_options(
     """Return dtype and device, those of `out` if they are not given; refuse options that have no
     support.
     """
-    if layout is not None and layout is not strided:
-        raise NotImplementedError(
-            f"{function}(): layout {layout!r} is not supported. Leave it out: tensors are strided."
-        )
+    if layout is not None:
+        check_layout(function, layout)
     refuse_pinning(pin_memory)
     if out is None:
         return dtype, device

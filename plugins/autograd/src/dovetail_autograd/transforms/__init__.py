@@ -3,11 +3,12 @@ on them.
 
 `arrays` has the wrappers and their backend, `levels` the nesting of transforms, `wrapped_calls` the
 one kernel that brings a call on wrapped tensors to the innermost transform, and every other module
-one interpreter or what uses it. `forward_ad` is public as a module.
+one interpreter or what uses it. `forward_ad` and `pytree` are public as modules.
 
 May import `engine`, `recording` and `graph`. Nothing here is imported before the first transform.
 """
 
+from . import pytree
 from .gradients import grad, grad_and_value, vjp
 from .jacobians import hessian, jacfwd, jacrev
 from .mapping import vmap
@@ -21,6 +22,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "pytree",
     "vjp",
     "vmap",
 ]

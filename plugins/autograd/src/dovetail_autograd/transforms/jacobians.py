@@ -208,7 +208,7 @@ def _argument(structure: Structure) -> Structure:
     """Return the structure of the arguments of a function that takes a tree of `structure` as its
     only argument.
     """
-    return Structure(tuple, (), (structure,))
+    return Structure(tuple, None, (structure,))
 
 
 def _split(tensor: TensorBase, parts: Sequence[TensorBase]) -> Sequence[TensorBase]:

@@ -1,17 +1,35 @@
-"""Nested containers as a flat list of leaves and a structure: tuples, lists, dicts and named tuples
-are containers.
+"""Nested containers as a flat list of leaves and a structure: tuples, lists, dicts, deques, named
+tuples and registered types are containers.
 
 Everything else is a leaf, None included.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-__all__ = ["LEAF", "Structure", "flatten", "flatten_prefix", "map_leaves", "unflatten"]
+__all__ = [
+    "LEAF",
+    "Structure",
+    "children_of",
+    "flatten",
+    "flatten_prefix",
+    "items_like",
+    "map_leaves",
+    "register_container",
+    "unflatten",
+]
+
+Flatten: TypeAlias = Callable[[Any], tuple[Iterable[Any], Any]]
+"""Gives the items of a container, and what else is needed to make one like it: its context."""
+
+Unflatten: TypeAlias = Callable[[Any, Any], Any]
+"""Makes a container of a list of items and a context."""
+
+IsLeaf: TypeAlias = Callable[[Any], bool] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +40,15 @@ class Structure:
     ----------
     kind
         The type of the container; None for a leaf.
-    keys
-        The keys of a dict, in its order.
+    context
+        What its type needs besides items: the keys of a dict, in its order.
     children
         The structures of the items.
-    factory
-        The ``default_factory`` of a defaultdict.
     """
 
     kind: type | None = None
-    keys: tuple[Any, ...] = ()
+    context: Any = None
     children: tuple[Structure, ...] = ()
-    factory: Any = None
 
     @property
     def leaf_count(self) -> int:
@@ -44,14 +59,9 @@ class Structure:
         if self.kind is None:
             return "*"
         items = [repr(child) for child in self.children]
-        if self.keys or issubclass(self.kind, dict):
-            return (
-                "{"
-                + ", ".join(
-                    [f"{key!r}: {item}" for key, item in zip(self.keys, items, strict=True)]
-                )
-                + "}"
-            )
+        if issubclass(self.kind, dict):
+            pairs = zip(keys_of(self), items, strict=True)
+            return "{" + ", ".join([f"{key!r}: {item}" for key, item in pairs]) + "}"
         if self.kind is list:
             return f"[{', '.join(items)}]"
         name = "" if self.kind is tuple else self.kind.__name__
@@ -60,31 +70,89 @@ class Structure:
 
 LEAF: Final = Structure()
 
+_containers: Final[dict[type, tuple[Flatten, Unflatten]]] = {
+    tuple: (lambda tree: (tree, None), lambda items, context: tuple(items)),
+    list: (lambda tree: (tree, None), lambda items, context: items),
+    dict: (
+        lambda tree: (tree.values(), tuple(tree)),
+        lambda items, keys: dict(zip(keys, items, strict=True)),
+    ),
+    OrderedDict: (
+        lambda tree: (tree.values(), tuple(tree)),
+        lambda items, keys: OrderedDict(zip(keys, items, strict=True)),
+    ),
+    defaultdict: (
+        lambda tree: (tree.values(), (tree.default_factory, tuple(tree))),
+        lambda items, context: defaultdict(context[0], zip(context[1], items, strict=True)),
+    ),
+    deque: (
+        lambda tree: (tree, tree.maxlen),
+        lambda items, length: deque(items, maxlen=length),
+    ),
+}
 
-def _children(tree: Any) -> tuple[tuple[Any, ...], Iterable[Any]] | None:
-    """Return the keys and the items of a container, or None for a leaf."""
+
+def register_container(kind: type, flatten: Flatten, unflatten: Unflatten) -> None:
+    """Make values of a type containers.
+
+    Parameters
+    ----------
+    kind
+        The type; its subclasses stay leaves.
+    flatten
+        Gives the items of a value and a context, which is compared and hashed.
+    unflatten
+        Makes a value of a list of items and a context.
+
+    Raises
+    ------
+    ValueError
+        If the type is a container already.
+    """
+    if kind in _containers:
+        raise ValueError(f"{kind} is already registered as pytree node. Register a type once.")
+    _containers[kind] = flatten, unflatten
+
+
+def keys_of(structure: Structure) -> tuple[Any, ...]:
+    """Return the keys of a dict of this structure."""
+    keys: tuple[Any, ...] = (
+        structure.context[1] if structure.kind is defaultdict else structure.context
+    )
+    return keys
+
+
+def children_of(tree: Any) -> tuple[Iterable[Any], Any] | None:
+    """Return the items and the context of a container, or None for a leaf."""
     kind = type(tree)
-    if kind is tuple or kind is list or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
-        return (), tree
-    if kind is dict or kind is OrderedDict or kind is defaultdict:
-        return tuple(tree), tree.values()
-    return None
+    found = _containers.get(kind)
+    if found is not None:
+        return found[0](tree)
+    return (tree, None) if isinstance(tree, tuple) and hasattr(kind, "_fields") else None
 
 
-def flatten(tree: Any) -> tuple[list[Any], Structure]:
-    """Return the leaves of `tree`, in order, and its structure."""
+def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Structure]:
+    """Return the leaves of `tree`, in order, and its structure.
+
+    Parameters
+    ----------
+    tree
+        Containers in containers.
+    is_leaf
+        Says of which containers that they are leaves. Default: of none.
+    """
     leaves: list[Any] = []
-    return leaves, _flatten(tree, leaves)
+    return leaves, _flatten(tree, leaves, is_leaf)
 
 
-def _flatten(tree: Any, leaves: list[Any]) -> Structure:
-    found = _children(tree)
+def _flatten(tree: Any, leaves: list[Any], is_leaf: IsLeaf) -> Structure:
+    found = None if is_leaf is not None and is_leaf(tree) else children_of(tree)
     if found is None:
         leaves.append(tree)
         return LEAF
-    keys, items = found
-    children = tuple([_flatten(item, leaves) for item in items])
-    return Structure(type(tree), keys, children, getattr(tree, "default_factory", None))
+    items, context = found
+    children = tuple([_flatten(item, leaves, is_leaf) for item in items])
+    return Structure(type(tree), context, children)
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
@@ -97,14 +165,8 @@ def _unflatten(structure: Structure, leaves: Any) -> Any:
     if kind is None:
         return next(leaves)
     items = [_unflatten(child, leaves) for child in structure.children]
-    if kind is list:
-        return items
-    if kind is tuple:
-        return tuple(items)
-    if kind is defaultdict:
-        return defaultdict(structure.factory, zip(structure.keys, items, strict=True))
-    if issubclass(kind, dict):
-        return kind(zip(structure.keys, items, strict=True))
+    if kind in _containers:
+        return _containers[kind][1](items, structure.context)
     make: Callable[[list[Any]], Any] = kind._make  # type: ignore[attr-defined]  # of a named tuple
     return make(items)
 
@@ -127,23 +189,27 @@ def flatten_prefix(prefix: Any, structure: Structure) -> list[Any] | None:
 
 
 def _spread(prefix: Any, structure: Structure, values: list[Any]) -> bool:
-    found = _children(prefix)
-    if found is None:
+    if children_of(prefix) is None:
         values.extend([prefix] * structure.leaf_count)
         return True
-    keys, items = found
-    if type(prefix) is not structure.kind:
-        return False
-    if isinstance(prefix, dict):
-        if set(keys) != set(structure.keys):
-            return False
-        items = [prefix[key] for key in structure.keys]
-    children = list(items)
-    if len(children) != len(structure.children):
-        return False
-    return all(
+    items = items_like(prefix, structure)
+    return items is not None and all(
         [
             _spread(item, child, values)
-            for item, child in zip(children, structure.children, strict=True)
+            for item, child in zip(items, structure.children, strict=True)
         ]
     )
+
+
+def items_like(tree: Any, structure: Structure) -> list[Any] | None:
+    """Return the items of a container in the order of `structure`; None if it has another type,
+    other keys or another number of items.
+    """
+    found = children_of(tree)
+    if found is None or type(tree) is not structure.kind:
+        return None
+    if isinstance(tree, dict):
+        keys = keys_of(structure)
+        return [tree[key] for key in keys] if set(tree) == set(keys) else None
+    items = list(found[0])
+    return items if len(items) == len(structure.children) else None

@@ -1,0 +1,145 @@
+"""The generator of PyTorch's random numbers on the cpu: the Mersenne Twister (Matsumoto and
+Nishimura 1998, doi:10.1145/272991.272995), a normal number that is kept, and their state as bytes.
+"""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Any, Final
+
+import numpy as np
+
+from dovetail_kernel.forks import renewed_after_fork
+
+__all__ = ["MersenneTwister"]
+
+Array = np.ndarray[Any, Any]
+
+_WORDS: Final = 624
+_MASK: Final = np.uint64((1 << 53) - 1)
+_STATE: Final = np.dtype(
+    {
+        "names": [
+            "seed", "left", "seeded", "next", "words", "x", "y", "rho", "kept", "float", "is_float",
+        ],
+        "formats": ["u8", "i4", "i4", "u8", ("u8", _WORDS), "f8", "f8", "f8", "i4", "f4", "i4"],
+    },
+    align=True,
+)  # fmt: skip
+"""The layout of PyTorch's states, in the machine's order of bytes."""
+
+
+class MersenneTwister:
+    """32-bit words, from a seed as PyTorch's cpu generator makes them.
+
+    Parameters
+    ----------
+    seed
+        Its lowest 32 bits count.
+
+    Attributes
+    ----------
+    kept
+        The second normal number of the last pair, until it is drawn; else None.
+    lock
+        Held while numbers are drawn.
+    """
+
+    __slots__ = ("__weakref__", "_bits", "_words", "kept", "lock")
+
+    state_size: Final = _STATE.itemsize
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.MT19937(0)
+        self._words = np.random.Generator(self._bits)
+        self._place(_seeded(seed), _WORDS)
+        self.kept: float | None = None
+        self.lock = renewed_after_fork(RLock())
+
+    def _place(self, words: Array, position: int) -> None:
+        self._bits.state = {
+            "bit_generator": "MT19937",
+            "state": {"key": words, "pos": position},
+        }
+
+    def words(self, count: int) -> Array:
+        """Return the next `count` words, as uint32."""
+        return self._words.integers(0, 1 << 32, count, dtype=np.uint32)
+
+    def pairs(self, count: int) -> Array:
+        """Return the next `count` pairs of words, as uint64: the first of two is the upper half."""
+        return self._words.integers(0, 1 << 64, count, dtype=np.uint64)
+
+    def doubles(self, count: int) -> Array:
+        """Return the next `count` numbers of [0, 1) with 53 bits, as float64."""
+        pairs = self.pairs(count)
+        pairs &= _MASK
+        made: Array = pairs.view(np.int64).astype(np.float64)  # signed ones convert faster
+        made *= 2.0**-53
+        return made
+
+    def position(self) -> Any:
+        """Return where the words come from, for `go_to`."""
+        return self._bits.state
+
+    def go_to(self, position: Any) -> None:
+        """Go to where `position` was asked for."""
+        self._bits.state = position
+
+    def skip(self, count: int) -> None:
+        """Go `count` words on."""
+        self._bits.random_raw(count, output=False)
+
+    # -- the state ---------------------------------------------------------------------------------
+
+    def state(self, seed: int) -> bytes:
+        """Return where the generator stands, beside the seed that it started from, in PyTorch's
+        layout.
+        """
+        inside: Any = self._bits.state["state"]
+        words, position = inside["key"], inside["pos"]
+        made = np.zeros((), _STATE)
+        made["seed"], made["seeded"], made["words"] = seed, 1, words
+        # The words are renewed when one is asked for and none is left; before the first one, the
+        # seed's stand there.
+        made["left"] = _WORDS + 1 - position
+        made["next"] = position
+        if position == _WORDS and np.array_equal(words, _seeded(seed)):
+            made["next"] = 0
+        if self.kept is not None:
+            made["y"], made["kept"] = self.kept, 1
+        return made.tobytes()
+
+    @classmethod
+    def of_state(cls, state: bytes) -> tuple[MersenneTwister, int]:
+        """Return a generator that stands where a state says, and the seed that it started from.
+
+        Raises
+        ------
+        RuntimeError
+            If the bytes are no such state.
+        """
+        found = np.frombuffer(state, _STATE)[0]
+        left, position = int(found["left"]), int(found["next"])
+        fresh = left == 1 and position == 0
+        if not found["seeded"] or not (fresh or (left >= 1 and left + position == _WORDS + 1)):
+            raise RuntimeError(
+                "Invalid mt19937 state: its numbers contradict each other. Give what get_state() "
+                "of a generator on cpu returned."
+            )
+        made = cls(0)
+        made._place(found["words"].astype(np.uint32), _WORDS if fresh else position)
+        if found["kept"]:
+            made.kept = float(found["y"])
+        return made, int(found["seed"])
+
+    def __deepcopy__(self, memo: Any) -> MersenneTwister:
+        with self.lock:
+            return self.of_state(self.state(0))[0]
+
+
+def _seeded(seed: int) -> Array:
+    """Return the words that a seed stands for: those of NumPy's ``RandomState(seed)``."""
+    state: Any = np.random.RandomState(seed & 0xFFFFFFFF).get_state(legacy=False)
+    words: Array = state["state"]["key"]
+    return words
