@@ -206,9 +206,11 @@ trunc_normal_ uniform uniform_ xavier_normal xavier_normal_ xavier_uniform xavie
 Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy
 """.split(),
     "dovetail.nn.utils": """
-clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
-parameters_to_vector parametrizations parametrize remove_spectral_norm remove_weight_norm rnn
-spectral_norm vector_to_parameters weight_norm
+clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_
+convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format fuse_conv_bn_eval
+fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights get_total_norm parameters_to_vector
+parametrizations parametrize remove_spectral_norm remove_weight_norm rnn skip_init spectral_norm
+stateless vector_to_parameters weight_norm
 """.split(),
     "dovetail.nn.utils.parametrizations": """
 orthogonal spectral_norm weight_norm
