@@ -228,6 +228,7 @@ class State(Traversal):
                     if name not in (self._modules if rest else known):
                         unexpected_keys.append(key)
 
+    @restoring()
     def _load_tensor(
         self, key: str, name: str, current: Tensor, new: Any, assign: bool
     ) -> str | None:
