@@ -45,7 +45,7 @@ from .bent_activations import (
     Tanhshrink,
     Threshold,
 )
-from .containers import ModuleDict, ModuleList, Sequential
+from .containers import Container, ModuleDict, ModuleList, Sequential
 from .convolution import (
     Conv1d,
     Conv2d,
@@ -216,6 +216,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
