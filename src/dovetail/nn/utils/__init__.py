@@ -7,6 +7,7 @@ packages below.
 
 import typing as _typing
 
+from ...absent_names import names_of as _names_of
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -32,26 +33,30 @@ if _typing.TYPE_CHECKING:
         convert_conv2d_weight_memory_format,
         convert_conv3d_weight_memory_format,
     )
-
-_SUBMODULES = (
-    "fusion",
-    "init",
-    "memory_format",
-    "parametrizations",
-    "parametrize",
-    "prune",
-    "rnn",
-    "stateless",
-)
-_MODULE_OF = {
-    "convert_conv2d_weight_memory_format": "memory_format",
-    "convert_conv3d_weight_memory_format": "memory_format",
-    "fuse_conv_bn_eval": "fusion",
-    "fuse_conv_bn_weights": "fusion",
-    "fuse_linear_bn_eval": "fusion",
-    "fuse_linear_bn_weights": "fusion",
-    "skip_init": "init",
-}
+else:
+    _MODULE_OF = {
+        "convert_conv2d_weight_memory_format": "memory_format",
+        "convert_conv3d_weight_memory_format": "memory_format",
+        "fuse_conv_bn_eval": "fusion",
+        "fuse_conv_bn_weights": "fusion",
+        "fuse_linear_bn_eval": "fusion",
+        "fuse_linear_bn_weights": "fusion",
+        "skip_init": "init",
+    }
+    __getattr__ = _names_of(
+        __name__,
+        (
+            "fusion",
+            "init",
+            "memory_format",
+            "parametrizations",
+            "parametrize",
+            "prune",
+            "rnn",
+            "stateless",
+        ),
+        {name: f"{__name__}.{module}" for name, module in _MODULE_OF.items()},
+    )
 
 __all__ = [
     "clip_grad_norm",
@@ -77,17 +82,3 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
-
-
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-
-    def __getattr__(name: str) -> _typing.Any:
-        from importlib import import_module
-
-        if name in _SUBMODULES:
-            return import_module(f"{__name__}.{name}")
-        if name not in _MODULE_OF:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-        globals()[name] = found
-        return found
