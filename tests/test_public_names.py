@@ -156,9 +156,9 @@ prod softmax softmin std sum var
 AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d
 AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss
 BCEWithLogitsLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Buffer CELU CTCLoss ChannelShuffle
-CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d
-Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity
-CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
+CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Container Conv1d
+Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity
+CrossEntropyLoss DataParallel Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
 FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GRU GRUCell
 GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss
 Identity InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d
@@ -175,10 +175,17 @@ SELU Sequential SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d Softm
 Softshrink Softsign Tanh Tanhshrink Threshold Transformer TransformerDecoder TransformerDecoderLayer
 TransformerEncoder TransformerEncoderLayer TripletMarginLoss TripletMarginWithDistanceLoss Unflatten
 Unfold UninitializedBuffer UninitializedParameter Upsample UpsamplingBilinear2d UpsamplingNearest2d
-ZeroPad1d ZeroPad2d ZeroPad3d functional init modules register_module_buffer_registration_hook
-register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
+ZeroPad1d ZeroPad2d ZeroPad3d attention functional init modules parallel
+register_module_buffer_registration_hook register_module_forward_hook
+register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
+""".split(),
+    "dovetail.nn.attention": """
+SDPBackend WARN_FOR_UNFUSED_KERNELS sdpa_kernel
+""".split(),
+    "dovetail.nn.attention.bias": """
+CausalBias CausalVariant causal_lower_right causal_upper_left
 """.split(),
     "dovetail.nn.functional": """
 adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
@@ -206,13 +213,18 @@ calculate_gain constant constant_ dirac dirac_ eye eye_ kaiming_normal kaiming_n
 kaiming_uniform kaiming_uniform_ normal normal_ ones_ orthogonal orthogonal_ sparse sparse_
 trunc_normal_ uniform uniform_ xavier_normal xavier_normal_ xavier_uniform xavier_uniform_ zeros_
 """.split(),
+    "dovetail.nn.parallel": """
+DataParallel DistributedDataParallel data_parallel
+""".split(),
     "dovetail.nn.parameter": """
 Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy
 """.split(),
     "dovetail.nn.utils": """
-clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
-parameters_to_vector parametrizations parametrize remove_spectral_norm remove_weight_norm rnn
-spectral_norm vector_to_parameters weight_norm
+clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_
+convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format fuse_conv_bn_eval
+fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights get_total_norm parameters_to_vector
+parametrizations parametrize remove_spectral_norm remove_weight_norm rnn skip_init spectral_norm
+stateless vector_to_parameters weight_norm
 """.split(),
     "dovetail.nn.utils.parametrizations": """
 orthogonal spectral_norm weight_norm
