@@ -34,6 +34,7 @@ MODULES = [
     "optim.swa_utils",
     "optim._adafactor",
     "optim._muon",
+    "optim._multi_tensor",
     "amp",
     "amp.autocast_mode",
     "amp.grad_scaler",
@@ -45,12 +46,11 @@ MODULES = [
     "cpu.amp.grad_scaler",
 ]
 NOT_HERE = {
-    # A functional step: the rules take tensors that lie in the optimizer.
     **dict.fromkeys(
-        ["adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop"]
-        + ["rprop", "sgd", "adafactor", "muon"],
+        ["adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop"],
         "functions of lists of tensors",
     ),
+    **dict.fromkeys(["rprop", "sgd", "adafactor", "muon"], "functions of lists of tensors"),
     "swap_in_optimizer_params_and_state": "for tracing a step",
     "amp_definitely_not_available": "says whether this build has CUDA",
 }

@@ -127,7 +127,8 @@ class GradScaler:
         if self._scale is None:
             self._scale = aten.full((), self._init_scale, dtype=float32, device=device)
             self._growth_tracker = self._init_growth_tracker
-        return self._scale.to(device)
+        scale: Tensor = self._scale.to(device)
+        return scale
 
     def _begun_scale(self, function: str) -> Tensor:
         """Return the scale.
