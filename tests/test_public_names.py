@@ -83,7 +83,7 @@ current_accelerator current_device_index device_count empty_cache is_available m
 memory_reserved set_device_index synchronize
 """.split(),
     "dovetail.amp": """
-autocast is_autocast_available
+GradScaler autocast custom_bwd custom_fwd is_autocast_available
 """.split(),
     "dovetail.autograd": """
 Function GradcheckError Variable backward detect_anomaly enable_grad engine forward_ad function
@@ -239,12 +239,16 @@ pad_sequence unpack_sequence unpad_sequence
 """.split(),
     "dovetail.optim": """
 ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam Optimizer RAdam RMSprop Rprop SGD
-SparseAdam lr_scheduler
+SparseAdam lr_scheduler swa_utils
 """.split(),
     "dovetail.optim.lr_scheduler": """
 ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR
 LRScheduler LambdaLR LinearLR MultiStepLR MultiplicativeLR OneCycleLR PolynomialLR ReduceLROnPlateau
 SequentialLR StepLR
+""".split(),
+    "dovetail.optim.swa_utils": """
+AveragedModel SWALR get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn get_swa_multi_avg_fn
+update_bn
 """.split(),
     "dovetail.overrides": """
 BaseTorchFunctionMode TorchFunctionMode enable_reentrant_dispatch get_default_nowrap_functions
