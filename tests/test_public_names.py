@@ -286,7 +286,7 @@ TorchVersion
 Device FileLike Number Storage
 """.split(),
     "dovetail.utils": """
-GradExplanation GraphDrawing checkpoint dlpack draw_graph explain_grad hooks
+GradExplanation GraphDrawing checkpoint data dlpack draw_graph explain_grad hooks
 """.split(),
     "dovetail.utils._python_dispatch": """
 BaseTorchDispatchMode TorchDispatchMode is_in_torch_dispatch_mode is_traceable_wrapper_subclass
