@@ -3,7 +3,9 @@
 May import ``_nn``, which has its operators, and the packages below.
 """
 
-from . import functional, init, modules, utils
+from typing import TYPE_CHECKING, Any
+
+from . import functional, init, modules, parameter, utils
 from .activation import (
     ELU,
     GELU,
@@ -123,7 +125,7 @@ from .padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter import Buffer, Parameter
 from .parameter_containers import ParameterDict, ParameterList
 from .pooling import (
     AdaptiveAvgPool1d,
@@ -159,6 +161,9 @@ from .unpooling import (
     MaxUnpool3d,
 )
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+
+if TYPE_CHECKING:
+    from .uninitialized import UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     "CELU",
@@ -311,3 +316,9 @@ __all__ = [
     "register_module_parameter_registration_hook",
     "utils",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("UninitializedBuffer", "UninitializedParameter"):
+        return getattr(parameter, name)  # imported when asked for
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
