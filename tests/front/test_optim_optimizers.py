@@ -142,7 +142,7 @@ def test_an_option_out_of_range_is_refused(make, message):
 
 def test_implementation_flags_are_accepted_alone():
     p = parameter(1.0, gradient=[1.0])
-    optim.Adam([p], foreach=True, capturable=True).step()
+    optim.Adam([p], foreach=True).step()
     optim.SGD([p], fused=True).step()
     with pytest.raises(RuntimeError, match="`fused` and `foreach` cannot be `True` together"):
         optim.Adam([p], foreach=True, fused=True)

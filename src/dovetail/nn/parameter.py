@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import Device, disabled_torch_function_impl, dtype
+
+from ..absent_names import names_of
 
 __all__ = [
     "Buffer",
@@ -202,7 +203,7 @@ class UninitializedTensorMixin:
         )
 
 
-def is_lazy(param: Any) -> bool:
+def is_lazy(param: Any) -> TypeGuard[Any]:
     """Return whether ``param`` is a parameter or a buffer without a shape."""
     return isinstance(param, UninitializedTensorMixin)
 
@@ -220,13 +221,15 @@ def type_name(value: Any) -> str:
     return type(value).__name__
 
 
+# Imported when asked for: they override functions, and once a class does, all functions look for
+# classes that do.
 UninitializedBuffer: Any
 UninitializedParameter: Any
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("UninitializedBuffer", "UninitializedParameter"):
-        # Imported when asked for: they override functions, and once a class does, all functions
-        # look for classes that do.
-        return getattr(import_module("dovetail.nn.uninitialized"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:
+    __getattr__ = names_of(
+        __name__,
+        (),
+        dict.fromkeys(
+            ("UninitializedBuffer", "UninitializedParameter"), "dovetail.nn.uninitialized"
+        ),
+    )

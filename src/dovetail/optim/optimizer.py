@@ -126,7 +126,7 @@ class Optimizer(OptimizerHooks):
         ----------
         param_group : dict
             'params': a tensor, or an ordered collection of tensors or (name, tensor) pairs; and
-            options.
+            options. It is completed, and becomes the group.
 
         Raises
         ------
@@ -183,7 +183,8 @@ class Optimizer(OptimizerHooks):
                     f"{key}. Give it in the group, or for all of them."
                 )
             group.setdefault(key, value)
-        self.param_groups.append(group)
+        param_group.update(group)
+        self.param_groups.append(param_group)
 
     def _check_parameter(self, tensor: Any) -> None:
         if not isinstance(tensor, Tensor):
@@ -258,7 +259,7 @@ class Optimizer(OptimizerHooks):
             'state': dict of index to the parameter's state (the tensors themselves);
             'param_groups': list of dict whose 'params' are indices.
         """
-        for hook in self._state_dict_pre_hooks.values():
+        for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         parameters = chain.from_iterable(group["params"] for group in self.param_groups)
         index: dict[int, int] = {}
@@ -276,7 +277,7 @@ class Optimizer(OptimizerHooks):
             for key, value in self.state.items()
         }
         result: dict[str, Any] = {"state": state, "param_groups": groups}
-        for hook in self._state_dict_post_hooks.values():
+        for hook in self._optimizer_state_dict_post_hooks.values():
             changed = hook(self, result)
             if changed is not None:
                 result = changed
@@ -298,7 +299,7 @@ class Optimizer(OptimizerHooks):
             If the groups differ in number or length; the optimizer is not changed.
         """
         state_dict = dict(state_dict)
-        for hook in self._load_state_dict_pre_hooks.values():
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
             if changed is not None:
                 state_dict = changed
@@ -337,7 +338,7 @@ class Optimizer(OptimizerHooks):
             saved.update(params=group["params"], **names)
         self.state = state
         self.param_groups = saved_groups
-        for hook in self._load_state_dict_post_hooks.values():
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
 

@@ -29,5 +29,8 @@ FAST_FAMILIES: Final = {
     "normalization.Normalization": "dovetail_cpu.fast_normalization.FastNormalization",
     "convolution.Convolutions": "dovetail_cpu.fast_windows.FastConvolutions",
     "patches.Patches": "dovetail_cpu.fast_windows.FastPatches",
+    "random.Random": "dovetail_cpu.seeded_random.SeededRandom",
+    "distributions.Distributions": "dovetail_cpu.seeded_random.SeededDistributions",
+    "gamma_numbers.GammaNumbers": "dovetail_cpu.seeded_random.SeededGammaNumbers",
 }
 """For the argument `families` of `dovetail_aten.backends.register_backend`."""

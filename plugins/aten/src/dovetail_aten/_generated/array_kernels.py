@@ -63,6 +63,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     'fractional_pooling.FractionalPooling': (
         'fractional_max_pool2d', 'fractional_max_pool3d',
     ),
+    'gamma_numbers.GammaNumbers': (
+        '_dirichlet_grad', '_sample_dirichlet', '_standard_gamma', '_standard_gamma_grad',
+    ),
     'gated_units.GatedUnits': (
         'glu', 'glu_backward', 'mish', 'mish_backward',
     ),
@@ -158,9 +161,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'max_unpool3d',
     ),
     'random.Random': (
-        'bernoulli', 'bernoulli_.float', 'multinomial', 'native_dropout', 'native_dropout_backward',
-        'normal_', 'rand', 'rand_like', 'randint', 'randint.low', 'randn', 'randn_like', 'randperm',
-        'uniform_',
+        '_slopes_of_rrelu', 'bernoulli', 'bernoulli_.float', 'multinomial', 'native_dropout',
+        'native_dropout_backward', 'normal_', 'rand', 'rand_like', 'randint', 'randint.low',
+        'randn', 'randn_like', 'randperm', 'randperm.generator', 'uniform_',
     ),
     'rectifiers.Rectifiers': (
         '_prelu_kernel', '_prelu_kernel_backward', 'celu', 'elu', 'elu_backward', 'hardtanh',

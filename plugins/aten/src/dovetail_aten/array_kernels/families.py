@@ -68,6 +68,7 @@ FAMILIES: Final = (
     "complex_parts.ComplexParts",
     "random.Random",
     "distributions.Distributions",
+    "gamma_numbers.GammaNumbers",
     "rectifiers.Rectifiers",
     "sigmoids.Sigmoids",
     "hard_activations.HardActivations",

@@ -4,6 +4,7 @@ say where.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +32,11 @@ class Entry:
         return value if isinstance(value, str) else str(value)
 
     def names(self, key: str) -> tuple[str, ...]:
-        """Return a value written as ``a, b`` or ``[a, b]`` as a tuple of names."""
+        """Return a value written as ``a, b`` or ``[a, b]`` as a tuple of names. Commas inside
+        parentheses separate nothing.
+        """
         value = self.values.get(key, ())
-        parts = value.split(",") if isinstance(value, str) else value
+        parts = re.split(r",(?![^(]*[)])", value) if isinstance(value, str) else value
         return tuple([str(part).strip() for part in parts])
 
 
