@@ -310,6 +310,7 @@ UNSAFE = frozenset(
             for name in ("adaptive", "fractional")
             for ndim in (2, 3)
         ],
+        *["_native_batch_norm_legit", "_native_batch_norm_legit_functional", "native_batch_norm"],
         *["lstm", "gru", "rnn_tanh", "rnn_relu", "_pack_padded_sequence", "_pad_packed_sequence"],
     }
 )
