@@ -19,23 +19,23 @@ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add add
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
 alpha_dropout_ amax amin aminmax amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_
 arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort argwhere as_strided
-as_strided_copy as_strided_scatter as_tensor as_torch asarray asin asin_ asinh asinh_ atan atan2
-atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d autocast autograd avg_pool1d backends baddbmm
-bartlett_window batch_norm bernoulli bfloat16 bilinear binary_cross_entropy_with_logits bincount
-binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
-blackman_window block_diag bmm bool broadcast_shapes broadcast_tensors broadcast_to bucketize
-can_cast cartesian_prod cat cdist cdouble ceil ceil_ celu celu_ cfloat chain_matmul channel_shuffle
-channels_last channels_last_3d cholesky cholesky_inverse cholesky_solve chunk clamp clamp_ clamp_max
-clamp_max_ clamp_min clamp_min_ clip clip_ clone column_stack combinations compile compiler complex
-complex128 complex64 concat concatenate conj conj_physical conj_physical_ constant_pad_nd
-contiguous_format conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss cosine_similarity
-count_nonzero cov cross ctc_loss cuda cummax cummin cumprod cumsum cumulative_trapezoid
-default_generator deg2rad deg2rad_ det detach detach_copy device devices diag diag_embed diagflat
-diagonal diagonal_copy diagonal_scatter diff digamma dist div divide dot double dropout dropout_
-dsplit dstack dtype e einsum embedding embedding_renorm_ empty empty_like empty_permuted
-empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_ expand_copy
-explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_ feature_dropout
+as_strided_ as_strided_copy as_strided_scatter as_tensor as_torch asarray asin asin_ asinh asinh_
+atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d autocast autograd avg_pool1d backends
+baddbmm bartlett_window batch_norm bernoulli bfloat16 bilinear binary_cross_entropy_with_logits
+bincount binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+bitwise_xor blackman_window block_diag bmm bool broadcast_shapes broadcast_tensors broadcast_to
+bucketize can_cast cartesian_prod cat cdist cdouble ceil ceil_ celu celu_ cfloat chain_matmul
+channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse cholesky_solve chunk clamp
+clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone column_stack combinations compile
+compiler complex complex128 complex64 concat concatenate conj conj_physical conj_physical_
+constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss
+cosine_similarity count_nonzero cov cross ctc_loss cuda cummax cummin cumprod cumsum
+cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_copy device devices diag
+diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist div divide dot double
+dropout dropout_ dsplit dstack dtype e einsum embedding embedding_renorm_ empty empty_like
+empty_permuted empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_
+expand_copy explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_ feature_dropout
 feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip fliplr flipud float float16 float32
 float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm
 from_dlpack from_numpy frombuffer full full_like func gather gcd gcd_ ge geqrf get_autocast_dtype
@@ -83,7 +83,7 @@ current_accelerator current_device_index device_count empty_cache is_available m
 memory_reserved set_device_index synchronize
 """.split(),
     "dovetail.amp": """
-autocast is_autocast_available
+GradScaler autocast custom_bwd custom_fwd is_autocast_available
 """.split(),
     "dovetail.autograd": """
 Function GradcheckError Variable backward detect_anomaly enable_grad engine forward_ad function
@@ -239,12 +239,16 @@ pad_sequence unpack_sequence unpad_sequence
 """.split(),
     "dovetail.optim": """
 ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam Optimizer RAdam RMSprop Rprop SGD
-SparseAdam lr_scheduler
+SparseAdam lr_scheduler swa_utils
 """.split(),
     "dovetail.optim.lr_scheduler": """
 ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR
 LRScheduler LambdaLR LinearLR MultiStepLR MultiplicativeLR OneCycleLR PolynomialLR ReduceLROnPlateau
 SequentialLR StepLR
+""".split(),
+    "dovetail.optim.swa_utils": """
+AveragedModel SWALR get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn get_swa_multi_avg_fn
+update_bn
 """.split(),
     "dovetail.overrides": """
 BaseTorchFunctionMode TorchFunctionMode enable_reentrant_dispatch get_default_nowrap_functions
@@ -282,7 +286,7 @@ TorchVersion
 Device FileLike Number Storage
 """.split(),
     "dovetail.utils": """
-GradExplanation GraphDrawing checkpoint dlpack draw_graph explain_grad hooks
+GradExplanation GraphDrawing checkpoint data dlpack draw_graph explain_grad hooks
 """.split(),
     "dovetail.utils._python_dispatch": """
 BaseTorchDispatchMode TorchDispatchMode is_in_torch_dispatch_mode is_traceable_wrapper_subclass
@@ -306,9 +310,9 @@ ShortTensor Tensor TypedStorage UntypedStorage abs abs_ absolute acos acos_ acos
 adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul addmm addmv addmv_ addr adjoint
 affine_grid_generator alias_copy all allclose alpha_dropout alpha_dropout_ amax amin aminmax angle
 any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_
-arctanh arctanh_ argmax argmin argsort argwhere as_strided as_strided_copy as_strided_scatter
-as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d
-atleast_3d avg_pool1d baddbmm bartlett_window batch_norm bernoulli bilinear
+arctanh arctanh_ argmax argmin argsort argwhere as_strided as_strided_ as_strided_copy
+as_strided_scatter as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_
+atleast_1d atleast_2d atleast_3d avg_pool1d baddbmm bartlett_window batch_norm bernoulli bilinear
 binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not
 bitwise_or bitwise_right_shift bitwise_xor blackman_window block_diag bmm broadcast_tensors
 broadcast_to bucketize cartesian_prod cat cdist ceil ceil_ celu celu_ chain_matmul channel_shuffle
@@ -401,7 +405,7 @@ int16 int32 int64 int8 is_grad_enabled is_included_in_alias jagged name_of_distr
 on_default_dtype_change on_new_backend parse_dispatch_key plugin_manager preserve_format
 promote_types renewed_after_fork replace_array resize_storage restoring result_dtype runtime_keys
 scalar_category scalar_dtype set_autograd_interface set_default_device set_default_dtype
-set_grad_enabled set_state set_storage_class set_tensor_class share_storage share_version
+set_grad_enabled set_state set_storage_class set_tensor_class share_storage share_version show_view
 signature_of sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr state strided tensor_class
 uint16 uint32 uint64 uint8 wrap wrapped_backend
 """.split(),

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor, copy_each
 from dovetail_kernel import dispatch_state
 
 from ..nn.parameter import Parameter
-
-if TYPE_CHECKING:
-    from .elementwise import ElementwiseOptimizer
-    from .optimizer import ParamGroup
+from .optimizer import ParamGroup
 
 __all__ = ["Pair", "Vectors", "may_join"]
 
@@ -30,6 +27,20 @@ GREATEST = 4096
 """Elements of a parameter from which on copying it costs more than calling operators for it."""
 FEWEST = 3
 """Parameters that are worth a vector."""
+
+
+class Stepping(Protocol):
+    """What is asked of an optimizer: see `ElementwiseOptimizer`."""
+
+    param_groups: list[ParamGroup]
+    _numbers: tuple[str, ...]
+
+    def _begun(self, parameter: Tensor, group: ParamGroup) -> dict[str, Any]: ...
+
+    def _apply(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: ParamGroup
+    ) -> None: ...
+
 
 _PLAIN = dispatch_state(0)
 _arrays = attrgetter("array")
@@ -51,9 +62,7 @@ class Vectors:
     def __init__(self) -> None:
         self._plans: dict[int, Plan] = {}
 
-    def step(
-        self, optimizer: ElementwiseOptimizer, group: ParamGroup, pairs: list[Pair]
-    ) -> list[Pair]:
+    def step(self, optimizer: Stepping, group: ParamGroup, pairs: list[Pair]) -> list[Pair]:
         """Take the steps of small parameters; return the others."""
         parameters = [parameter for parameter, _ in pairs]
         plan = self._plans.get(id(group))
@@ -145,9 +154,7 @@ class Vector:
             and [array.shape for array in arrays] == self._array_shapes
         )
 
-    def step(
-        self, optimizer: ElementwiseOptimizer, group: ParamGroup, gradients: Sequence[Tensor]
-    ) -> bool:
+    def step(self, optimizer: Stepping, group: ParamGroup, gradients: Sequence[Tensor]) -> bool:
         """Take a step; return False if the states differ too much to take it at once."""
         states = [optimizer._begun(parameter, group) for parameter in self._parameters]
         names = states[0].keys()
