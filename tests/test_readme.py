@@ -16,6 +16,7 @@ READMES = [
 WITHOUT_SAMPLES = [
     "CONTRIBUTING.md",
     "docs/out.md",
+    "docs/seeds.md",
     "examples/walkthroughs/README.md",
     "plugins/cuda/README.md",
 ]

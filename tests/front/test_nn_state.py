@@ -177,7 +177,7 @@ def test_state_dict_hooks_run_before_and_after():
         lambda module, prefix, keep_vars: calls.append((prefix, keep_vars))
     )
     linear.register_state_dict_post_hook(
-        lambda module, state, prefix, metadata: state.pop(prefix + "bias")
+        lambda module, state, prefix, metadata: state.__delitem__(prefix + "bias")
     )
     assert list(nn.Sequential(linear).state_dict()) == ["0.weight"]
     assert calls == [("0.", False)]

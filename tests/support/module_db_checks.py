@@ -114,8 +114,14 @@ def _without_dropout(module: Any) -> None:
 
 
 def _arguments(lib: Any, sample: Any) -> tuple[Any, Any]:
-    arguments = sample.forward_input.args, sample.forward_input.kwargs
-    return arguments if lib is torch else twin(arguments)
+    """Return the arguments of a call; one that is given twice is one here, too."""
+    args, kwargs = sample.forward_input.args, sample.forward_input.kwargs
+    if lib is torch:
+        return args, kwargs
+    made = {id(each): twin(each) for each in [*args, *kwargs.values()]}
+    return tuple([made[id(each)] for each in args]), {
+        name: made[id(each)] for name, each in kwargs.items()
+    }
 
 
 # -- checks ----------------------------------------------------------------------------------------

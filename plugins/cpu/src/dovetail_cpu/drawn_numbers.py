@@ -5,7 +5,8 @@ numbers of every dtype, one after another as they lie in memory.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 import ml_dtypes
@@ -143,7 +144,7 @@ def _blocks(drawn: Array, mean: float, std: float) -> Array:
     radius *= kind(-2)
     np.sqrt(radius, out=radius)
     angle = halves[:, 1] * kind(2 * math.pi)
-    made = np.empty_like(halves)
+    made: Array = np.empty_like(halves)
     np.multiply(radius, np.cos(angle), out=made[:, 0])
     np.multiply(radius, np.sin(angle), out=made[:, 1])
     made = made.reshape(-1)
@@ -174,15 +175,29 @@ def paired_normal(
     return made if mean == 0 and std == 1 else multiply_add(made, std, mean)
 
 
+def normal_pair(angle: float, radius: float) -> tuple[float, float]:
+    """Return two normal numbers of two uniform ones."""
+    length = math.sqrt(-2 * math.log1p(-radius))
+    return length * math.cos(2 * math.pi * angle), length * math.sin(2 * math.pi * angle)
+
+
 # -- integers --------------------------------------------------------------------------------------
 
 
 def integers(source: MersenneTwister, count: int, low: int, high: int) -> Array:
     """Return `count` integers of [low, high) as int64; a range of 2**64 has all of them."""
     width = high - low
+    if width == 1 << 64:
+        low = 0
     if width >= _LONG_RANGE:
         return in_pieces(count, np.int64, lambda n: _remainders(source.pairs(n), width, low))
     return in_pieces(count, np.int64, lambda n: _remainders(source.words(n), width, low))
+
+
+def numbers_up_to(source: MersenneTwister, count: int, greatest: int, long: bool) -> Array:
+    """Return `count` integers from 0 to `greatest` as int64, of pairs of words where `long`."""
+    draw = source.pairs if long else source.words
+    return in_pieces(count, np.int64, lambda n: _remainders(draw(n), greatest + 1, 0))
 
 
 def _remainders(words: Array, width: int, low: int) -> Array:
@@ -226,17 +241,7 @@ def _swapped(count: int, places: Array) -> Array:
 
 def _swapped_by_lapack(count: int, places: Array) -> Array:
     """Exchange the rows of a matrix of one column, which LAPACK does for its pivots."""
-    from scipy.linalg.lapack import dlaswp
-
-    column = np.arange(count, dtype=_DOUBLE)[:, None]
-    return dlaswp(np.asfortranarray(column), places, overwrite_a=1)[:, 0].astype(np.int64)
-
-
-def drawn_for(x: Array, make: Callable[[int], Array]) -> Array:
-    """Return numbers like `x`, of which ``make(n)`` returns n."""
-    return laid_out(x, make(x.size))
-
-
-def size_of(shape: Sequence[int]) -> int:
-    """Return how many elements an array of `shape` has."""
-    return math.prod(shape)
+    exchange = import_module("scipy.linalg.lapack").dlaswp
+    column = np.asfortranarray(np.arange(count, dtype=_DOUBLE)[:, None])
+    made: Array = exchange(column, places, overwrite_a=1)[:, 0].astype(np.int64)
+    return made

@@ -78,6 +78,18 @@ class MersenneTwister:
         made *= 2.0**-53
         return made
 
+    def position(self) -> Any:
+        """Return where the words come from, for `go_to`."""
+        return self._bits.state
+
+    def go_to(self, position: Any) -> None:
+        """Go to where `position` was asked for."""
+        self._bits.state = position
+
+    def skip(self, count: int) -> None:
+        """Go `count` words on."""
+        self._bits.random_raw(count, output=False)
+
     # -- the state ---------------------------------------------------------------------------------
 
     def state(self, seed: int) -> bytes:

@@ -4,6 +4,7 @@ generators, which are faster.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -61,38 +62,38 @@ class CpuRandom(CpuMemory):
         """Return an array of uint8 as bytes."""
         return array.tobytes()
 
-    def uniform(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Array:
+    def uniform(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
         """Return numbers in [0, 1); for half precision, numbers that it can represent."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
-            return super().uniform(shape, native_dtype, generator)  # type: ignore[no-any-return]
-        size = drawn_numbers.size_of(shape)
+            return super().uniform(shape, native_dtype, generator)
+        size = math.prod(shape)
         with source.lock:
             return drawn_numbers.uniform(source, size, native_dtype).reshape(shape)
 
-    def normal(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Array:
+    def normal(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
         """Return standard normal numbers; those of NumPy in float32 for half precision."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
-            return super().normal(shape, native_dtype, generator)  # type: ignore[no-any-return]
-        size = drawn_numbers.size_of(shape)
+            return super().normal(shape, native_dtype, generator)
+        size = math.prod(shape)
         with source.lock:
             return drawn_numbers.normal(source, size, native_dtype).reshape(shape)
 
-    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Array:
+    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
         """Return int64 numbers in [low, high)."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
-            return super().integers(low, high, shape, generator)  # type: ignore[no-any-return]
+            return super().integers(low, high, shape, generator)
         with source.lock:
-            drawn = drawn_numbers.integers(source, drawn_numbers.size_of(shape), low, high)
+            drawn = drawn_numbers.integers(source, math.prod(shape), low, high)
         return drawn.reshape(shape)
 
-    def permutation(self, n: int, generator: Any) -> Array:
+    def permutation(self, n: int, generator: Any) -> Any:
         """Return the int64 numbers below `n` in random order."""
         source = self.source(generator)
         if not isinstance(source, MersenneTwister):
-            return super().permutation(n, generator)  # type: ignore[no-any-return]
+            return super().permutation(n, generator)
         with source.lock:
             return drawn_numbers.permutation(source, n)
 

@@ -14,11 +14,13 @@ from .clip_grad import (
     get_total_norm,
 )
 from .convert_parameters import parameters_to_vector, vector_to_parameters
+from .spectral_norm import remove_spectral_norm, spectral_norm
+from .weight_norm import remove_weight_norm, weight_norm
 
 if _typing.TYPE_CHECKING:
-    from . import rnn
+    from . import parametrizations, parametrize, rnn
 
-_SUBMODULES = ("rnn",)
+_SUBMODULES = ("parametrizations", "parametrize", "rnn")
 
 __all__ = [
     "clip_grad_norm",
@@ -27,8 +29,14 @@ __all__ = [
     "clip_grads_with_norm_",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "remove_spectral_norm",
+    "remove_weight_norm",
     "rnn",
+    "spectral_norm",
     "vector_to_parameters",
+    "weight_norm",
 ]
 
 

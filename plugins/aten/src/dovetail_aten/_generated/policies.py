@@ -30,22 +30,22 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
         'ldexp.Tensor gcd lcm bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar '
         'bitwise_left_shift.Scalar_Tensor bitwise_right_shift.Tensor '
         'bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin '
-        'deg2rad rad2deg _conj_physical sigmoid_backward tanh_backward native_dropout_backward '
-        'lgamma digamma polygamma mvlgamma igamma igammac special_zeta special_zeta.other_scalar '
-        'special_zeta.self_scalar erfinv special_erfcx special_ndtri special_log_ndtr logit '
-        'logit_backward sinc special_entr special_xlog1py special_xlog1py.other_scalar '
-        'special_xlog1py.self_scalar i0 special_i0e special_i1 special_i1e special_bessel_j0 '
-        'special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 '
-        'special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 '
-        'special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 '
-        'special_spherical_bessel_j0 special_airy_ai special_chebyshev_polynomial_t '
-        'special_chebyshev_polynomial_t.x_scalar special_chebyshev_polynomial_t.n_scalar '
-        'special_chebyshev_polynomial_u special_chebyshev_polynomial_u.x_scalar '
-        'special_chebyshev_polynomial_u.n_scalar special_chebyshev_polynomial_v '
-        'special_chebyshev_polynomial_v.x_scalar special_chebyshev_polynomial_v.n_scalar '
-        'special_chebyshev_polynomial_w special_chebyshev_polynomial_w.x_scalar '
-        'special_chebyshev_polynomial_w.n_scalar special_shifted_chebyshev_polynomial_t '
-        'special_shifted_chebyshev_polynomial_t.x_scalar '
+        'deg2rad rad2deg _conj_physical sigmoid_backward tanh_backward _standard_gamma_grad '
+        '_dirichlet_grad native_dropout_backward lgamma digamma polygamma mvlgamma igamma igammac '
+        'special_zeta special_zeta.other_scalar special_zeta.self_scalar erfinv special_erfcx '
+        'special_ndtri special_log_ndtr logit logit_backward sinc special_entr special_xlog1py '
+        'special_xlog1py.other_scalar special_xlog1py.self_scalar i0 special_i0e special_i1 '
+        'special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 '
+        'special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0 '
+        'special_modified_bessel_k1 special_scaled_modified_bessel_k0 '
+        'special_scaled_modified_bessel_k1 special_spherical_bessel_j0 special_airy_ai '
+        'special_chebyshev_polynomial_t special_chebyshev_polynomial_t.x_scalar '
+        'special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_u '
+        'special_chebyshev_polynomial_u.x_scalar special_chebyshev_polynomial_u.n_scalar '
+        'special_chebyshev_polynomial_v special_chebyshev_polynomial_v.x_scalar '
+        'special_chebyshev_polynomial_v.n_scalar special_chebyshev_polynomial_w '
+        'special_chebyshev_polynomial_w.x_scalar special_chebyshev_polynomial_w.n_scalar '
+        'special_shifted_chebyshev_polynomial_t special_shifted_chebyshev_polynomial_t.x_scalar '
         'special_shifted_chebyshev_polynomial_t.n_scalar special_shifted_chebyshev_polynomial_u '
         'special_shifted_chebyshev_polynomial_u.x_scalar '
         'special_shifted_chebyshev_polynomial_u.n_scalar special_shifted_chebyshev_polynomial_v '
@@ -198,7 +198,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.random', 'normal_around', (), 'normal.Tensor_float'),
     ('dovetail_aten.meta.random', 'normal_as_wide', (), 'normal.float_Tensor'),
     ('dovetail_aten.meta.random', 'normal_of_both', (), 'normal.Tensor_Tensor'),
-    ('dovetail_aten.meta.random', 'poisson', (), 'poisson'),
+    ('dovetail_aten.meta.random', 'poisson', (), 'poisson _standard_gamma _sample_dirichlet'),
+    ('dovetail_aten.meta.random', 'slopes_of_rrelu', (), '_slopes_of_rrelu'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
     ('dovetail_aten.meta.reductions', 'aminmax', (), 'aminmax'),
     ('dovetail_aten.meta.reductions', 'argmax', (), 'argmax argmin'),
@@ -384,13 +385,14 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor '
         'bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar '
         'bitwise_right_shift.Scalar_Tensor logaddexp2 fmax fmin deg2rad rad2deg _conj_physical '
-        'angle sigmoid_backward tanh_backward native_dropout_backward lgamma digamma polygamma '
-        'mvlgamma igamma igammac special_zeta special_zeta.other_scalar special_zeta.self_scalar '
-        'erfinv special_erfcx special_ndtri special_log_ndtr logit logit_backward sinc '
-        'special_entr special_xlog1py special_xlog1py.other_scalar special_xlog1py.self_scalar i0 '
-        'special_i0e special_i1 special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 '
-        'special_bessel_y1 special_modified_bessel_i0 special_modified_bessel_i1 '
-        'special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0 '
+        'angle sigmoid_backward tanh_backward _standard_gamma_grad _dirichlet_grad '
+        'native_dropout_backward lgamma digamma polygamma mvlgamma igamma igammac special_zeta '
+        'special_zeta.other_scalar special_zeta.self_scalar erfinv special_erfcx special_ndtri '
+        'special_log_ndtr logit logit_backward sinc special_entr special_xlog1py '
+        'special_xlog1py.other_scalar special_xlog1py.self_scalar i0 special_i0e special_i1 '
+        'special_i1e special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 '
+        'special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0 '
+        'special_modified_bessel_k1 special_scaled_modified_bessel_k0 '
         'special_scaled_modified_bessel_k1 special_spherical_bessel_j0 special_airy_ai '
         'special_chebyshev_polynomial_t special_chebyshev_polynomial_t.x_scalar '
         'special_chebyshev_polynomial_t.n_scalar special_chebyshev_polynomial_u '
@@ -422,7 +424,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.randomness', 'bernoulli', 'bernoulli'),
     ('dovetail_aten.batching.randomness', 'drawn_from',
         'normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor poisson binomial '
-        'bernoulli.p'),
+        '_standard_gamma _sample_dirichlet _slopes_of_rrelu bernoulli.p'),
     ('dovetail_aten.batching.randomness', 'drawn_in_place',
         'uniform_ normal_ cauchy_ exponential_ geometric_ log_normal_ random_.from random_.to '
         'random_ bernoulli_.float'),

@@ -11,7 +11,6 @@ from dovetail_kernel import float32, float64, iinfo
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from .broadcasting import broadcast_shapes
-from .creation import check_size
 from .drawing import Drawing
 from .family import operator
 
@@ -35,32 +34,26 @@ class Distributions(Drawing):
         if not self.lazy and bool(xp.any(std < 0)):
             raise RuntimeError("normal expects all elements of std >= 0.0. Give absolute values.")
 
-    def _scaled(self, sample: Any, mean: Any, std: Any) -> Any:
-        """Return standard normal numbers with another mean and deviation, in their own dtype."""
-        own, wide, like = sample.dtype, self.precision.wide, self.numbers.like
-        sample = wide(sample)
-        mean = wide(mean) if hasattr(mean, "dtype") else like(sample, mean)
-        std = wide(std) if hasattr(std, "dtype") else like(sample, std)
-        return (sample * std + mean).astype(own, copy=False)
-
     @operator("normal.Tensor_float")
     def normal_around(self, mean: Any, std: float = 1.0, *, generator: Any = None) -> Any:
         """Return a normal number around every element of `mean`."""
         self._check_deviation(std)
-        return self._scaled(self._normal(mean.shape, mean.dtype, generator), mean, std)
+        return self._normal(mean, mean.dtype, generator, 0.0, std) + mean
 
     @operator("normal.float_Tensor")
     def normal_as_wide(self, mean: float, std: Any, *, generator: Any = None) -> Any:
         """Return a normal number for every standard deviation."""
         self._check_deviation(std)
-        return self._scaled(self._normal(std.shape, std.dtype, generator), mean, std)
+        sample = self._normal(std, std.dtype, generator)
+        return sample * std + self.numbers.like(sample, mean)
 
     @operator("normal.Tensor_Tensor")
     def normal_of_both(self, mean: Any, std: Any, *, generator: Any = None) -> Any:
         """Return a normal number for every mean and standard deviation, which broadcast."""
         self._check_deviation(std)
         shape = broadcast_shapes([tuple(mean.shape), tuple(std.shape)])
-        return self._scaled(self._normal(shape, mean.dtype, generator), mean, std)
+        sample = self._normal(shape, mean.dtype, generator)
+        return (sample * std + mean).astype(mean.dtype, copy=False)
 
     @operator("normal.float_float")
     def normal_of_size(
@@ -75,8 +68,7 @@ class Distributions(Drawing):
     ) -> Any:
         """Return a new array of normal numbers."""
         self._check_deviation(std)
-        sample = self._normal(check_size(size), dtype or self.default_float(), generator)
-        return self._scaled(sample, mean, std)
+        return self._normal(size, dtype or self.default_float(), generator, mean, std)
 
     # -- written into an array ---------------------------------------------------------------------
 
@@ -100,7 +92,7 @@ class Distributions(Drawing):
         xp, sample = self.xp, self._wide_uniform(x, generator)
         like = self.numbers.like
         tangent = xp.tan((sample - like(sample, 0.5)) * like(sample, math.pi))
-        return (tangent * like(sample, sigma) + like(sample, median)).astype(x.dtype)
+        return self._narrow(tangent * like(sample, sigma) + like(sample, median), x)
 
     @operator("exponential_")
     def exponential_(self, x: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
@@ -109,7 +101,8 @@ class Distributions(Drawing):
         if lambd <= 0:
             raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
         sample = self._wide_uniform(x, generator)
-        return (-self.xp.log1p(-sample) / self.numbers.like(sample, lambd)).astype(x.dtype)
+        times = self.xp.log1p(-sample) * self.numbers.like(sample, -1 / lambd)
+        return self._narrow(times, x)
 
     @operator("geometric_")
     def geometric_(self, x: Any, p: float, *, generator: Any = None) -> Any:
@@ -123,9 +116,10 @@ class Distributions(Drawing):
             )
         if not 0 < p < 1:
             raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-        sample = self.capabilities.uniform(tuple(x.shape), xp.dtype(xp.float64), generator)
-        trials = xp.log1p(-sample) / self.numbers.like(sample, math.log1p(-p))
-        return xp.maximum(self._upwards(trials), self.numbers.like(sample, 1)).astype(x.dtype)
+        sample = self._wide_uniform(x, generator)
+        sample = xp.where(sample == 0, self.numbers.like(sample, 2.0**-54), sample)
+        trials = xp.log(sample) / self.numbers.like(sample, math.log(1 - p))
+        return self._narrow(xp.maximum(self._upwards(trials), self.numbers.like(sample, 1)), x)
 
     @operator("log_normal_")
     def log_normal_(
@@ -139,13 +133,15 @@ class Distributions(Drawing):
             )
         if std <= 0:
             raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-        sample = self.precision.wide(self._normal(x.shape, x.dtype, generator))
-        return self.xp.exp(self._scaled(sample, mean, std)).astype(x.dtype)
+        return self._narrow(self.xp.exp(self._wide_normal(x, mean, std, generator)), x)
 
-    def _wide_uniform(self, x: Any, generator: Any) -> Any:
-        """Return uniform numbers of [0, 1) like `x`, for half precision in float32."""
-        own = self.precision.single if x.dtype in self.precision.halves else x.dtype
-        return self.capabilities.uniform(tuple(x.shape), own, generator).astype(own, copy=False)
+    def _narrow(self, numbers: Any, x: Any) -> Any:
+        """Return floating-point numbers in the dtype of `x`; in half precision by way of float32,
+        as PyTorch rounds.
+        """
+        if x.dtype in self.precision.halves:
+            numbers = self.precision.wide(numbers).astype(self.precision.single, copy=False)
+        return numbers.astype(x.dtype, copy=False)
 
     # -- integers ----------------------------------------------------------------------------------
 
@@ -166,12 +162,12 @@ class Distributions(Drawing):
     @operator("random_")
     def random_(self, x: Any, *, generator: Any = None) -> Any:
         """Return integers of the whole range of the dtype from 0, like `x`: what random_ writes."""
-        return self._integers(0, self._greatest(x) + 1, x.shape, None, generator).astype(x.dtype)
+        return self._numbers_up_to(self._greatest(x), x, generator).astype(x.dtype)
 
     @operator("random_.to")
     def random_to(self, x: Any, to: int, *, generator: Any = None) -> Any:
         """Return integers of ``[0, to)`` like `x`: what random_ writes."""
-        return self._integers(0, to, x.shape, x.dtype, generator)
+        return self._integers(0, to, x, x.dtype, generator)
 
     @operator("random_.from")
     def random_from(self, x: Any, from_: int, to: int | None, *, generator: Any = None) -> Any:
@@ -179,7 +175,7 @@ class Distributions(Drawing):
         random_ writes.
         """
         end = self._greatest(x) + 1 if to is None else to
-        return self._integers(from_, end, x.shape, x.dtype, generator)
+        return self._integers(from_, end, x, x.dtype, generator)
 
     # -- by probabilities --------------------------------------------------------------------------
 
@@ -188,7 +184,7 @@ class Distributions(Drawing):
         """Return 1 with probability `p`, else 0, like `x`."""
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-        return (self._draw(x.shape, generator) < p).astype(x.dtype)
+        return self._chosen(x, p, generator).astype(x.dtype)
 
     @operator("bernoulli_.Tensor")
     def bernoulli_by(self, x: Any, p: Any, *, generator: Any = None) -> Any:
@@ -212,23 +208,28 @@ class Distributions(Drawing):
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in "
                 "[0, 1]"
             )
-        return (self._draw(x.shape, generator) < p).astype(x.dtype)
+        return self._chosen(x, p, generator).astype(x.dtype)
 
     @operator("poisson")
     def poisson(self, x: Any, generator: Any = None) -> Any:
         """Return numbers of the Poisson distribution with the rates `x`: the least for which the
         cumulative probability exceeds a uniform number.
         """
-        xp, kind = self.xp, self.dtypes[x.dtype]
+        xp = self.xp
+        self._check_rates(x)
+        draws = self.capabilities.uniform(tuple(x.shape), xp.dtype(xp.float64), generator)
+        found = self.scipy("special.pdtrik", "poisson")(draws, x.astype(xp.float64))
+        return self._upwards(found).astype(x.dtype)
+
+    def _check_rates(self, x: Any) -> None:
+        """Refuse what are no rates; values are looked at unless that waits."""
+        kind = self.dtypes[x.dtype]
         if kind.category != FLOAT:
             raise NotImplementedError(
                 f"\"poisson_cpu\" not implemented for '{kind.scalar_name}'. Convert the tensor."
             )
-        if not self.lazy and not bool(xp.all(x >= 0)):
+        if not self.lazy and not bool(self.xp.all(x >= 0)):
             raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-        draws = self.capabilities.uniform(tuple(x.shape), xp.dtype(xp.float64), generator)
-        found = self.scipy("special.pdtrik", "poisson")(draws, x.astype(xp.float64))
-        return self._upwards(found).astype(x.dtype)
 
     @operator("binomial")
     def binomial(self, count: Any, prob: Any, generator: Any = None) -> Any:
@@ -236,23 +237,8 @@ class Distributions(Drawing):
         for which the cumulative probability exceeds a uniform one.
         """
         xp = self.xp
-        for name, array in (("count", count), ("prob", prob)):
-            kind = self.dtypes[array.dtype]
-            if kind.category != FLOAT:
-                raise ValueError(
-                    f"binomial only supports floating-point dtypes for {name}, got: "
-                    f"{kind.scalar_name}"
-                )
-        own, kind = count.dtype, self.dtypes[count.dtype]
-        if own != prob.dtype:
-            raise RuntimeError(
-                f"Found dtype {self.dtypes[prob.dtype].scalar_name} but expected "
-                f"{kind.scalar_name}. Convert one of them."
-            )
-        if kind not in (float32, float64):
-            raise NotImplementedError(
-                f"\"binomial_cpu\" not implemented for '{kind.scalar_name}'. Convert to float32."
-            )
+        own = count.dtype
+        self._check_trials(count, prob)
         shape = broadcast_shapes([tuple(count.shape), tuple(prob.shape)])
         trials = xp.floor_divide(count.astype(xp.float64), 1)
         chance = xp.minimum(xp.maximum(prob.astype(xp.float64), 0.0), 1.0)
@@ -265,6 +251,26 @@ class Distributions(Drawing):
         found = xp.minimum(self._upwards(found), open_trials)
         sure = xp.where(trials > 0, trials * chance, 0.0)
         return xp.where(certain, sure, found).astype(own)
+
+    def _check_trials(self, count: Any, prob: Any) -> None:
+        """Refuse dtypes that are drawn in no kernel."""
+        for name, array in (("count", count), ("prob", prob)):
+            kind = self.dtypes[array.dtype]
+            if kind.category != FLOAT:
+                raise ValueError(
+                    f"binomial only supports floating-point dtypes for {name}, got: "
+                    f"{kind.scalar_name}"
+                )
+        kind = self.dtypes[count.dtype]
+        if count.dtype != prob.dtype:
+            raise RuntimeError(
+                f"Found dtype {self.dtypes[prob.dtype].scalar_name} but expected "
+                f"{kind.scalar_name}. Convert one of them."
+            )
+        if kind not in (float32, float64):
+            raise NotImplementedError(
+                f"\"binomial_cpu\" not implemented for '{kind.scalar_name}'. Convert to float32."
+            )
 
     def _upwards(self, x: Any) -> Any:
         """Return the integers that numbers from 0 are rounded up to."""

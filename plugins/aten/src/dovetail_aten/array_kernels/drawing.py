@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import bool as bool_
@@ -16,7 +15,11 @@ from .family import Family
 
 
 class Drawing(Family):
-    """Numbers drawn from a generator; None means the default generator of the backend."""
+    """Numbers drawn from a generator; None means the default generator of the backend.
+
+    Where numbers are for the elements of an array, `like` is it; else it is a shape. A backend
+    whose numbers depend on how the array lies in memory overrides these methods.
+    """
 
     def _check(self, name: str, dtype: Any) -> None:
         """Refuse a dtype that the numbers are not drawn in."""
@@ -26,30 +29,57 @@ class Drawing(Family):
                 "floating-point dtype."
             )
 
-    def _uniform(self, shape: Sequence[int], dtype: Any, generator: Any) -> Any:
-        """Return uniform numbers of [0, 1), of complex dtype in both parts."""
+    def _uniform(
+        self, like: Any, dtype: Any, generator: Any, low: float = 0.0, high: float = 1.0
+    ) -> Any:
+        """Return uniform numbers of [low, high), of complex dtype in both parts."""
         self._check("check_uniform_bounds", dtype)
         if self.dtypes[dtype].category == COMPLEX:
             part = self.native_dtypes[self.dtypes[dtype].to_real()]
-            real = self._uniform(shape, part, generator)
-            imaginary = self._uniform(shape, part, generator)
+            real = self._uniform(like, part, generator, low, high)
+            imaginary = self._uniform(like, part, generator, low, high)
             return real + self.numbers.of_dtype(1j, dtype) * imaginary
-        return self.capabilities.uniform(tuple(shape), dtype, generator).astype(dtype, copy=False)
+        drawn = self.capabilities.uniform(shape_of(like), dtype, generator)
+        drawn = drawn.astype(dtype, copy=False)
+        return drawn if low == 0 and high == 1 else self._moved(drawn, low, high - low)
 
-    def _normal(self, shape: Sequence[int], dtype: Any, generator: Any) -> Any:
-        """Return standard normal numbers, of complex dtype with both parts of half the variance."""
+    def _normal(
+        self, like: Any, dtype: Any, generator: Any, mean: float = 0.0, std: float = 1.0
+    ) -> Any:
+        """Return normal numbers, of complex dtype with both parts of half the variance."""
         self._check("normal_kernel", dtype)
         if self.dtypes[dtype].category == COMPLEX:
             part = self.native_dtypes[self.dtypes[dtype].to_real()]
-            real = self._normal(shape, part, generator)
-            imaginary = self._normal(shape, part, generator)
-            both = real + self.numbers.of_dtype(1j, dtype) * imaginary
-            return both * self.numbers.of_dtype(math.sqrt(0.5), dtype)
-        return self.capabilities.normal(tuple(shape), dtype, generator).astype(dtype, copy=False)
+            std /= math.sqrt(2)
+            real = self._normal(like, part, generator, mean, std)
+            imaginary = self._normal(like, part, generator, 0.0, std)
+            return real + self.numbers.of_dtype(1j, dtype) * imaginary
+        drawn = self.capabilities.normal(shape_of(like), dtype, generator)
+        drawn = drawn.astype(dtype, copy=False)
+        return drawn if mean == 0 and std == 1 else self._moved(drawn, mean, std)
 
-    def _draw(self, shape: Sequence[int], generator: Any) -> Any:
-        """Return uniform float32 numbers of [0, 1) to compare probabilities with."""
-        return self.capabilities.uniform(tuple(shape), self.native_dtypes[float32], generator)
+    def _moved(self, drawn: Any, start: float, scale: float) -> Any:
+        return drawn * self.numbers.like(drawn, scale) + self.numbers.like(drawn, start)
+
+    def _chosen(self, like: Any, p: Any, generator: Any) -> Any:
+        """Return True with probability `p`, a number or an array that broadcasts, else False."""
+        drawn = self.capabilities.uniform(shape_of(like), self.native_dtypes[float32], generator)
+        return drawn < p
+
+    def _wide_uniform(self, x: Any, generator: Any) -> Any:
+        """Return uniform numbers of [0, 1) like `x`, as precise as the backend has them: in
+        float64 where `x` is of integers, and at least in float32.
+        """
+        dtype = x.dtype
+        if self.dtypes[dtype].category < FLOAT:
+            dtype = self.xp.dtype(self.xp.float64)
+        elif dtype in self.precision.halves:
+            dtype = self.precision.single
+        return self.capabilities.uniform(shape_of(x), dtype, generator).astype(dtype, copy=False)
+
+    def _wide_normal(self, x: Any, mean: float, std: float, generator: Any) -> Any:
+        """Return normal numbers like `x`, at least in float32."""
+        return self.precision.wide(self._normal(x, x.dtype, generator, mean, std))
 
     def _check_bounds(self, low: int, high: int, wanted: DType) -> None:
         """Refuse a dtype that does not hold what is drawn."""
@@ -68,9 +98,7 @@ class Drawing(Family):
                     f"[{limits[0]}, {limits[1]}]. Ask for another dtype."
                 )
 
-    def _integers(
-        self, low: int, high: int, size: Sequence[int], dtype: Any, generator: Any
-    ) -> Any:
+    def _integers(self, low: int, high: int, like: Any, dtype: Any, generator: Any) -> Any:
         """Return integers of ``[low, high)``, all equally likely."""
         if low >= high:
             raise RuntimeError(
@@ -80,5 +108,24 @@ class Drawing(Family):
             )
         if dtype is not None:
             self._check_bounds(low, high, self.dtypes[dtype])
-        sample = self.capabilities.integers(low, high, check_size(size), generator)
+        sample = self._drawn_integers(low, high, like, generator)
         return sample if dtype is None else sample.astype(dtype, copy=False)
+
+    def _drawn_integers(self, low: int, high: int, like: Any, generator: Any) -> Any:
+        """Return int64 numbers of ``[low, high)``."""
+        return self.capabilities.integers(low, high, shape_of(like), generator)
+
+    def _numbers_up_to(self, greatest: int, x: Any, generator: Any) -> Any:
+        """Return the integers from 0 to `greatest`, the last of the dtype of `x`, like `x`."""
+        return self._drawn_integers(0, greatest + 1, x, generator)
+
+
+def shape_of(like: Any) -> tuple[int, ...]:
+    """Return the shape of an array, or the shape that was given for one.
+
+    Raises
+    ------
+    RuntimeError
+        For a negative size.
+    """
+    return tuple(like.shape) if hasattr(like, "dtype") else check_size(like)

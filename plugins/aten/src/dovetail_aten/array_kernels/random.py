@@ -26,24 +26,24 @@ class Random(Drawing):
         self, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
     ) -> Any:
         """Return a new array of uniform numbers of [0, 1)."""
-        return self._uniform(check_size(size), dtype or self.default_float(), generator)
+        return self._uniform(size, dtype or self.default_float(), generator)
 
     @operator("randn")
     def randn(
         self, size: Sequence[int], *, dtype: Any = None, generator: Any = None, **options: Any
     ) -> Any:
         """Return a new array of standard normal numbers."""
-        return self._normal(check_size(size), dtype or self.default_float(), generator)
+        return self._normal(size, dtype or self.default_float(), generator)
 
     @operator("rand_like")
     def rand_like(self, x: Any, *, dtype: Any = None, **options: Any) -> Any:
         """Return an array like `x` of uniform numbers of [0, 1)."""
-        return self._uniform(x.shape, dtype or x.dtype, None)
+        return self._uniform(x, dtype or x.dtype, None)
 
     @operator("randn_like")
     def randn_like(self, x: Any, *, dtype: Any = None, **options: Any) -> Any:
         """Return an array like `x` of standard normal numbers."""
-        return self._normal(x.shape, dtype or x.dtype, None)
+        return self._normal(x, dtype or x.dtype, None)
 
     @operator("uniform_")
     def uniform_(
@@ -56,10 +56,7 @@ class Random(Drawing):
                 f"uniform_ expects to return a [from, to) range, but found from={from_} > "
                 f"to={to}. Swap them."
             )
-        sample = self._uniform(x.shape, x.dtype, generator)
-        if from_ == 0 and to == 1:
-            return sample
-        return sample * self.numbers.like(sample, to - from_) + self.numbers.like(sample, from_)
+        return self._uniform(x, x.dtype, generator, from_, to)
 
     @operator("normal_")
     def normal_(self, x: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
@@ -67,10 +64,7 @@ class Random(Drawing):
         self.check_float("normal_kernel", x)
         if std < 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-        sample = self._normal(x.shape, x.dtype, generator)
-        if mean == 0 and std == 1:
-            return sample
-        return sample * self.numbers.like(sample, std) + self.numbers.like(sample, mean)
+        return self._normal(x, x.dtype, generator, mean, std)
 
     @operator("randint")
     def randint(
@@ -122,14 +116,14 @@ class Random(Drawing):
                 "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in "
                 "[0, 1]"
             )
-        return (self._draw(x.shape, generator) < x).astype(x.dtype)
+        return self._chosen(x.shape, x, generator).astype(x.dtype)
 
     @operator("bernoulli_.float")
     def bernoulli_(self, x: Any, p: float = 0.5, *, generator: Any = None) -> Any:
         """Return 1 with probability `p`, else 0, like `x`: what bernoulli_ writes."""
         if not 0 <= p <= 1:
             raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-        return (self._draw(x.shape, generator) < p).astype(x.dtype)
+        return self._chosen(x, p, generator).astype(x.dtype)
 
     @operator("native_dropout")
     def native_dropout(self, input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
@@ -148,8 +142,16 @@ class Random(Drawing):
             )
         if p == 1:
             return xp.zeros(input.shape, dtype=input.dtype), xp.zeros(input.shape, dtype=xp.bool_)
-        mask = self._draw(input.shape, None) >= p
+        mask = self._chosen(input, 1 - p, None)
         return xp.multiply(input, mask) * self.numbers.like(input, 1 / (1 - p)), mask
+
+    @operator("_slopes_of_rrelu")
+    def slopes_of_rrelu(self, x: Any, lower: float, upper: float, generator: Any = None) -> Any:
+        """Return a slope between `lower` and `upper` for every element that is not positive, and 1
+        for the others.
+        """
+        slopes = self._uniform(x, x.dtype, generator, lower, upper)
+        return self.xp.where(x <= 0, slopes, self.numbers.like(slopes, 1))
 
     @operator("native_dropout_backward")
     def native_dropout_backward(self, grad_output: Any, mask: Any, scale: float) -> Any:

@@ -60,8 +60,7 @@ def rrelu(
     _check_slopes(lower, upper)
     if not training:
         return F.leaky_relu(self, (lower + upper) / 2)
-    slopes = F.uniform_(F.empty_like(self), lower, upper, generator=generator)
-    return F.where(F.le(self, 0), F.mul(self, slopes), self)
+    return F.mul(self, F._slopes_of_rrelu(self, lower, upper, generator))
 
 
 def rrelu_(
@@ -75,8 +74,7 @@ def rrelu_(
     _check_slopes(lower, upper)
     if not training:
         return F.leaky_relu_(self, (lower + upper) / 2)
-    slopes = F.uniform_(F.empty_like(self), lower, upper, generator=generator)
-    return F.mul_(self, F.masked_fill(slopes, F.gt(self, 0), 1))
+    return F.mul_(self, F._slopes_of_rrelu(self, lower, upper, generator))
 
 
 def safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:

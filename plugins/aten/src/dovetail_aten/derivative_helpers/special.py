@@ -61,3 +61,10 @@ def zeta_backward(k: Any, grad: Any, self: Any, other: Any) -> Any:
     """
     following = self + 1 if isinstance(self, (int, float)) else k.add(self, 1)
     return k.neg(k.mul(k.mul(grad, k.special_zeta(following, other)), self))
+
+
+def dirichlet_backward(k: Any, grad: Any, result: Any, self: Any) -> Any:
+    """Return the gradient of numbers of the Dirichlet distribution by its parameters."""
+    total = k.sum(self, (-1,), True)
+    centred = k.sub(grad, k.sum(k.mul(result, grad), (-1,), True))
+    return k.mul(k._dirichlet_grad(result, self, total), centred)

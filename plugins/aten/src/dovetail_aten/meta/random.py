@@ -31,3 +31,9 @@ def binomial(count: MetaArray, prob: MetaArray, generator: Any = None) -> MetaAr
 
 def bernoulli_of(self: MetaArray, p: float, *, generator: Any = None) -> MetaArray:
     return like(self)
+
+
+def slopes_of_rrelu(
+    self: MetaArray, lower: float, upper: float, generator: Any = None
+) -> MetaArray:
+    return like(self)

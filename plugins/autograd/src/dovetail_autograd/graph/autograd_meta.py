@@ -34,7 +34,7 @@ class AutogradMeta:
     lock
         Held while a gradient is added; made with the first accumulator.
     accumulator
-        The one AccumulateGrad node of a leaf, unless it was presented.
+        The one AccumulateGrad node of a leaf, unless it was presented, or the leaf is gone.
     presented
         Weak reference to it, if it was.
     hooks
@@ -72,10 +72,6 @@ class AutogradMeta:
         if self.accumulator is not None or self.presented is None:
             return self.accumulator
         return self.presented()
-
-    def leaf_died(self, _leaf: object) -> None:
-        """Let go of the accumulator, which holds this object, and with it the gradient."""
-        self.accumulator = None
 
     def forget_accumulator(self) -> None:
         """Let the next call of the leaf make an accumulator anew."""

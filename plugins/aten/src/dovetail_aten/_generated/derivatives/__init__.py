@@ -117,6 +117,7 @@ OPERATORS = {
         "aten::log_normal_", "aten::random_.from", "aten::random_.to", "aten::random_",
         "aten::bernoulli_.Tensor", "aten::bernoulli.p", "aten::normal.Tensor_float",
         "aten::normal.float_Tensor", "aten::normal.Tensor_Tensor", "aten::poisson", "aten::binomial",
+        "aten::_standard_gamma", "aten::_sample_dirichlet", "aten::_slopes_of_rrelu",
     ),
     "reductions": (
         "aten::all", "aten::all.dim", "aten::any", "aten::any.dim", "aten::amax", "aten::amin",

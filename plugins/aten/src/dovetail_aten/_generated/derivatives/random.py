@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
+from dovetail_aten.derivative_helpers.special import (dirichlet_backward)
 
 
 def bernoulli_tensors(node, grad): return (k.zeros_like(grad),)
@@ -222,6 +223,31 @@ def binomial_arrays(node, k, edges, grad):
 def binomial_forward(result): return k.zeros_like(result)
 
 
+def standard_gamma_tensors(node, grad):
+    self = node.unpack_self()
+    result = node.unpack_result()
+    return (k.mul(grad, k._standard_gamma_grad(self, result)),)
+
+def standard_gamma_arrays(node, k, edges, grad):
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    result, version, expected = node._result
+    if version.value != expected: node.unpack_result()
+    return (k.mul(grad, k._standard_gamma_grad(self, result)),)
+
+
+def sample_dirichlet_tensors(node, grad):
+    result = node.unpack_result()
+    self = node.unpack_self()
+    return (dirichlet_backward(k, grad, result, self),)
+
+def sample_dirichlet_arrays(node, k, edges, grad):
+    result, version, expected = node._result
+    if version.value != expected: node.unpack_result()
+    self = saved.array if (version := (saved := node._self)._counter) is None or version.value == node._self_version else node.unpack_self()
+    return (dirichlet_backward(k, grad, result, self),)
+
+
+
 FORMULAS = (
     Formula('aten::bernoulli', 'BernoulliBackward0', ('self',), tensors=bernoulli_tensors, arrays=bernoulli_arrays, forward=(Forward(0, 'expression', bernoulli_forward, ('result',)),), where='random/derivatives.yaml:3'),
     Formula('aten::bernoulli_.float', 'BernoulliBackward2', ('self',), tensors=bernoulli__float_tensors, arrays=bernoulli__float_arrays, forward=(Forward(0, 'expression', bernoulli__float_forward, ('self_p',)),), where='random/derivatives.yaml:7'),
@@ -246,5 +272,8 @@ FORMULAS = (
     Formula('aten::normal.Tensor_Tensor', 'NormalBackward3', ('mean', 'std'), saved=(Saved('mean', 'input', needed_by=('mean',)), Saved('std', 'input', needed_by=('std',))), tensors=normal_Tensor_Tensor_tensors, arrays=normal_Tensor_Tensor_arrays, forward=(Forward(0, 'expression', normal_Tensor_Tensor_forward, ('result',)),), where='random/derivatives.yaml:86'),
     Formula('aten::poisson', 'PoissonBackward0', ('self',), tensors=poisson_tensors, arrays=poisson_arrays, forward=(Forward(0, 'expression', poisson_forward, ('result',)),), where='random/derivatives.yaml:92'),
     Formula('aten::binomial', 'BinomialBackward0', ('count', 'prob'), saved=(Saved('count', 'input', needed_by=('count',)), Saved('prob', 'input', needed_by=('prob',))), tensors=binomial_tensors, arrays=binomial_arrays, forward=(Forward(0, 'expression', binomial_forward, ('result',)),), where='random/derivatives.yaml:96'),
+    Formula('aten::_standard_gamma', 'StandardGammaBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=standard_gamma_tensors, arrays=standard_gamma_arrays, where='random/derivatives.yaml:101'),
+    Formula('aten::_sample_dirichlet', 'SampleDirichletBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=sample_dirichlet_tensors, arrays=sample_dirichlet_arrays, where='random/derivatives.yaml:104'),
+    Formula('aten::_slopes_of_rrelu', 'SlopesOfRreluBackward', (), output_differentiability=(False,), where='random/derivatives.yaml:107'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

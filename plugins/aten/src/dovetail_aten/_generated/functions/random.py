@@ -22,10 +22,12 @@ __all__ = [
     "random__from", "random__to", "random__default", "random_", "normal_Tensor_float_out",
     "normal_float_Tensor_out", "normal_Tensor_Tensor_out", "normal_float_float_out",
     "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor", "normal_float_float",
-    "normal", "poisson_out", "poisson", "binomial_out", "binomial", "bernoulli_out",
-    "bernoulli_default", "bernoulli_p", "bernoulli", "bernoulli__float", "bernoulli__Tensor",
-    "bernoulli_", "native_dropout", "dropout", "multinomial_out", "multinomial",
-    "native_dropout_backward",
+    "normal", "poisson_out", "poisson", "binomial_out", "binomial", "_standard_gamma_out",
+    "_standard_gamma", "_standard_gamma_grad_out", "_standard_gamma_grad", "_sample_dirichlet_out",
+    "_sample_dirichlet", "_dirichlet_grad_out", "_dirichlet_grad", "_slopes_of_rrelu",
+    "bernoulli_out", "bernoulli_default", "bernoulli_p", "bernoulli", "bernoulli__float",
+    "bernoulli__Tensor", "bernoulli_", "native_dropout_out", "native_dropout", "dropout",
+    "multinomial_out", "multinomial", "native_dropout_backward",
 ]
 
 
@@ -59,16 +61,15 @@ rand_op, rand_routes = operator("aten::rand", "")
 def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
     try:
         route = rand_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
+        return route(size_ints, dtype, layout, device, pin_memory)
     return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
 
 
@@ -76,47 +77,44 @@ randn_op, randn_routes = operator("aten::randn", "")
 def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
     try:
         route = randn_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
+        return route(size_ints, dtype, layout, device, pin_memory)
     return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
 
 
 randint_op, randint_routes = operator("aten::randint", "")
 dtype_default = default_of(operator("aten::randint", "")[0].schema.arguments[2])
 def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(high, size, dtype, layout, device, pin_memory)
+        return route(high, size_ints, dtype, layout, device, pin_memory)
     return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 randint_low_op, randint_low_routes = operator("aten::randint", "low")
 dtype_default = default_of(operator("aten::randint", "low")[0].schema.arguments[3])
 def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if low.__class__ is not int or high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if low.__class__ is not int or high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_low_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(low, high, size, dtype, layout, device, pin_memory)
+        return route(low, high, size_ints, dtype, layout, device, pin_memory)
     return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 _randint_overloads = Overloads("aten::randint", {
@@ -215,16 +213,15 @@ def normal_Tensor_Tensor(mean, std, *, generator=None):
 
 normal_float_float_op, normal_float_float_routes = operator("aten::normal", "float_float")
 def normal_float_float(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size_ints) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
     try:
         route = normal_float_float_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(mean, std, size, generator, dtype, layout, device, pin_memory)
+        return route(mean, std, size_ints, generator, dtype, layout, device, pin_memory)
     return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
 
 _normal_overloads = Overloads("aten::normal", {
@@ -282,6 +279,87 @@ def binomial(count, prob, generator=None, *, out=None):
     else:
         return route(count, prob, generator)
     return miss(binomial_op, (count, prob, generator,), {}, binomial)
+
+
+def _standard_gamma_out(input, generator=None, *, out): return complete(_standard_gamma_out, "aten::_standard_gamma", "out")(input, generator, out=out)
+
+_standard_gamma_op, _standard_gamma_routes = operator("aten::_standard_gamma", "")
+def _standard_gamma(input, generator=None, *, out=None):
+    if out is not None:
+        return _standard_gamma_out(input, generator, out=out)
+    if generator is not None:
+        return miss(_standard_gamma_op, (input, generator,), {}, _standard_gamma)
+    try:
+        route = _standard_gamma_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, generator)
+    return miss(_standard_gamma_op, (input, generator,), {}, _standard_gamma)
+
+
+def _standard_gamma_grad_out(input, output, *, out): return complete(_standard_gamma_grad_out, "aten::_standard_gamma_grad", "out")(input, output, out=out)
+
+_standard_gamma_grad_op, _standard_gamma_grad_routes = operator("aten::_standard_gamma_grad", "")
+def _standard_gamma_grad(input, output, *, out=None):
+    if out is not None:
+        return _standard_gamma_grad_out(input, output, out=out)
+    try:
+        cls = output.__class__
+        if cls in SCALAR_BITS:
+            route = _standard_gamma_grad_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = _standard_gamma_grad_routes[input._signature | output._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, output)
+    return miss(_standard_gamma_grad_op, (input, output,), {}, _standard_gamma_grad)
+
+
+def _sample_dirichlet_out(input, generator=None, *, out): return complete(_sample_dirichlet_out, "aten::_sample_dirichlet", "out")(input, generator, out=out)
+
+_sample_dirichlet_op, _sample_dirichlet_routes = operator("aten::_sample_dirichlet", "")
+def _sample_dirichlet(input, generator=None, *, out=None):
+    if out is not None:
+        return _sample_dirichlet_out(input, generator, out=out)
+    if generator is not None:
+        return miss(_sample_dirichlet_op, (input, generator,), {}, _sample_dirichlet)
+    try:
+        route = _sample_dirichlet_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, generator)
+    return miss(_sample_dirichlet_op, (input, generator,), {}, _sample_dirichlet)
+
+
+def _dirichlet_grad_out(x, alpha, total, *, out): return complete(_dirichlet_grad_out, "aten::_dirichlet_grad", "out")(x, alpha, total, out=out)
+
+_dirichlet_grad_op, _dirichlet_grad_routes = operator("aten::_dirichlet_grad", "")
+def _dirichlet_grad(x, alpha, total, *, out=None):
+    if out is not None:
+        return _dirichlet_grad_out(x, alpha, total, out=out)
+    try:
+        route = _dirichlet_grad_routes[x._signature | alpha._signature | total._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(x, alpha, total)
+    return miss(_dirichlet_grad_op, (x, alpha, total,), {}, _dirichlet_grad)
+
+
+_slopes_of_rrelu_op, _slopes_of_rrelu_routes = operator("aten::_slopes_of_rrelu", "")
+def _slopes_of_rrelu(input, lower, upper, generator=None):
+    if lower.__class__ is not float or upper.__class__ is not float or generator is not None:
+        return miss(_slopes_of_rrelu_op, (input, lower, upper, generator,), {}, _slopes_of_rrelu)
+    try:
+        route = _slopes_of_rrelu_routes[input._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, lower, upper, generator)
+    return miss(_slopes_of_rrelu_op, (input, lower, upper, generator,), {}, _slopes_of_rrelu)
 
 
 def bernoulli_out(input, *, generator=None, out): return complete(bernoulli_out, "aten::bernoulli", "out")(input, generator=generator, out=out)
@@ -342,8 +420,12 @@ def bernoulli_(*args, **kwargs):
     return _bernoulli__overloads.choose(args, kwargs)
 
 
+def native_dropout_out(input, p, train, *, out0, out1): return complete(native_dropout_out, "aten::native_dropout", "out")(input, p, train, out0=out0, out1=out1)
+
 native_dropout_op, native_dropout_routes = operator("aten::native_dropout", "")
-def native_dropout(input, p, train):
+def native_dropout(input, p, train, *, out=None):
+    if out is not None:
+        return native_dropout_out(input, p, train, **several_outs("native_dropout", ("out0", "out1"), out))
     if p.__class__ is not float or train is not None and train.__class__ is not bool:
         return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
     try:

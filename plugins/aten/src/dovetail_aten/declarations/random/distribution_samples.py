@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from dovetail_dispatcher.testing import SampleInput, TensorMaker
-from dovetail_kernel import float32, float64
+from dovetail_kernel import float32, float64, int64
 
 from ..samples import (
+    BROADCAST,
     FLOATING,
     INEXACT,
     REAL,
@@ -39,6 +41,25 @@ def scales(make: TensorMaker, *shape: int) -> Any:
 
 def bad(*args: Any) -> Callable[[TensorMaker], SampleInput]:
     return lambda make: SampleInput(make(2), *args)
+
+
+SINGLE_AND_DOUBLE = frozenset({float32, float64})
+
+
+def gradient_of_gamma(alpha: Any, drawn: Any) -> Any:
+    """Return how quantiles of the gamma distribution move with its shape, by SciPy's quantiles."""
+    special, h = import_module("scipy.special"), 1e-4
+    share = special.gammainc(alpha, drawn)
+    up, down = (special.gammaincinv(each, share) for each in (alpha + h, alpha - h))
+    return (up - down) / (2 * h)
+
+
+def gradient_of_beta(drawn: Any, alpha: Any, total: Any) -> Any:
+    """Return how quantiles of the beta distribution move with its first parameter."""
+    special, other, h = import_module("scipy.special"), total - alpha, 1e-4
+    share = special.betainc(alpha, other, drawn)
+    up, down = (special.betaincinv(each, other, share) for each in (alpha + h, alpha - h))
+    return (up - down) / (2 * h) / (1 - drawn)
 
 
 OP_INFOS = [
@@ -172,11 +193,59 @@ OP_INFOS = [
             for shape, other in (((2, 3), (2, 3)), ((2, 3), (3,)), ((), ()))
         ],
         None,
-        frozenset({float32, float64}),
+        SINGLE_AND_DOUBLE,
         errors=refused(
             lambda make: SampleInput(make(2), make(2, dtype=float64)),
             RuntimeError,
             "Found dtype Double but expected Float",
         ),
+    ),
+    info(
+        "_standard_gamma",
+        smooth(),
+        None,
+        SINGLE_AND_DOUBLE,
+        domain=(0.5, 4),
+        errors=refused(
+            lambda make: SampleInput(make(2, dtype=int64)), NotImplementedError, '"gamma_cpu" not'
+        ),
+    ),
+    info(
+        "_sample_dirichlet",
+        lambda make: [SampleInput(make(shape)) for shape in ((2, 3), (3,), (0, 3))],
+        None,
+        SINGLE_AND_DOUBLE,
+        domain=(0.5, 4),
+        errors=refused(
+            lambda make: SampleInput(make(2, dtype=int64)), NotImplementedError, '"dirichlet" not'
+        ),
+    ),
+    op_info(
+        "_standard_gamma_grad",
+        lambda make: [SampleInput(make(one), make(other)) for one, other in BROADCAST],
+        gradient_of_gamma,
+        SINGLE_AND_DOUBLE,
+        family="random",
+        domain=(0.5, 4),
+        supports_autograd=False,
+    ),
+    op_info(
+        "_dirichlet_grad",
+        lambda make: [
+            SampleInput(make(one, high=0.9), make(other), make(other, low=5, high=6))
+            for one, other in BROADCAST
+        ],
+        gradient_of_beta,
+        SINGLE_AND_DOUBLE,
+        family="random",
+        domain=(0.1, 4),
+        supports_autograd=False,
+    ),
+    info(
+        "_slopes_of_rrelu",
+        smooth(0.25, 0.5),
+        None,
+        FLOATING,
+        supports_autograd=False,
     ),
 ]

@@ -1,0 +1,116 @@
+"""Random kernels that draw PyTorch's numbers from a Mersenne Twister."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dovetail_aten.array_kernels.distributions import Distributions
+from dovetail_aten.array_kernels.gamma_numbers import GammaNumbers
+from dovetail_aten.array_kernels.random import Random
+
+from .drawn_numbers import narrowed
+from .mersenne_twister import MersenneTwister
+from .rejection_sampling import Draws, binomial, gamma, poisson
+from .seeded_drawing import SeededDrawing, numbers_for
+
+Array = np.ndarray[Any, Any]
+
+
+class SeededRandom(Random, SeededDrawing):
+    """Random numbers, and choices by them."""
+
+    def rand_like(self, x: Array, *, dtype: Any = None, **options: Any) -> Any:
+        """Return an array like `x` of uniform numbers of [0, 1)."""
+        return super().rand_like(np.empty_like(x), dtype=dtype)
+
+    def randn_like(self, x: Array, *, dtype: Any = None, **options: Any) -> Any:
+        """Return an array like `x` of standard normal numbers."""
+        return super().randn_like(np.empty_like(x), dtype=dtype)
+
+    def multinomial(
+        self, x: Array, num_samples: int, replacement: bool = False, *, generator: Any = None
+    ) -> Any:
+        """Return indices drawn with the weights of every row: by the order of exponential arrival
+        times, or with replacement from the cumulative sums.
+        """
+        source = self.twister(generator)
+        if source is None:
+            return super().multinomial(x, num_samples, replacement, generator=generator)
+        self._check_distribution(x, num_samples, replacement)
+        if not replacement or num_samples == 1:
+            with source.lock:
+                drawn = numbers_for(x, source.doubles)
+            times = narrowed(np.log1p(-drawn) * -1.0, x.dtype)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                order = np.argsort(-(x / times), axis=-1, kind="stable")
+            return np.ascontiguousarray(order[..., :num_samples])
+        edges = np.cumsum(self.precision.wide(x), axis=-1)
+        edges /= edges[..., -1:]
+        with source.lock:
+            drawn = source.doubles(x.size // x.shape[-1] * num_samples)
+        rows = edges.reshape(-1, x.shape[-1]).astype(np.float64)
+        found = [
+            np.searchsorted(row, some)
+            for row, some in zip(rows, drawn.reshape(len(rows), -1), strict=True)
+        ]
+        places = np.array(found, np.int64)
+        return np.minimum(places, x.shape[-1] - 1).reshape(*x.shape[:-1], num_samples)
+
+    def slopes_of_rrelu(self, x: Array, lower: float, upper: float, generator: Any = None) -> Any:
+        """Return a slope for every element that is not positive, and 1 for the others."""
+        source = self.twister(generator)
+        if source is None:
+            return super().slopes_of_rrelu(x, lower, upper, generator)
+        wide = np.float64 if x.dtype == np.float64 else np.float32
+        low, high = float(wide(lower)), float(wide(upper))
+        bent = x.reshape(-1) <= 0
+        slopes = np.ones(x.size)
+        with source.lock:
+            slopes[bent] = source.doubles(int(np.count_nonzero(bent))) * (high - low) + low
+        return narrowed(slopes, x.dtype).reshape(x.shape)
+
+
+class SeededDistributions(Distributions, SeededDrawing):
+    """Numbers of other distributions."""
+
+    def poisson(self, x: Array, generator: Any = None) -> Any:
+        """Return numbers of the Poisson distribution with the rates `x`."""
+        source = self.twister(generator)
+        if source is None:
+            return super().poisson(x, generator)
+        self._check_rates(x)
+        return each(source, poisson, x)
+
+    def binomial(self, count: Array, prob: Array, generator: Any = None) -> Any:
+        """Return how many of `count` trials succeed, each with probability `prob`."""
+        source = self.twister(generator)
+        if source is None:
+            return super().binomial(count, prob, generator)
+        self._check_trials(count, prob)
+        return each(source, binomial, *np.broadcast_arrays(count, prob))
+
+
+class SeededGammaNumbers(GammaNumbers, SeededDrawing):
+    """Numbers of the gamma distribution."""
+
+    def _gamma(self, alpha: Array, generator: Any) -> Any:
+        source = self.twister(generator)
+        if source is None:
+            return super()._gamma(alpha, generator)
+        return each(source, gamma, alpha.astype(np.float64))
+
+
+def each(source: MersenneTwister, draw: Callable[..., float], *parameters: Array) -> Array:
+    """Return a number that ``draw(draws, *numbers)`` returns for every element of arrays."""
+    like = parameters[0]
+    numbers = [each.reshape(-1).astype(np.float64).tolist() for each in parameters]
+    with source.lock:
+        draws = Draws(source, 2 * like.size)
+        try:
+            made = [draw(draws, *row) for row in zip(*numbers, strict=True)]
+        finally:
+            draws.close()
+    return narrowed(np.array(made, np.float64), like.dtype).reshape(like.shape)
