@@ -3,6 +3,9 @@
 May import ``_nn``, which has its operators, and the packages below.
 """
 
+import typing as _typing
+
+from ..absent_names import names_of as _names_of
 from . import functional, init, modules, utils
 from .activation import (
     ELU,
@@ -45,7 +48,7 @@ from .bent_activations import (
     Tanhshrink,
     Threshold,
 )
-from .containers import ModuleDict, ModuleList, Sequential
+from .containers import Container, ModuleDict, ModuleList, Sequential
 from .convolution import (
     Conv1d,
     Conv2d,
@@ -181,6 +184,14 @@ from .unpooling import (
 )
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
+if _typing.TYPE_CHECKING:
+    from . import attention, parallel
+    from .parallel import DataParallel
+else:
+    __getattr__ = _names_of(
+        __name__, ("attention", "parallel"), {"DataParallel": "dovetail.nn.parallel"}
+    )
+
 __all__ = [
     "CELU",
     "ELU",
@@ -216,6 +227,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -225,6 +237,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -347,9 +360,11 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "attention",
     "functional",
     "init",
     "modules",
+    "parallel",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
