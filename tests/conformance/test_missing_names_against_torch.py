@@ -27,7 +27,7 @@ REASONS = {
         classes futures cpp PRIVATE_OPS init_num_threads package monitor
         prepare_multiprocessing_environment profiler_allow\w+ USE_\w+ compiled_with_cxx11_abi""",
     "a program is not made into a graph": r"""
-        export fx cond while_loop SymBool SymFloat SymInt sym_\w+ hub ao""",
+        export onnx fx cond while_loop SymBool SymFloat SymInt sym_\w+ hub ao""",
     "tensors are not quantized": r"""
         q_\w+ qint\w+ quint\w+ qscheme quantiz\w+ per_\w+ \w*dequantize fake_quantize\w+
         int_repr choose_qparams\w* empty_quantized fbgemm\w+ fused_moving\w+ Q\w+Storage""",

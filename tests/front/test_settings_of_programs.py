@@ -78,7 +78,7 @@ def test_other_settings_are_kept_or_say_that_they_do_nothing():
 def test_a_check_raises_its_error_with_the_message_that_it_asks_for(name, error):
     check = getattr(dovetail, name)
     check(True, lambda: pytest.fail("asked for"))
-    with pytest.raises(error, match="^three 3$"):
+    with pytest.raises(error, match=r"^three 3$"):
         check(False, lambda: f"three {3}")
     with pytest.raises(error, match="Expected cond to be True, but got False"):
         check(False)
@@ -92,11 +92,11 @@ def test_a_check_raises_its_error_with_the_message_that_it_asks_for(name, error)
 
 def test_checks_of_tensors_and_sizes():
     dovetail._check_tensor_all(dovetail.tensor([True, True]))
-    with pytest.raises(RuntimeError, match="^no$"):
+    with pytest.raises(RuntimeError, match=r"^no$"):
         dovetail._check_tensor_all(dovetail.tensor([True, False]), lambda: "no")
     with pytest.raises(TypeError, match="cond must be a tensor"):
         dovetail._check_tensor_all(True)
-    with pytest.raises(TypeError, match="must have dtype dovetail.bool"):
+    with pytest.raises(TypeError, match=r"must have dtype dovetail\.bool"):
         dovetail._check_tensor_all(dovetail.ones(2))
     with pytest.raises(KeyError):
         dovetail._check_with(KeyError, False)
@@ -104,7 +104,7 @@ def test_checks_of_tensors_and_sizes():
         dovetail._check_is_size(3, max=3)
     with (
         pytest.warns(FutureWarning, match="will be removed"),
-        pytest.raises(RuntimeError, match="^negative$"),
+        pytest.raises(RuntimeError, match=r"^negative$"),
     ):
         dovetail._check_is_size(-1, lambda: "negative")
 
