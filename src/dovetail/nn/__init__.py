@@ -3,7 +3,7 @@
 May import ``_nn``, which has its operators, and the packages below.
 """
 
-from . import functional, init, modules, utils
+from . import common_types, functional, grad, init, modules, parallel, parameter, utils
 from .activation import (
     ELU,
     GELU,
@@ -54,6 +54,7 @@ from .convolution import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from .cross_map_norm import CrossMapLRN2d
 from .distance import CosineSimilarity, PairwiseDistance
 from .dropout import (
     AlphaDropout,
@@ -64,6 +65,7 @@ from .dropout import (
     FeatureAlphaDropout,
 )
 from .embedding_bag import EmbeddingBag
+from .factory import factory_kwargs
 from .flatten import Flatten, Unflatten
 from .folding import (
     ChannelShuffle,
@@ -122,6 +124,7 @@ from .margin_loss import (
 from .module import Module
 from .multihead_attention import MultiheadAttention
 from .normalization import GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
+from .old_container import Container
 from .padding import (
     CircularPad1d,
     CircularPad2d,
@@ -139,6 +142,7 @@ from .padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .parameter_containers import ParameterDict, ParameterList
 from .pooling import (
@@ -167,6 +171,7 @@ from .rnn import GRU, LSTM, RNN
 from .rnn_base import RNNBase
 from .rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from .sparse import Embedding
+from .sync_batchnorm import SyncBatchNorm
 from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 from .unpooling import (
@@ -216,6 +221,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -225,6 +231,8 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -327,6 +335,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -347,9 +356,14 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "common_types",
+    "factory_kwargs",
     "functional",
+    "grad",
     "init",
     "modules",
+    "parallel",
+    "parameter",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
