@@ -163,6 +163,44 @@ def test_a_child_forked_while_another_thread_makes_storages_can_make_and_resize_
     assert printed.split() == ["{0}"]
 
 
+@needs_fork
+def test_a_fork_takes_locks_in_the_order_in_which_threads_take_them() -> None:
+    # In another order it waits, until its patience ends, for a thread that waits for it: one that
+    # resizes and is about to allocate, or one that tells of a new backend.
+    printed = run("""
+        import dovetail
+        from dovetail_dispatcher.table import registry
+        from dovetail_kernel.devices import allocator, backends
+        from dovetail_kernel.tensor import resized_storage
+
+        ready, passed = threading.Event(), threading.Event()
+
+        def nest(outer, inner):
+            with outer:
+                ready.set()
+                passed.wait(0.2)  # by now the fork waits
+                with inner:
+                    pass
+
+        pairs = [
+            (resized_storage._lock, allocator._lock),
+            (registry.lock, resized_storage._lock),
+            (registry.lock, allocator._lock),
+            (backends._lock, registry.lock),
+        ]
+        for pair in pairs:
+            ready.clear()
+            thread = threading.Thread(target=nest, args=pair)
+            thread.start()
+            ready.wait()
+            began = time.monotonic()
+            ended = run_child(lambda: None)
+            print(ended, time.monotonic() - began < 4)
+            thread.join()
+    """)
+    assert printed.split() == ["0", "True"] * 4
+
+
 def install(folder: Path, name: str, source: str, group: str, point: str) -> None:
     """Install a distribution with one module and one entry point in a folder."""
     (folder / f"{name}.py").write_text(dedent(source))

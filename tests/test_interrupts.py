@@ -6,11 +6,18 @@ registration, transforms.
 
 from __future__ import annotations
 
+import ast
+import importlib
+import inspect
 import os
 import random
 import signal
+import sys
 import warnings
+from collections.abc import Iterator
 from contextvars import copy_context
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -18,7 +25,13 @@ from interrupt_programs import AT_ONCE, PROGRAMS, cleanup
 from interrupts import Interrupter, differences, held_locks, instants, snapshot
 
 import dovetail
+from dovetail_autograd.graph.grad_mode import _StateMode
+from dovetail_kernel import Guard
+from dovetail_kernel.keys.guard import STATE
+from dovetail_kernel.keys.state import StateGuard
 
+ROOT = Path(__file__).parents[1]
+GUARDS = (Guard, StateGuard, _StateMode)
 TRIED = os.environ.get("DOVETAIL_PROGRAMS", "4")
 SEED = int(os.environ.get("DOVETAIL_FIRST_PROGRAM", "0"))
 
@@ -105,3 +118,79 @@ def test_an_interrupted_backward_leaves_grad_mode_and_the_error_state_of_numpy()
     assert dovetail.is_grad_enabled()
     assert np.geterr()["divide"] == "warn"
     assert works()
+
+
+def test_a_leaf_that_goes_runs_no_code_in_which_an_interrupt_would_be_lost() -> None:
+    x = dovetail.ones(2, requires_grad=True)
+    (x * x).sum().backward()
+    called = []
+
+    def note(frame: FrameType, event: str, _argument: Any) -> None:
+        if event == "call":
+            called.append(frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        del x
+    finally:
+        sys.setprofile(None)
+    assert called == []
+
+
+def modules_of_the_library() -> list[tuple[str, Path]]:
+    """Return names and files of the modules of all distributions but the generated."""
+    return [
+        (".".join(file.relative_to(folder).with_suffix("").parts).removesuffix(".__init__"), file)
+        for folder in [ROOT / "src", *ROOT.glob("*/src"), *(ROOT / "plugins").glob("*/src")]
+        for file in folder.rglob("*.py")
+        if "_generated" not in file.parts
+    ]
+
+
+def blocks(node: ast.AST, functions: tuple[Any, ...] = ()) -> Iterator[tuple[ast.With, Any]]:
+    """Yield every ``with`` in a tree, with the functions that it lies in."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.With):
+            yield each, functions
+        inner = isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)
+        yield from blocks(each, (*functions, each) if inner else functions)
+
+
+def variables_put_back(functions: tuple[Any, ...], names: dict[str, Any]) -> set[Any]:
+    """Return the context variables that the decorators of functions put back."""
+    found: set[Any] = set()
+    for decorator in [each for function in functions for each in function.decorator_list]:
+        made = eval(ast.unparse(decorator), names) if "restor" in ast.dump(decorator) else None
+        made = names["leaves_levels"] if ast.unparse(decorator) == "leaves_levels" else made
+        if made is not None:
+            found |= set(inspect.getclosurevars(made).nonlocals["variables"] or (STATE,))
+    return found
+
+
+def test_functions_of_the_library_that_enter_guards_put_back_what_an_interrupt_leaves() -> None:
+    missing, tried = [], 0
+    for name, file in modules_of_the_library():
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        if not any(blocks(tree)) or name.startswith("dovetail_cuda"):  # it needs CuPy
+            continue
+        names = {**vars(importlib.import_module(name))}
+        for block, functions in blocks(tree):
+            calls = [
+                ast.unparse(each.func)
+                for item in block.items
+                for each in ast.walk(item.context_expr)
+                if isinstance(each, ast.Call)
+            ]
+            for call in calls:
+                try:
+                    guard = eval(call, names)
+                except (NameError, AttributeError):  # of an object: not one of ours
+                    continue
+                if not (isinstance(guard, type) and issubclass(guard, GUARDS)):
+                    continue
+                tried += 1
+                variables = set(getattr(guard, "variables", (STATE,)))
+                if not variables <= variables_put_back(functions, names):
+                    missing.append(f"{file.relative_to(ROOT)}:{block.lineno}: {call}")
+    assert tried > 30
+    assert missing == [], "decorate them by @restoring(*Guard.variables)"

@@ -19,23 +19,23 @@ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add add
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
 alpha_dropout_ amax amin aminmax amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_
 arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort argwhere as_strided
-as_strided_copy as_strided_scatter as_tensor as_torch asarray asin asin_ asinh asinh_ atan atan2
-atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d autocast autograd avg_pool1d backends baddbmm
-bartlett_window batch_norm bernoulli bfloat16 bilinear binary_cross_entropy_with_logits bincount
-binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
-blackman_window block_diag bmm bool broadcast_shapes broadcast_tensors broadcast_to bucketize
-can_cast cartesian_prod cat cdist cdouble ceil ceil_ celu celu_ cfloat chain_matmul channel_shuffle
-channels_last channels_last_3d cholesky cholesky_inverse cholesky_solve chunk clamp clamp_ clamp_max
-clamp_max_ clamp_min clamp_min_ clip clip_ clone column_stack combinations compile compiler complex
-complex128 complex64 concat concatenate conj conj_physical conj_physical_ constant_pad_nd
-contiguous_format conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss cosine_similarity
-count_nonzero cov cross ctc_loss cuda cummax cummin cumprod cumsum cumulative_trapezoid
-default_generator deg2rad deg2rad_ det detach detach_copy device devices diag diag_embed diagflat
-diagonal diagonal_copy diagonal_scatter diff digamma dist div divide dot double dropout dropout_
-dsplit dstack dtype e einsum embedding embedding_renorm_ empty empty_like empty_permuted
-empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_ expand_copy
-explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_ feature_dropout
+as_strided_ as_strided_copy as_strided_scatter as_tensor as_torch asarray asin asin_ asinh asinh_
+atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d autocast autograd avg_pool1d backends
+baddbmm bartlett_window batch_norm bernoulli bfloat16 bilinear binary_cross_entropy_with_logits
+bincount binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
+bitwise_xor blackman_window block_diag bmm bool broadcast_shapes broadcast_tensors broadcast_to
+bucketize can_cast cartesian_prod cat cdist cdouble ceil ceil_ celu celu_ cfloat chain_matmul
+channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse cholesky_solve chunk clamp
+clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone column_stack combinations compile
+compiler complex complex128 complex64 concat concatenate conj conj_physical conj_physical_
+constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss
+cosine_similarity count_nonzero cov cross ctc_loss cuda cummax cummin cumprod cumsum
+cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_copy device devices diag
+diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist distributions div divide
+dot double dropout dropout_ dsplit dstack dtype e einsum embedding embedding_renorm_ empty
+empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_
+expand_copy explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_ feature_dropout
 feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip fliplr flipud float float16 float32
 float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm
 from_dlpack from_numpy frombuffer full full_like func gather gcd gcd_ ge geqrf get_autocast_dtype
@@ -83,7 +83,7 @@ current_accelerator current_device_index device_count empty_cache is_available m
 memory_reserved set_device_index synchronize
 """.split(),
     "dovetail.amp": """
-autocast is_autocast_available
+GradScaler autocast custom_bwd custom_fwd is_autocast_available
 """.split(),
     "dovetail.autograd": """
 Function GradcheckError Variable backward detect_anomaly enable_grad engine forward_ad function
@@ -156,25 +156,36 @@ prod softmax softmin std sum var
 AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool1d
 AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d BCELoss
 BCEWithLogitsLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Buffer CELU CTCLoss ChannelShuffle
-CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Conv1d Conv2d
-Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity
-CrossEntropyLoss Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
-FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GaussianNLLLoss
-GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss Identity
-InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d LayerNorm
-LeakyReLU Linear LinearCrossEntropyLoss LinearCrossEntropyOptions LocalResponseNorm LogSigmoid
-LogSoftmax MSELoss MarginRankingLoss MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d
-MaxUnpool3d Mish Module ModuleDict ModuleList MultiLabelMarginLoss MultiLabelSoftMarginLoss
-MultiMarginLoss NLLLoss NLLLoss2d PReLU PairwiseDistance Parameter ParameterDict ParameterList
-PixelShuffle PixelUnshuffle PoissonNLLLoss RMSNorm RReLU ReLU ReLU6 ReflectionPad1d ReflectionPad2d
-ReflectionPad3d RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d SELU Sequential
-SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh
-Tanhshrink Threshold TripletMarginLoss TripletMarginWithDistanceLoss Unflatten Unfold
-UninitializedBuffer UninitializedParameter Upsample UpsamplingBilinear2d UpsamplingNearest2d
-ZeroPad1d ZeroPad2d ZeroPad3d functional init modules register_module_buffer_registration_hook
-register_module_forward_hook register_module_forward_pre_hook register_module_full_backward_hook
+CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Container Conv1d
+Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity
+CrossEntropyLoss DataParallel Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
+FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GRU GRUCell
+GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss
+Identity InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d
+LSTM LSTMCell LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d
+LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d
+LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LeakyReLU Linear LinearCrossEntropyLoss
+LinearCrossEntropyOptions LocalResponseNorm LogSigmoid LogSoftmax MSELoss MarginRankingLoss
+MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish Module ModuleDict ModuleList
+MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss MultiheadAttention NLLLoss NLLLoss2d
+PReLU PairwiseDistance Parameter ParameterDict ParameterList PixelShuffle PixelUnshuffle
+PoissonNLLLoss RMSNorm RNN RNNBase RNNCell RNNCellBase RReLU ReLU ReLU6 ReflectionPad1d
+ReflectionPad2d ReflectionPad3d RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d
+SELU Sequential SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d Softmin Softplus
+Softshrink Softsign Tanh Tanhshrink Threshold Transformer TransformerDecoder TransformerDecoderLayer
+TransformerEncoder TransformerEncoderLayer TripletMarginLoss TripletMarginWithDistanceLoss Unflatten
+Unfold UninitializedBuffer UninitializedParameter Upsample UpsamplingBilinear2d UpsamplingNearest2d
+ZeroPad1d ZeroPad2d ZeroPad3d attention functional init modules parallel
+register_module_buffer_registration_hook register_module_forward_hook
+register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook
 register_module_parameter_registration_hook utils
+""".split(),
+    "dovetail.nn.attention": """
+SDPBackend WARN_FOR_UNFUSED_KERNELS sdpa_kernel
+""".split(),
+    "dovetail.nn.attention.bias": """
+CausalBias CausalVariant causal_lower_right causal_upper_left
 """.split(),
     "dovetail.nn.functional": """
 adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
@@ -202,22 +213,42 @@ calculate_gain constant constant_ dirac dirac_ eye eye_ kaiming_normal kaiming_n
 kaiming_uniform kaiming_uniform_ normal normal_ ones_ orthogonal orthogonal_ sparse sparse_
 trunc_normal_ uniform uniform_ xavier_normal xavier_normal_ xavier_uniform xavier_uniform_ zeros_
 """.split(),
+    "dovetail.nn.parallel": """
+DataParallel DistributedDataParallel data_parallel
+""".split(),
     "dovetail.nn.parameter": """
 Buffer Parameter UninitializedBuffer UninitializedParameter UninitializedTensorMixin is_lazy
 """.split(),
     "dovetail.nn.utils": """
-clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm
-parameters_to_vector rnn vector_to_parameters
+clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_
+convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format fuse_conv_bn_eval
+fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights get_total_norm parameters_to_vector
+parametrizations parametrize remove_spectral_norm remove_weight_norm rnn skip_init spectral_norm
+stateless vector_to_parameters weight_norm
+""".split(),
+    "dovetail.nn.utils.parametrizations": """
+orthogonal spectral_norm weight_norm
+""".split(),
+    "dovetail.nn.utils.parametrize": """
+ParametrizationList cached is_parametrized register_parametrization remove_parametrizations
+transfer_parametrizations_and_params type_before_parametrizations
 """.split(),
     "dovetail.nn.utils.rnn": """
 PackedSequence invert_permutation pack_padded_sequence pack_sequence pad_packed_sequence
 pad_sequence unpack_sequence unpad_sequence
 """.split(),
     "dovetail.optim": """
-Adagrad Adam AdamW Optimizer RMSprop SGD lr_scheduler
+ASGD Adadelta Adafactor Adagrad Adam AdamW Adamax LBFGS Muon NAdam Optimizer RAdam RMSprop Rprop SGD
+SparseAdam lr_scheduler swa_utils
 """.split(),
     "dovetail.optim.lr_scheduler": """
-CosineAnnealingLR ExponentialLR LRScheduler LambdaLR LinearLR MultiStepLR StepLR
+ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR
+LRScheduler LambdaLR LinearLR MultiStepLR MultiplicativeLR OneCycleLR PolynomialLR ReduceLROnPlateau
+SequentialLR StepLR
+""".split(),
+    "dovetail.optim.swa_utils": """
+AveragedModel SWALR get_ema_avg_fn get_ema_multi_avg_fn get_swa_avg_fn get_swa_multi_avg_fn
+update_bn
 """.split(),
     "dovetail.overrides": """
 BaseTorchFunctionMode TorchFunctionMode enable_reentrant_dispatch get_default_nowrap_functions
@@ -255,7 +286,7 @@ TorchVersion
 Device FileLike Number Storage
 """.split(),
     "dovetail.utils": """
-GradExplanation GraphDrawing checkpoint dlpack draw_graph explain_grad hooks
+GradExplanation GraphDrawing checkpoint data dlpack draw_graph explain_grad hooks
 """.split(),
     "dovetail.utils._python_dispatch": """
 BaseTorchDispatchMode TorchDispatchMode is_in_torch_dispatch_mode is_traceable_wrapper_subclass
@@ -279,9 +310,9 @@ ShortTensor Tensor TypedStorage UntypedStorage abs abs_ absolute acos acos_ acos
 adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul addmm addmv addmv_ addr adjoint
 affine_grid_generator alias_copy all allclose alpha_dropout alpha_dropout_ amax amin aminmax angle
 any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_ arcsinh arcsinh_ arctan arctan2 arctan_
-arctanh arctanh_ argmax argmin argsort argwhere as_strided as_strided_copy as_strided_scatter
-as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d
-atleast_3d avg_pool1d baddbmm bartlett_window batch_norm bernoulli bilinear
+arctanh arctanh_ argmax argmin argsort argwhere as_strided as_strided_ as_strided_copy
+as_strided_scatter as_tensor asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_
+atleast_1d atleast_2d atleast_3d avg_pool1d baddbmm bartlett_window batch_norm bernoulli bilinear
 binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not
 bitwise_or bitwise_right_shift bitwise_xor blackman_window block_diag bmm broadcast_tensors
 broadcast_to bucketize cartesian_prod cat cdist ceil ceil_ celu celu_ chain_matmul channel_shuffle
@@ -374,7 +405,7 @@ int16 int32 int64 int8 is_grad_enabled is_included_in_alias jagged name_of_distr
 on_default_dtype_change on_new_backend parse_dispatch_key plugin_manager preserve_format
 promote_types renewed_after_fork replace_array resize_storage restoring result_dtype runtime_keys
 scalar_category scalar_dtype set_autograd_interface set_default_device set_default_dtype
-set_grad_enabled set_state set_storage_class set_tensor_class share_storage share_version
+set_grad_enabled set_state set_storage_class set_tensor_class share_storage share_version show_view
 signature_of sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr state strided tensor_class
 uint16 uint32 uint64 uint8 wrap wrapped_backend
 """.split(),

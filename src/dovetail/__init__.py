@@ -43,6 +43,7 @@ if _typing.TYPE_CHECKING:
     from . import optim as optim
     from . import overrides as overrides
     from . import random as random
+    from . import serialization as serialization
     from . import signal as signal
     from . import special as special
     from . import testing as testing

@@ -94,4 +94,4 @@ def _(lib):
 @pytest.mark.parametrize("name", programs)
 def test_gradients_are_clipped_alike(name: str) -> None:
     words = 0 if "short vector" in name or "two devices" in name else 9
-    assert_same(programs[name], words=words, warns=True)
+    assert_same(programs[name], words=words, warns="old" not in name)

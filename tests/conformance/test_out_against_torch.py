@@ -16,7 +16,7 @@ from torch_samples import as_torch, results_of
 import dovetail
 from dovetail.testing import OpInfo, op_infos
 from dovetail.testing.samples import dtypes_of, samples_of
-from dovetail.testing.variant_checks import variants
+from dovetail.testing.variant_checks import outs_of, variants
 from dovetail_kernel import Device
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
@@ -73,7 +73,12 @@ KINDS: dict[str, Callable[..., tuple[Any, Any]]] = {
 }
 RESHAPED = ("as many elements", "more elements", "fewer elements", "nothing")
 DIFFERENT = {
+    "split_copy": "PyTorch refuses tensors of another shape, which unbind_copy takes",
     "nonzero": "PyTorch fills an empty tensor column by column",
+    **dict.fromkeys(
+        ["binary_cross_entropy", "huber_loss", "soft_margin_loss"],
+        "PyTorch writes the losses of all elements into out= on the way to their mean",
+    ),
 }
 ONLY_CONTIGUOUS = {
     "adaptive_avg_pool2d": "it gets new strides",
@@ -84,6 +89,17 @@ ONLY_CONTIGUOUS = {
     "col2im": "its elements are written one behind the other, wherever they lie",
     "im2col": "its elements are written one behind the other, wherever they lie",
     "narrow_copy": "its elements are written one behind the other, wherever they lie",
+    **dict.fromkeys(
+        [
+            *("_softmax", "_softmax_backward_data", "_log_softmax", "_log_softmax_backward_data"),
+            *("adaptive_max_pool3d", "adaptive_max_pool3d_backward", "avg_pool3d_backward"),
+            *("max_pool3d_with_indices", "max_pool3d_with_indices_backward"),
+            *("fractional_max_pool2d", "fractional_max_pool2d_backward"),
+            *("fractional_max_pool3d", "fractional_max_pool3d_backward"),
+            *("log_sigmoid_forward", "upsample_bicubic2d_backward"),
+        ],
+        "their elements are written one behind the other, wherever they lie",
+    ),
 }
 """What PyTorch does where `out` is of the right shape and not contiguous: here it gets the result
 where its elements lie, as the page of the differences says.
@@ -114,13 +130,11 @@ def places(x: Any) -> Any:
     return (tuple(x.shape), steps, x.storage_offset()) if x.numel() else tuple(x.shape)
 
 
-def written(lib: Any, operator: Any, args: Any, kwargs: Any, names: Any, targets: Any) -> Any:
+def written(lib: Any, variant: Any, operator: Any, args: Any, kwargs: Any, targets: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            operator(
-                *args, **kwargs, **dict(zip(names, [view for view, _ in targets], strict=True))
-            )
+            operator(*args, **kwargs, **outs_of(variant, [view for view, _ in targets]))
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             return type(error)
     return [(places(view), view.tolist(), base.tolist()) for view, base in targets]
@@ -161,7 +175,6 @@ def test_whatever_is_given_as_out_gets_the_result_as_in_pytorch(info: OpInfo) ->
         operator = getattr(packet, variant.handle._overloadname, None)
         if operator is None:
             continue
-        names = [a.name for a in variant.schema.arguments if a.is_out]
         for sample in list(samples_of(info, "out", CPU, dtype))[:SAMPLES]:
             plain = sample.transform(lambda x: x.detach())
             with np.errstate(all="ignore"):
@@ -175,9 +188,9 @@ def test_whatever_is_given_as_out_gets_the_result_as_in_pytorch(info: OpInfo) ->
                     ]
                     for lib in (torch, dovetail)
                 }
-                theirs = written(torch, operator, args, kwargs, names, made[torch])
+                theirs = written(torch, variant, operator, args, kwargs, made[torch])
                 ours = written(
-                    dovetail, variant.handle, plain.arguments, plain.kwargs, names, made[dovetail]
+                    dovetail, variant, variant.handle, plain.arguments, plain.kwargs, made[dovetail]
                 )
                 if info.operator.base_name in COLUMN_BY_COLUMN and kind in RESHAPED:
                     ours, theirs = (
@@ -256,3 +269,56 @@ def test_a_view_that_has_no_room_for_the_result_is_refused_and_not_changed():
 def test_a_result_of_another_device_is_not_written():
     with pytest.raises(RuntimeError, match="Expected out tensor to be on device meta"):
         dovetail.abs(dovetail.zeros(3, device="meta"), out=dovetail.zeros(3))
+
+
+PUBLIC: dict[str, Callable[[Any, Any], Any]] = {
+    "matmul": lambda lib, x: lib.matmul(x, x, out=lib.empty(0)),
+    "outer": lambda lib, x: lib.outer(x[0], x[1], out=lib.empty(2, 2)),
+    "inner": lambda lib, x: lib.inner(x, x, out=lib.empty(0)),
+    "square": lambda lib, x: lib.square(x, out=lib.empty(0)),
+    "softmax": lambda lib, x: lib.softmax(x, 1, out=lib.empty(0)),
+    "var": lambda lib, x: lib.var(x, 1, out=lib.empty(0)),
+    "std": lambda lib, x: lib.std(x, 1, out=lib.empty(0)),
+    "max of two": lambda lib, x: lib.max(x, -x, out=lib.empty(0)),
+    "an alias": lambda lib, x: lib.arccos(x / 9, out=lib.empty(0)),
+    "clip": lambda lib, x: lib.clip(x, 2, out=lib.empty(0)),
+    "divide": lambda lib, x: lib.divide(x, 2, rounding_mode="floor", out=lib.empty(0)),
+    "subtract": lambda lib, x: lib.subtract(x, 2, out=lib.empty(0)),
+    "multiply": lambda lib, x: lib.multiply(x, 2, out=lib.empty(0)),
+    "true_divide": lambda lib, x: lib.true_divide(x, 2, out=lib.empty(0)),
+    "greater": lambda lib, x: lib.greater(x, 2, out=lib.empty(0, dtype=lib.bool)),
+    "linear": lambda lib, x: lib.nn.functional.linear(x, x, out=lib.empty(0)),
+    "a mean loss": lambda lib, x: lib.ops.aten.mse_loss.out(x, -x, out=lib.empty(())),
+    "maxima and their places": lambda lib, x: list(
+        lib.ops.aten.max_pool2d_with_indices.out(
+            x[None], [2, 2], out=lib.empty(0), indices=lib.empty(0, dtype=lib.int64)
+        )
+    ),
+    "a backward": lambda lib, x: lib.ops.aten.tanh_backward.grad_input(
+        x, x, grad_input=lib.empty(0)
+    ),
+    "a list": lambda lib, x: written_list(lib.unbind_copy, x, lib.empty(0), lib.empty(2)),
+    "a list of parts": lambda lib, x: written_list(
+        lambda x, out: lib.split_with_sizes_copy(x, [1, 1], out=out),
+        *(x, lib.empty(1, 2), lib.empty(1, 2)),
+    ),
+}
+
+
+def written_list(function: Callable[..., Any], x: Any, *out: Any) -> list[Any]:
+    assert function(x, out=list(out)) is None
+    return list(out)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_functions_take_out(name: str) -> None:
+    def called(lib: Any) -> list[Any]:
+        made = PUBLIC[name](lib, lib.tensor([[1.0, 2.0], [3.0, 5.0]]))
+        return [each.tolist() for each in made] if isinstance(made, list) else made.tolist()
+
+    assert np.allclose(called(dovetail), called(torch))
+
+
+def test_a_list_for_out_has_as_many_tensors_as_there_are_results() -> None:
+    with pytest.raises(RuntimeError, match=r"expected an out= list of 2 tensors.*got 1"):
+        dovetail.unbind_copy(dovetail.ones(2, 2), out=[dovetail.empty(2)])

@@ -15,10 +15,8 @@ from dovetail_dispatcher import parse_schema
 TEXTS = [
     row[0]
     for row in OPERATORS
-    # PyTorch takes no options of a factory beside `out`, and makes tensors of divisors.
-    if not row[0].startswith(
-        ("aten::normal.float_float_out", "aten::divide.Scalar_out", "aten::true_divide.Scalar_out")
-    )
+    # PyTorch takes no options of a factory beside `out`.
+    if not row[0].startswith("aten::normal.float_float_out")
 ]
 
 

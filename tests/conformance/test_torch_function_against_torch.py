@@ -117,6 +117,33 @@ def test_a_subclass_is_asked_about_every_function_method_and_property(source: st
     assert_alike(program)
 
 
+INT_LISTS = """
+t.sum(x, -1) | x.sum(1) | x.sum((0, 1)) | x.sum([0]) | t.mean(x, 0, True) | t.permute(x, (1, 0))
+t.amax(x, 0) | x.amin(1, True) | t.var(x, 1) | x.std([0]) | t.roll(x, 1, 0) | t.flip(x, [0])
+t.logsumexp(x, 1) | t.movedim(x, 0, 1) | x.unflatten(0, (1, 2)) | t.tile(x, (2,)) | x.squeeze(0)
+t.reshape(x, [3, 2]) | t.linalg.vector_norm(x, 2, 0)
+"""
+
+
+@pytest.mark.parametrize("source", sources(INT_LISTS))
+def test_an_override_gets_ints_and_lists_of_ints_as_they_were_given(source: str) -> None:
+    def program(lib: Any) -> Any:
+        given: list[Any] = []
+
+        class Seen(lib.Tensor):  # type: ignore[misc,name-defined]
+            @classmethod
+            def __torch_function__(
+                cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                given.append(args[1:])
+                return 0
+
+        eval(source, {"t": lib, "x": lib.ones(2, 3).as_subclass(Seen)})
+        return given
+
+    assert_alike(program)
+
+
 PYTHON_FUNCTIONS = """
 F.relu(x) | F.relu(x, inplace=False) | F.silu(x) | F.leaky_relu(x, 0.1) | F.elu(x, alpha=2.0)
 F.hardtanh(x, -2.0)

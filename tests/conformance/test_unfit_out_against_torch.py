@@ -19,7 +19,7 @@ from torch_samples import as_torch, results_of
 import dovetail
 from dovetail.testing import OpInfo, op_infos
 from dovetail.testing.samples import dtypes_of, samples_of
-from dovetail.testing.variant_checks import variants
+from dovetail.testing.variant_checks import outs_of, variants
 from dovetail_kernel import Device
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
@@ -75,13 +75,13 @@ KINDS: dict[str, Callable[..., Any]] = {
 
 
 def outcome(
-    lib: Any, operator: Any, args: Any, kwargs: Any, names: Any, targets: Any
+    lib: Any, variant: Any, operator: Any, args: Any, kwargs: Any, targets: Any
 ) -> tuple[Any, bool]:
     """Return what the targets hold after the call, and whether the call was refused."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            operator(*args, **kwargs, **dict(zip(names, targets, strict=True)))
+            operator(*args, **kwargs, **outs_of(variant, targets))
         except (RuntimeError, IndexError, TypeError, ValueError) as error:
             return f"{type(error).__name__}: {error}"[:150], True
     held = [list(x.shape) if x.device.type == "meta" else x.detach().tolist() for x in targets]
@@ -120,7 +120,14 @@ SHARING = ("the input", "the input, transposed")
 place. Through a transposed view PyTorch's inverse and factors are wrong, and here they are right.
 """
 
-BEYOND = ("avg_pool3d", "col2im", "im2col", "max_unpool2d", "narrow_copy")
+BEYOND = {
+    *("avg_pool3d", "avg_pool3d_backward", "adaptive_max_pool3d", "adaptive_max_pool3d_backward"),
+    *("max_pool3d_with_indices", "max_pool3d_with_indices_backward", "max_unpool2d"),
+    *("fractional_max_pool2d", "fractional_max_pool2d_backward"),
+    *("fractional_max_pool3d", "fractional_max_pool3d_backward"),
+    *("_softmax", "_softmax_backward_data", "_log_softmax", "_log_softmax_backward_data"),
+    *("log_sigmoid_forward", "upsample_bicubic2d_backward", "col2im", "im2col", "narrow_copy"),
+}
 """Operators that in PyTorch write as many elements as the result has behind the first one of `out`,
 wherever its elements lie: into expanded memory they write beyond its end, which ends the process.
 """
@@ -130,6 +137,8 @@ INFOS = [info for info in op_infos("aten") if variants(info, out=True) and not i
 
 @pytest.mark.operators("info", INFOS)
 def test_an_unfit_out_gets_the_result_or_is_refused(info: OpInfo) -> None:
+    if info.operator.base_name == "binary_cross_entropy":
+        pytest.skip("PyTorch reduces in the memory of out=, and is wrong where it is not its own")
     known = dtypes_of(info, "out", CPU)
     dtype = dovetail.float32 if dovetail.float32 in known else known[0]
     sample = next(iter(samples_of(info, "out", CPU, dtype)))
@@ -142,7 +151,6 @@ def test_an_unfit_out_gets_the_result_or_is_refused(info: OpInfo) -> None:
         operator = getattr(packet, variant.handle._overloadname, None)
         if operator is None:
             continue
-        names = [a.name for a in variant.schema.arguments if a.is_out]
         for kind, make in KINDS.items():
             plain = sample.transform(lambda x: x.detach().clone())
             calls: dict[Any, Any] = {
@@ -160,7 +168,7 @@ def test_an_unfit_out_gets_the_result_or_is_refused(info: OpInfo) -> None:
                 one_memory = len(targets) > 1 and kind in SHARING
                 if not one_memory and not any(each is None for each in targets):
                     with np.errstate(all="ignore"):
-                        found[lib] = outcome(lib, function, args, kwargs, names, targets)
+                        found[lib] = outcome(lib, variant, function, args, kwargs, targets)
             if not found:
                 continue
             (ours, refused), (theirs, refused_there) = found[dovetail], found[torch]
@@ -290,5 +298,7 @@ def test_no_operator_writes_into_a_number(info: OpInfo) -> None:
     sample = next(iter(samples_of(info, "out", CPU, known[0]))).transform(lambda x: x.detach())
     for variant in variants(info, out=True):
         names = [a.name for a in variant.schema.arguments if a.is_out]
-        with pytest.raises(RuntimeError, match="Expected a value of type 'Tensor' for argument"):
+        with pytest.raises(
+            RuntimeError, match=r"Expected a value of type '(List\[)?Tensor\]?' for argument"
+        ):
             variant.handle(*sample.arguments, **sample.kwargs, **dict.fromkeys(names, 3))

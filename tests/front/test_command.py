@@ -2,11 +2,14 @@
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from py_compile import compile as compile_module
+from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree
 
@@ -443,6 +446,35 @@ def test_doctor_finds_a_plugin_that_fails(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(plugin_manager, "list_plugins", lambda: [record])
     finding = doctor()[f"plugin broken of {record.distribution}"]
     assert (finding["state"], "DOVETAIL_BLOCK" in finding["remedy"]) == ("problem", True)
+
+
+def module_with_old_bytecode(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Import a module of Dovetail, so to speak, whose source is newer than its bytecode."""
+    source = folder / "dovetail_of_yesterday.py"
+    source.write_text("old = True\n")
+    compile_module(str(source))
+    source.write_text("old = 'and longer'\n")
+    module = ModuleType("dovetail_of_yesterday")
+    module.__file__ = str(source)
+    monkeypatch.setitem(sys.modules, "dovetail_of_yesterday", module)
+
+
+def test_doctor_does_not_mind_old_bytecode_that_the_next_start_replaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module_with_old_bytecode(tmp_path, monkeypatch)
+    assert doctor().get("bytecode", {"state": "fine"})["state"] != "problem"
+
+
+def test_doctor_finds_old_bytecode_that_cannot_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module_with_old_bytecode(tmp_path, monkeypatch)
+    monkeypatch.setattr(os, "access", lambda path, mode: tmp_path not in Path(path).parents)
+    finding = doctor()["bytecode"]
+    assert finding["state"] == "problem"
+    assert "dovetail_of_yesterday" in finding["text"]
+    assert "compileall" in finding["remedy"]
 
 
 def test_doctor_names_devices_that_are_not_available_without_fault() -> None:

@@ -226,7 +226,7 @@ def test_a_missing_file_is_reported_as_such(tmp_path):
     ("content", "problem"),
     [
         (b"", "too few for a header"),
-        (b"PK\x03\x04" + b"x" * 100, "zip archive, as torch.save writes"),
+        (b"PK\x03\x04" + b"x" * 100, "it is a corrupt zip archive"),
         (b"\x80\x04" + b"x" * 100, "it looks like a pickle"),
         (b"\x08" + bytes(7) + b"{nojson}", "its header is corrupt"),
         (contents([dovetail.ones(3)])[:-3], "it is truncated"),

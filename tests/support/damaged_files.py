@@ -189,3 +189,30 @@ def damaged(random: Random, content: bytes) -> bytes:
         else:
             header = replaced(header, path, random.choice(WRONG_VALUES))
     return closed(header, data)
+
+
+def check_tree(root: Any) -> None:
+    """Look at all of what was loaded; tensors must lie inside of their storages."""
+    seen: dict[int, Any] = {}
+    rest = [root]
+    while rest:
+        value = rest.pop()
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        if isinstance(value, dovetail.Tensor):
+            check_tensor(value)
+        elif isinstance(value, dict):
+            rest += [*value, *value.values()]
+        elif isinstance(value, (list, tuple, set)):
+            rest += value
+
+
+def check_tensor(value: dovetail.Tensor) -> None:
+    last = sum((size - 1) * step for size, step in zip(value.shape, value.stride(), strict=True))
+    if value.numel():
+        end = (value.storage_offset() + last + 1) * value.dtype.itemsize
+        assert end <= value.untyped_storage().nbytes()
+    assert not value.requires_grad or value.dtype.is_floating_point or value.dtype.is_complex
+    if value.numel() < 1000 and not value.is_meta:
+        assert len(value.reshape(-1).tolist()) == value.numel()

@@ -27,6 +27,9 @@ RANDOM = frozenset(["nn.FractionalMaxPool2d", "nn.FractionalMaxPool3d"])
 
 MODES = (True, False)
 
+_TABLES = frozenset(vars(torch.nn.Module()))
+"""What each module of PyTorch has, beside attributes of its own."""
+
 
 @functools.cache
 def entries() -> dict[str, Any]:
@@ -87,8 +90,30 @@ def _made(lib: Any, entry: Any, sample: Any) -> Any:
     arguments = sample.constructor_input.args, sample.constructor_input.kwargs
     if lib is torch:
         return entry.module_cls(*arguments[0], **arguments[1])
-    args, kwargs = twin(arguments)
+    args = [_argument_twin(each) for each in arguments[0]]
+    kwargs = {name: _argument_twin(each) for name, each in arguments[1].items()}
     return here(entry.name)(*args, **kwargs)
+
+
+def _argument_twin(value: Any) -> Any:
+    """Return what is here what an argument of a constructor is, which may be a module."""
+    if not isinstance(value, torch.nn.Module):
+        return twin(value)
+    kind = type(value)
+    place = "nn" if hasattr(torch.nn, kind.__name__) else kind.__module__.removeprefix("torch.")
+    made = object.__new__(here(f"{place}.{kind.__name__}"))
+    dovetail.nn.Module.__init__(made)
+    for name, each in vars(value).items():
+        if name not in _TABLES:
+            made.__dict__[name] = twin(each)
+    for name, parameter in value._parameters.items():
+        own = None if parameter is None else dovetail.nn.Parameter(twin(parameter.detach()))
+        made.register_parameter(name, own)
+    for name, buffer in value._buffers.items():
+        made.register_buffer(name, twin(buffer))
+    for name, child in value._modules.items():
+        made.add_module(name, _argument_twin(child))
+    return made
 
 
 def _pair(entry: Any, training: bool, sample: Any, dtype: Any) -> tuple[Any, Any]:
@@ -114,8 +139,14 @@ def _without_dropout(module: Any) -> None:
 
 
 def _arguments(lib: Any, sample: Any) -> tuple[Any, Any]:
-    arguments = sample.forward_input.args, sample.forward_input.kwargs
-    return arguments if lib is torch else twin(arguments)
+    """Return the arguments of a call; one that is given twice is one here, too."""
+    args, kwargs = sample.forward_input.args, sample.forward_input.kwargs
+    if lib is torch:
+        return args, kwargs
+    made = {id(each): twin(each) for each in [*args, *kwargs.values()]}
+    return tuple([made[id(each)] for each in args]), {
+        name: made[id(each)] for name, each in kwargs.items()
+    }
 
 
 # -- checks ----------------------------------------------------------------------------------------

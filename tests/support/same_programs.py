@@ -45,11 +45,17 @@ def tried(function: Callable[[], Any], *, words: int = 40) -> Any:
 
 
 def plain(result: Any, digits: int = 5) -> Any:
-    """Return a result with the tensors anywhere in it as their dtype and values, rounded."""
+    """Return a result with the tensors anywhere in it as their dtype and values, rounded, and
+    modules as text.
+    """
     if isinstance(result, dict):
         return {key: plain(value, digits) for key, value in result.items()}
     if isinstance(result, (list, tuple)):
         return [plain(value, digits) for value in result]
+    if hasattr(result, "named_modules") and not isinstance(result, type):
+        return repr(result).replace("dovetail.", "torch.")
+    if isinstance(result, type) or type(result).__name__ == "dtype":
+        return str(getattr(result, "__name__", result)).rpartition(".")[2]
     if not hasattr(result, "dtype"):
         return result
     if result.is_meta:

@@ -12,6 +12,7 @@ AnyLock = TypeVar("AnyLock", bound=Any)
 _PATIENCE: Final = 5.0
 """Seconds that a fork waits for a lock; then the child gets it new, what it guards as it is."""
 
+_first: Final[list[Any]] = []
 _held_over: Final[list[Any]] = []
 _renewed: Final[WeakSet[Any]] = WeakSet()
 _taken: Final[list[Any]] = []
@@ -21,9 +22,12 @@ def held_over_fork(lock: AnyLock, *, first: bool = False) -> AnyLock:
     """Return `lock`, an RLock, which a fork waits for, so that the child finds what it guards
     whole.
 
-    Locks are taken in the order in which they come here, but for one that is to be the first.
+    A thread that holds a lock calls what is lower, and so may take one that came here before. A
+    fork takes them in the same order, or it would wait for a thread that waits for it: the last
+    that came goes first. `first` is for a lock under which what is higher is called: it goes before
+    all that are not.
     """
-    _held_over.insert(0 if first else len(_held_over), lock)
+    (_first if first else _held_over).insert(0, lock)
     return lock
 
 
@@ -40,7 +44,7 @@ def call_in_child(function: Callable[[], object]) -> None:
 
 
 def _take() -> None:
-    for lock in _held_over:
+    for lock in _first + _held_over:
         if lock.acquire(timeout=_PATIENCE):
             _taken.append(lock)
 
@@ -53,7 +57,7 @@ def _let_go() -> None:
 def _start_child() -> None:
     taken = set(map(id, _taken))
     _let_go()
-    for lock in [*_renewed, *[each for each in _held_over if id(each) not in taken]]:
+    for lock in [*_renewed, *[each for each in _first + _held_over if id(each) not in taken]]:
         lock._at_fork_reinit()
 
 

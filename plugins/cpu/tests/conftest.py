@@ -18,7 +18,7 @@ TOLERANCES = {"float16": 2e-3, "float32": 3e-6, "complex64": 3e-6}
 @pytest.fixture(scope="session")
 def table() -> KernelTable:
     """The kernels of the cpu."""
-    return array_kernel_table(np, CpuArrays(), FAST_FAMILIES)
+    return array_kernel_table(np, CpuArrays(), families=FAST_FAMILIES)
 
 
 @pytest.fixture(scope="session")

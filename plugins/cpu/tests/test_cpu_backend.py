@@ -16,6 +16,8 @@ import pytest
 import dovetail_aten as aten
 import dovetail_cpu
 import dovetail_kernel as kernel
+from dovetail_aten.array_kernels import KernelTable, family_class
+from dovetail_cpu.fast_kernels import FAST_FAMILIES
 from dovetail_dispatcher import ops
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey, plugin_manager
@@ -70,6 +72,28 @@ def test_every_base_operator_that_is_no_composite_has_a_cpu_kernel():
         for op in base
         if not op.newest(DispatchKey.CPU) and not any(op.newest(key) for key in composites)
     ] == []
+
+
+@pytest.mark.parametrize("name", FAST_FAMILIES)
+def test_a_fast_family_defines_what_it_takes_the_place_of(name):
+    tables = [KernelTable(), KernelTable()]
+    for family, table in zip((name, FAST_FAMILIES[name]), tables, strict=True):
+        family_class(family).define(np, table, dovetail_cpu.CpuArrays())
+    generic, fast = tables
+    assert sorted(fast.kernels) == sorted(generic.kernels)
+    assert sorted(fast.helpers) == sorted(generic.helpers)
+
+
+def test_the_first_tensor_loads_one_family():
+    code = (
+        "import dovetail_aten, sys\n"
+        "from dovetail_aten.array_kernels import FAMILIES\n"
+        "dovetail_aten.ones(2)\n"
+        "names = [name.partition('.')[0] for name in FAMILIES]\n"
+        "print(*[n for n in names if f'dovetail_aten.array_kernels.{n}' in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["creation"]
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)

@@ -21,7 +21,7 @@ import dovetail_autograd
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, is_grad_enabled
 from dovetail_dispatcher import Library, OpOverload, ops, register_autograd, transaction
-from dovetail_kernel import renewed_after_fork
+from dovetail_kernel import renewed_after_fork, restoring
 
 _library: Library | None = None
 _lock = renewed_after_fork(RLock())
@@ -138,6 +138,7 @@ def _save(ctx: Any, inputs: Sequence[Any], output: Any, keyword_only_inputs: Any
 
 
 def _backward_of(body: Callable[..., Any]) -> Callable[..., Any]:
+    @restoring()
     def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
         again = is_grad_enabled()
         inputs = list(ctx.others)

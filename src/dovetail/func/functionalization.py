@@ -13,6 +13,7 @@ from dovetail_kernel import (
     ForceDispatchKeyGuard,
     disabled_torch_function_impl,
     dispatch_state,
+    restoring,
     share_storage,
 )
 
@@ -238,6 +239,7 @@ class _Functionalization(TorchDispatchMode):
                     )
                 given.copy_(standing.memory.value)
 
+    @restoring()
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         # Above autograd, where the values are concerned: they are recorded, the tensors that stand
         # for them are not.
@@ -329,6 +331,7 @@ class _Functionalization(TorchDispatchMode):
         return targets[0] if len(targets) == 1 else tuple(targets)
 
 
+@restoring()
 def _seen_without_copying(
     func: Any, base: FunctionalTensor, args: list[Any], kwargs: dict[str, Any]
 ) -> Any:
@@ -342,6 +345,7 @@ def _seen_without_copying(
         return func(like, *args, **kwargs)
 
 
+@restoring()
 def _seen_as_strided(base: FunctionalTensor, size: Any, stride: Any, offset: int) -> Any:
     with _C._DisableTorchDispatch():
         count = base.memory.value.numel()

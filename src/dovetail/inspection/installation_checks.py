@@ -231,7 +231,7 @@ def _bytecode() -> Iterator[Finding]:
             "is not written (PYTHONDONTWRITEBYTECODE or -B): every start compiles Dovetail anew.",
             "Unset it.",
         )
-    stale, missing = [], 0
+    stale, missing = [], []
     files = {
         n: getattr(m, "__file__", None)
         for n, m in list(sys.modules.items())
@@ -241,26 +241,36 @@ def _bytecode() -> Iterator[Finding]:
     for source in sources:
         cached = Path(cache_from_source(str(source)))
         if not cached.exists():
-            missing += 1
+            missing.append(cached)
         elif _is_stale(source, cached):
-            stale.append(source.name)
-    if stale:
+            stale.append(cached)
+    # The next start renews what it can write: the source may be newer than this process, too.
+    stale_for_good = [each.name for each in stale if not _can_be_written(each)]
+    missing_for_good = [each for each in missing if not _can_be_written(each)]
+    remedy = "The folders __pycache__ cannot be written: run python -m compileall as their owner."
+    if stale_for_good:
         yield Finding(
             "bytecode",
             "problem",
-            f"of {len(stale)} modules is older than their source and was not replaced: "
-            f"{', '.join(stale[:5])}",
-            "The folders __pycache__ cannot be written: run python -m compileall as their owner.",
+            f"of {len(stale_for_good)} modules is older than their source and was not replaced: "
+            f"{', '.join(stale_for_good[:5])}",
+            remedy,
         )
-    elif missing and not sys.dont_write_bytecode:
+    elif missing_for_good:
         yield Finding(
             "bytecode",
             "note",
-            f"of {missing} modules is not cached: every start compiles them.",
-            "The folders __pycache__ cannot be written: run python -m compileall as their owner.",
+            f"of {len(missing_for_good)} modules is not cached: every start compiles them.",
+            remedy,
         )
-    elif not missing:
+    elif not missing and not stale:
         yield Finding("bytecode", "fine", f"of {len(sources)} modules is cached.")
+
+
+def _can_be_written(file: Path) -> bool:
+    """Return whether `file` can be made or replaced in its folder, which may have to be made."""
+    folder = next(each for each in file.parents if each.exists())
+    return os.access(folder, os.W_OK)
 
 
 def _is_stale(source: Path, cached: Path) -> bool:

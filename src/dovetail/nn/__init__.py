@@ -3,6 +3,9 @@
 May import ``_nn``, which has its operators, and the packages below.
 """
 
+import typing as _typing
+
+from ..absent_names import names_of as _names_of
 from . import functional, init, modules, utils
 from .activation import (
     ELU,
@@ -45,7 +48,7 @@ from .bent_activations import (
     Tanhshrink,
     Threshold,
 )
-from .containers import ModuleDict, ModuleList, Sequential
+from .containers import Container, ModuleDict, ModuleList, Sequential
 from .convolution import (
     Conv1d,
     Conv2d,
@@ -82,6 +85,21 @@ from .hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from .lazy_layers import (
+    LazyBatchNorm1d,
+    LazyBatchNorm2d,
+    LazyBatchNorm3d,
+    LazyConv1d,
+    LazyConv2d,
+    LazyConv3d,
+    LazyConvTranspose1d,
+    LazyConvTranspose2d,
+    LazyConvTranspose3d,
+    LazyInstanceNorm1d,
+    LazyInstanceNorm2d,
+    LazyInstanceNorm3d,
+    LazyLinear,
+)
 from .linear import Bilinear, Identity, Linear
 from .linear_cross_entropy import LinearCrossEntropyLoss, LinearCrossEntropyOptions
 from .loss import (
@@ -105,6 +123,7 @@ from .margin_loss import (
     TripletMarginWithDistanceLoss,
 )
 from .module import Module
+from .multihead_attention import MultiheadAttention
 from .normalization import GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
 from .padding import (
     CircularPad1d,
@@ -123,7 +142,7 @@ from .padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter import Buffer, Parameter
 from .parameter_containers import ParameterDict, ParameterList
 from .pooling import (
     AdaptiveAvgPool1d,
@@ -147,7 +166,12 @@ from .regression_loss import (
     PoissonNLLLoss,
     SmoothL1Loss,
 )
+from .rnn import GRU, LSTM, RNN
+from .rnn_base import RNNBase
+from .rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from .sparse import Embedding
+from .transformer import Transformer, TransformerDecoder, TransformerEncoder
+from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 from .unpooling import (
     FractionalMaxPool2d,
     FractionalMaxPool3d,
@@ -160,11 +184,29 @@ from .unpooling import (
 )
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
+if _typing.TYPE_CHECKING:
+    from . import attention, parallel
+    from .parallel import DataParallel
+    from .uninitialized import UninitializedBuffer, UninitializedParameter
+else:
+    __getattr__ = _names_of(
+        __name__,
+        ("attention", "parallel"),
+        {
+            "DataParallel": "dovetail.nn.parallel",
+            "UninitializedBuffer": "dovetail.nn.uninitialized",
+            "UninitializedParameter": "dovetail.nn.uninitialized",
+        },
+    )
+
 __all__ = [
     "CELU",
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -192,6 +234,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -201,6 +244,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -212,6 +256,7 @@ __all__ = [
     "Fold",
     "FractionalMaxPool2d",
     "FractionalMaxPool3d",
+    "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -229,7 +274,21 @@ __all__ = [
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
+    "LSTMCell",
     "LayerNorm",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
@@ -252,6 +311,7 @@ __all__ = [
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
+    "MultiheadAttention",
     "NLLLoss",
     "NLLLoss2d",
     "PReLU",
@@ -263,6 +323,9 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "RReLU",
     "ReLU",
     "ReLU6",
@@ -287,6 +350,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",
@@ -299,9 +367,11 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "attention",
     "functional",
     "init",
     "modules",
+    "parallel",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",

@@ -38,6 +38,7 @@ class Hook(NamedTuple):
     with_kwargs: bool = False
     always_call: bool = False
     with_module: bool = False
+    may_replace: bool = False
 
 
 HookTable = OrderedDict[int, Hook]

@@ -13,7 +13,7 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "Linear", "NonDynamicallyQuantizableLinear"]
 
 
 class Identity(Module):
@@ -89,6 +89,10 @@ class Linear(Module):
             f"out_features={self.out_features}, "
             f"bias={self.bias is not None}"
         )
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """`Linear` by the name that it has within attention."""
 
 
 class Bilinear(Module):

@@ -9,23 +9,13 @@ from typing import Any, Self
 
 from dovetail_aten import Tensor
 
-from .hooks import (
-    GLOBAL_HOOKS,
-    Hook,
-    RemovableHandle,
-    add_backward_hook,
-    add_hook,
-    apply_registration_hooks,
-    call_with_hooks,
-)
+from ..compiler import uncompiled
+from .hook_registration import HookRegistration
+from .hooks import GLOBAL_HOOKS, apply_registration_hooks, call_with_hooks
 from .moves import Moves
 from .parameter import Buffer, Parameter, type_name
-from .state import State
 
 __all__ = ["Module"]
-
-
-_ON_ONE = "on a single Module"
 
 
 def _forward_unimplemented(self: Module, *args: Any, **kwargs: Any) -> Any:
@@ -36,7 +26,7 @@ def _forward_unimplemented(self: Module, *args: Any, **kwargs: Any) -> Any:
     )
 
 
-class Module(Moves, State):
+class Module(Moves, HookRegistration):
     """Base class of all neural network modules.
 
     Parameters, buffers and modules assigned to attributes are registered under the attribute's
@@ -50,8 +40,16 @@ class Module(Moves, State):
 
     training: bool
     forward: Callable[..., Any] = _forward_unimplemented
+    call_super_init: bool = False
+    dump_patches: bool = False
 
-    def __init__(self) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if (args or kwargs) and not self.call_super_init:
+            raise TypeError(
+                f"{type(self).__name__}.__init__() got an unexpected argument "
+                f"{next(iter(kwargs or args))!r}. Modules take none, unless call_super_init is "
+                "True: then the next base class gets them."
+            )
         # Past __setattr__, which needs these tables.
         self.__dict__.update(
             training=True,
@@ -60,11 +58,23 @@ class Module(Moves, State):
             _non_persistent_buffers_set=set(),
             _modules={},
         )
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._hooks is None and not GLOBAL_HOOKS:
             return self.forward(*args, **kwargs)
         return call_with_hooks(self, args, kwargs)
+
+    _call_impl = __call__
+
+    def compile(self, *args: Any, **kwargs: Any) -> Self:
+        """Return the module, which runs as it stands; the first time, a warning says so.
+
+        Arguments are those of `dovetail.compile`; nothing follows from them.
+        """
+        compiled: Self = uncompiled(self)
+        return compiled
 
     # Attributes
 
@@ -127,6 +137,9 @@ class Module(Moves, State):
                 self._non_persistent_buffers_set.discard(name)
                 return
         super().__delattr__(name)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
 
     def __dir__(self) -> list[str]:
         own = [*self._parameters, *self._buffers, *self._modules]
@@ -236,89 +249,6 @@ class Module(Moves, State):
             raise KeyError(f'{kind} name can\'t be empty string ""')
         if name not in table and hasattr(self, name):
             raise KeyError(f"attribute '{name}' already exists")
-
-    # Hooks
-
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before forward.
-
-        Parameters
-        ----------
-        hook : callable
-            Returns None, or new positional arguments (one value, or a tuple of all).
-        prepend : bool, default False
-            Run it before the hooks registered so far.
-        with_kwargs : bool, default False
-            Call ``hook(module, args, kwargs)``, which returns None or ``(new_args, new_kwargs)``.
-
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` takes the hook away.
-        """
-        return add_hook(self._own_hooks().forward_pre, Hook(hook, with_kwargs), prepend)
-
-    def register_forward_hook(
-        self,
-        hook: Callable[..., Any],
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
-        always_call: bool = False,
-    ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after forward.
-
-        Parameters
-        ----------
-        hook : callable
-            Returns None, or a new output.
-        prepend : bool, default False
-            Run it before the hooks registered so far.
-        with_kwargs : bool, default False
-            Call ``hook(module, args, kwargs, output)``.
-        always_call : bool, default False
-            Call it also when forward has raised (then ``output`` is None).
-
-        Returns
-        -------
-        RemovableHandle
-            Its ``remove()`` takes the hook away.
-        """
-        return add_hook(self._own_hooks().forward, Hook(hook, with_kwargs, always_call), prepend)
-
-    def register_full_backward_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, grad_output)`` when the gradients of the outputs are known.
-
-        The hook returns None, or new gradients of the outputs, which backward then continues with.
-        """
-        return add_hook(self._own_hooks().full_backward_pre, Hook(hook), prepend)
-
-    def register_full_backward_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are
-        known.
-
-        The hook returns None, or new gradients of the inputs. ``grad_input`` is all None where no
-        input needs one. With such a hook inputs and outputs of the module may not be modified in
-        place.
-        """
-        return add_backward_hook(
-            self._own_hooks(), Hook(hook), full=True, prepend=prepend, where=_ON_ONE
-        )
-
-    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, grad_input, grad_output)`` behind the node that made the output.
-
-        Deprecated: it sees the gradients of that node, which are those of the module only where
-        this is a single operator. Use `register_full_backward_hook`, which a module cannot have
-        beside it.
-        """
-        return add_backward_hook(self._own_hooks(), Hook(hook), full=False, where=_ON_ONE)
 
     # Modes and gradients
 

@@ -52,8 +52,9 @@ class Moves(Traversal):
         """Move to a device and/or cast the floating point and complex parameters and buffers.
 
         Called as ``to(device=None, dtype=None, non_blocking=False)``, ``to(dtype,
-        non_blocking=False)`` or ``to(tensor, non_blocking=False)`` (that tensor's device and
-        dtype). Parameter objects are kept.
+        non_blocking=False)``, ``to(tensor, non_blocking=False)`` (that tensor's device and
+        dtype), or ``to(memory_format=...)``, which is for tensors of 4 and 5 dimensions. Parameter
+        objects are kept.
 
         Raises
         ------
@@ -62,6 +63,7 @@ class Moves(Traversal):
         NotImplementedError
             If a meta tensor would have to be copied; use `to_empty`.
         """
+        layout = kwargs.pop("memory_format", None)
         target, kind, non_blocking = _parse_to(*args, **kwargs)
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(
@@ -78,8 +80,14 @@ class Moves(Traversal):
                     "torch.nn.Module.to() when moving module from meta to a different device."
                 )
             castable = tensor.is_floating_point() or tensor.is_complex()
+            options: dict[str, Any] = {}
+            if layout is not None and tensor.dim() in (4, 5):
+                options["memory_format"] = layout
             moved: Tensor = tensor.to(
-                device=target, dtype=kind if castable else None, non_blocking=non_blocking
+                device=target,
+                dtype=kind if castable else None,
+                non_blocking=non_blocking,
+                **options,
             )
             return moved
 
@@ -89,6 +97,10 @@ class Moves(Traversal):
         """Move to ``device`` without copying: the new parameters and buffers are uninitialised."""
         target: Any = device
         return self._apply(lambda tensor: aten.empty_like(tensor, device=target), recurse)
+
+    def share_memory(self) -> Self:
+        """Move all parameters and buffers to memory that other processes can share."""
+        return self._apply(lambda tensor: tensor.share_memory_())
 
     def type(self, dst_type: dtype | str) -> Self:
         """Cast all parameters and buffers to ``dst_type``."""
@@ -121,10 +133,25 @@ class Moves(Traversal):
         """Move all parameters and buffers to a CUDA device (default: the current one)."""
         return self._apply(lambda tensor: tensor.cuda(device))
 
+    def xpu(self, device: int | Device | None = None) -> Self:
+        """Move all parameters and buffers to an XPU device, if there is a backend for it."""
+        return self._to_device("xpu", device)
+
+    def ipu(self, device: int | Device | None = None) -> Self:
+        """Move all parameters and buffers to an IPU device, if there is a backend for it."""
+        return self._to_device("ipu", device)
+
+    def mtia(self, device: int | Device | None = None) -> Self:
+        """Move all parameters and buffers to an MTIA device, if there is a backend for it."""
+        return self._to_device("mtia", device)
+
+    def _to_device(self, kind: str, device: int | Device | None) -> Self:
+        return self.to(f"{kind}:{device}" if isinstance(device, int) else device or kind)
+
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, dtype | None, bool]:
     """Sort the arguments of `Moves.to` into device, dtype and non_blocking."""
-    unknown = set(kwargs) - {"device", "dtype", "non_blocking", "tensor", "memory_format"}
+    unknown = set(kwargs) - {"device", "dtype", "non_blocking", "tensor"}
     if unknown:
         raise TypeError(
             f"to() got an unexpected keyword argument '{sorted(unknown)[0]}'. Use device, dtype "

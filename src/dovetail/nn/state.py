@@ -6,7 +6,7 @@ import itertools
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
@@ -29,6 +29,7 @@ class State(Traversal):
     _version: int = 1
     _non_persistent_buffers_set: set[str]
     _hooks: ModuleHooks | None = None
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
 
     def _own_hooks(self) -> ModuleHooks:
         if self._hooks is None:
@@ -56,7 +57,7 @@ class State(Traversal):
 
     def state_dict(
         self,
-        *,
+        *args: Any,
         destination: OrderedDict[str, Any] | None = None,
         prefix: str = "",
         keep_vars: bool = False,
@@ -65,6 +66,8 @@ class State(Traversal):
 
         Parameters
         ----------
+        *args
+            The others by position; deprecated.
         destination : OrderedDict, optional
             Filled and returned instead of a new one.
         prefix : str, default ''
@@ -78,6 +81,8 @@ class State(Traversal):
             Its attribute ``_metadata`` holds every module's version.
         """
         this = cast("Module", self)
+        if args:
+            destination, prefix, keep_vars = _positional(args, destination, prefix, keep_vars)
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()  # type: ignore[attr-defined]
@@ -93,7 +98,14 @@ class State(Traversal):
                     destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
                 )
         for hook in self._state_hooks("state_dict_post"):
-            hook.function(this, destination, prefix, local_metadata)
+            result = hook.function(this, destination, prefix, local_metadata)
+            if result is None:
+                continue
+            if not hook.may_replace:
+                raise RuntimeError(
+                    "state_dict post-hook must return None. Change the state dict in place."
+                )
+            destination = result
         return destination
 
     def _persistent_tensors(self) -> dict[str, Tensor]:
@@ -216,6 +228,7 @@ class State(Traversal):
                     if name not in (self._modules if rest else known):
                         unexpected_keys.append(key)
 
+    @restoring()
     def _load_tensor(
         self, key: str, name: str, current: Tensor, new: Any, assign: bool
     ) -> str | None:
@@ -278,6 +291,10 @@ class State(Traversal):
         """
         return add_hook(self._own_hooks().state_dict_post, Hook(hook))
 
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """As `register_state_dict_post_hook`, but it may return another state dict."""
+        return add_hook(self._own_hooks().state_dict_post, Hook(hook, may_replace=True))
+
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys,
         unexpected_keys, error_msgs)``
@@ -295,3 +312,15 @@ class State(Traversal):
         It may change the two lists in place, and must return None.
         """
         return add_hook(self._own_hooks().load_state_dict_post, Hook(hook))
+
+
+def _positional(args: tuple[Any, ...], *named: Any) -> tuple[Any, Any, Any]:
+    """Return the arguments of `State.state_dict`, of which some were given by position."""
+    warnings.warn(
+        "Positional args are being deprecated, use kwargs instead: destination=, prefix=, "
+        "keep_vars=.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    destination, prefix, keep_vars = (*args, *named[len(args) :])[:3]
+    return destination, prefix, keep_vars

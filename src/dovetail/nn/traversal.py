@@ -69,7 +69,7 @@ class Traversal:
 
     def _named_members(
         self,
-        members: Callable[[Module], dict[str, T | None]],
+        get_members_fn: Callable[[Module], dict[str, T | None]],
         prefix: str = "",
         recurse: bool = True,
         remove_duplicate: bool = True,
@@ -82,7 +82,7 @@ class Traversal:
         )
         seen: set[int] = set()
         for owner, module in owners:
-            for name, value in members(module).items():
+            for name, value in get_members_fn(module).items():
                 if value is None or id(value) in seen:
                     continue
                 if remove_duplicate:
@@ -143,6 +143,37 @@ class Traversal:
                 )
             module = cast("Module", found)
         return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put ``module`` where the dotted name ``target`` says.
+
+        Parameters
+        ----------
+        target : str
+            The name; all but its last part name a submodule that is there.
+        module : Module
+            What to put there.
+        strict : bool, default False
+            Require that a submodule is replaced.
+
+        Raises
+        ------
+        ValueError
+            If ``target`` is empty or ``module`` is no module.
+        AttributeError
+            If a submodule on the way is missing, or what would be replaced is no module.
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Traversal):
+            raise ValueError(
+                f"`module` is not an nn.Module, found {type(module)}. Pass an instance of one."
+            )
+        owner, _, name = target.rpartition(".")
+        parent = self.get_submodule(owner)
+        if strict or hasattr(parent, name):
+            parent.get_submodule(name)
+        setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
         """Return the parameter with the dotted name ``target``.

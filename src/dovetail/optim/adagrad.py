@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from .optimizer import Optimizer, Params
+from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .optimizer import Params
 from .options import (
     add_number,
     add_quotient,
-    check_flags,
+    check_fused,
     check_non_negative,
-    learning_rate,
+    check_rate,
+    option,
 )
 
 __all__ = ["Adagrad"]
 
 
-class Adagrad(Optimizer):
+class Adagrad(ElementwiseOptimizer):
     """Adagrad: steps divided by the root of the sum of all squared gradients so far.
+
+    ``s = s + g**2``; ``p = p - lr / (1 + (step - 1) * lr_decay) * g / (sqrt(s) + eps)``.
 
     Parameters
     ----------
@@ -37,12 +40,14 @@ class Adagrad(Optimizer):
         What the sums start from.
     eps : float, default 1e-10
         Added to the denominator.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
     maximize : bool, default False
         Go up instead of down.
-    foreach, fused : bool, optional
-        Accepted; they do not change the result.
     differentiable : bool, default False
         Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+    fused : bool, optional
+        Accepted; it does not change the result.
 
     Raises
     ------
@@ -71,16 +76,14 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_non_negative(learning_rate=lr)
-        for name, value in (
-            ("lr_decay", lr_decay),
-            ("weight_decay", weight_decay),
-            ("initial_accumulator_value", initial_accumulator_value),
-            ("epsilon", eps),
-        ):
-            if not value >= 0.0:
-                raise ValueError(f"Invalid {name} value: {value}. It must not be negative.")
-        check_flags(differentiable=differentiable, foreach=foreach, fused=fused)
+        check_rate(lr)
+        check_non_negative(
+            lr_decay=lr_decay,
+            weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value,
+            epsilon=eps,
+        )
+        check_fused(differentiable, foreach, fused)
         defaults = {
             "lr": lr,
             "lr_decay": lr_decay,
@@ -93,31 +96,30 @@ class Adagrad(Optimizer):
             "fused": fused,
         }
         super().__init__(params, defaults)
-
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
-        super().add_param_group(param_group)
         # The sums exist before the first step, as they may start from another value than zero.
-        group = self.param_groups[-1]
-        for parameter in group["params"]:
-            total = aten.full_like(parameter, group["initial_accumulator_value"])
-            self.state[parameter] = {"step": aten.tensor(0.0), "sum": total}
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                self._start(self.state[parameter], parameter, group)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        return self._step_groups(closure, self._step_group)
+    def share_memory(self) -> None:
+        """Move the sums and the counts of steps into memory that other processes can see."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                for value in self.state[parameter].values():
+                    value.share_memory_()
 
-    def _step_group(self, group: dict[str, Any]) -> None:
-        rate = learning_rate(group)
-        for parameter in group["params"]:
-            gradient = parameter.grad
-            if gradient is None:
-                continue
-            state = self._state_of(parameter, group)
-            step = state["step"].add_(1).item()
-            if group["maximize"]:
-                gradient = gradient.neg()
-            if group["weight_decay"] != 0:
-                gradient = gradient.add(parameter, alpha=group["weight_decay"])
-            total = state["sum"].addcmul_(gradient, gradient)
-            root = add_number(total.sqrt(), group["eps"], group["differentiable"])
-            factor = -rate / (1 + (step - 1) * group["lr_decay"])
-            add_quotient(parameter, gradient, root, factor)
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        first_step(state)
+        start = group["initial_accumulator_value"]
+        start = complex(start, start) if parameter.is_complex() else start
+        state["sum"] = aten.full_like(parameter, start)
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        values["step"] += 1
+        gradient = decayed(gradient, parameter, group)
+        total = values["sum"].addcmul_(gradient, gradient)
+        denominator = add_number(total.sqrt(), group["eps"], group["differentiable"])
+        factor = -option(group, "lr") / (1 + (values["step"] - 1) * group["lr_decay"])
+        add_quotient(parameter, gradient, denominator, factor)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from .optimizer import Optimizer, Params
+from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
+from .optimizer import Params
 from .options import (
     add_number,
     add_quotient,
-    check_flags,
+    check_betas,
+    check_fused,
     check_non_negative,
-    learning_rate,
+    check_rate,
+    check_tensor_options,
+    mix,
+    mix_square,
+    number,
+    option,
+    root,
 )
 
 __all__ = ["Adam", "AdamW"]
 
 
-class Adam(Optimizer):
+class Adam(ElementwiseOptimizer):
     """Adam: steps scaled by running means of the gradients and of their squares.
+
+    ``m = beta1 * m + (1 - beta1) * g``; ``v = beta2 * v + (1 - beta2) * g**2``;
+    ``p = p - lr / (1 - beta1**step) * m / (sqrt(v / (1 - beta2**step)) + eps)``.
 
     Parameters
     ----------
@@ -30,7 +39,7 @@ class Adam(Optimizer):
         As in `Optimizer`.
     lr : float or Tensor, default 1e-3
         Learning rate.
-    betas : (float, float), default (0.9, 0.999)
+    betas : (float or Tensor, float or Tensor), default (0.9, 0.999)
         Decay of the two running means, each within [0, 1).
     eps : float, default 1e-8
         Added to the denominator.
@@ -38,19 +47,23 @@ class Adam(Optimizer):
         Factor of the parameter added to its gradient.
     amsgrad : bool, default False
         Divide by the greatest mean of squares so far.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
     maximize : bool, default False
         Go up instead of down.
-    decoupled_weight_decay : bool, default False
-        Shrink the parameter itself instead (AdamW).
-    foreach, fused, capturable : bool, optional
-        Accepted; they do not change the result.
+    capturable : bool, default False
+        For parameters on a GPU alone, where it does not change the result.
     differentiable : bool, default False
         Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+    fused : bool, optional
+        Accepted; it does not change the result.
+    decoupled_weight_decay : bool, default False
+        Shrink the parameter itself instead (AdamW).
 
     Raises
     ------
     ValueError
-        For an option out of range.
+        For an option out of range, and for tensors where numbers are needed.
     """
 
     _later_options: ClassVar[dict[str, Any]] = {
@@ -67,7 +80,7 @@ class Adam(Optimizer):
         self,
         params: Params,
         lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0,
         amsgrad: bool = False,
@@ -79,17 +92,12 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        check_non_negative(learning_rate=lr, epsilon_value=eps)
-        for position, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(
-                    f"Invalid beta parameter at index {position}: {beta}. It must be within [0, 1)."
-                )
-        if weight_decay < 0.0:
-            raise ValueError(
-                f"Invalid weight_decay value: {weight_decay}. It must not be negative."
-            )
-        check_flags(differentiable=differentiable, foreach=foreach, fused=fused)
+        check_tensor_options(lr, betas, foreach, capturable)
+        check_rate(lr)
+        check_non_negative(epsilon=eps)
+        check_betas(betas)
+        check_non_negative(weight_decay=weight_decay)
+        check_fused(differentiable, foreach, fused)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -105,65 +113,37 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        return self._step_groups(closure, self._step_group)
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        first_step(state)
+        state["exp_avg"] = aten.zeros_like(parameter)
+        state["exp_avg_sq"] = aten.zeros_like(parameter)
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = aten.zeros_like(parameter)
 
-    def _step_group(self, group: dict[str, Any]) -> None:
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        values["step"] += 1
+        step, rate, recorded = values["step"], option(group, "lr"), group["differentiable"]
         beta1, beta2 = group["betas"]
-        rate, decay, eps = learning_rate(group), group["weight_decay"], group["eps"]
-        decoupled, amsgrad, maximize = (
-            group["decoupled_weight_decay"],
-            group["amsgrad"],
-            group["maximize"],
-        )
-        recorded = group["differentiable"]
-        for parameter in group["params"]:
-            gradient = parameter.grad
-            if gradient is None:
-                continue
-            state = self._state_of(parameter, group)
-            if not state:
-                _start(state, parameter, amsgrad)
-            mean, squares = state["exp_avg"], state["exp_avg_sq"]
-            step = state["step"].add_(1).item()
-            if maximize:
-                gradient = gradient.neg()
-            if decay != 0:
-                if decoupled:
-                    parameter.mul_(1 - rate * decay)
-                else:
-                    gradient = gradient.add(parameter, alpha=decay)
-            if gradient.is_complex():
-                # Real and imaginary parts are independent parameters; these views share the
-                # tensors' memory.
-                parameter, gradient, mean, squares = map(
-                    _real_view, (parameter, gradient, mean, squares)
-                )
-
-            mean.lerp_(gradient, 1 - beta1)
-            squares.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
-            if amsgrad:
-                greatest = _real_view(state["max_exp_avg_sq"])
-                before = greatest.clone() if recorded else greatest
-                squares = greatest.copy_(aten.maximum(before, squares))
-            # The bias corrections are numbers: they go into eps and the step size rather than into
-            # another pass.
-            correction = math.sqrt(1 - beta2**step)
-            denominator = add_number(squares.sqrt(), eps * correction, recorded)
-            factor = -rate * correction / (1 - beta1**step)
-            add_quotient(parameter, mean, denominator, factor)
-
-
-def _start(state: dict[str, Any], parameter: Tensor, amsgrad: bool) -> None:
-    state["step"] = aten.tensor(0.0)
-    state["exp_avg"] = aten.zeros_like(parameter)
-    state["exp_avg_sq"] = aten.zeros_like(parameter)
-    if amsgrad:
-        state["max_exp_avg_sq"] = aten.zeros_like(parameter)
-
-
-def _real_view(tensor: Tensor) -> Tensor:
-    return aten.view_as_real(tensor) if tensor.is_complex() else tensor
+        if not recorded:
+            beta1, beta2 = number(beta1), number(beta2)
+        if group["decoupled_weight_decay"]:
+            shrink(parameter, rate, group)
+        else:
+            gradient = decayed(gradient, parameter, group)
+        mean, squares = values["exp_avg"], values["exp_avg_sq"]
+        mix(mean, gradient, 1 - beta1)
+        mix_square(squares, gradient, beta2)
+        if group["amsgrad"]:
+            greatest = values["max_exp_avg_sq"]
+            before = greatest.clone() if recorded else greatest
+            squares = greatest.copy_(aten.maximum(before, squares))
+        # The bias corrections are numbers: they go into eps and the step size rather than into
+        # another pass.
+        correction = root(1 - beta2**step)
+        denominator = add_number(squares.sqrt(), group["eps"] * correction, recorded)
+        add_quotient(parameter, mean, denominator, -rate * correction / (1 - beta1**step))
 
 
 class AdamW(Adam):
@@ -182,7 +162,7 @@ class AdamW(Adam):
         self,
         params: Params,
         lr: float | Tensor = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,

@@ -13,6 +13,7 @@ __all__ = [
     "OptimizerHooks",
     "register_optimizer_step_post_hook",
     "register_optimizer_step_pre_hook",
+    "with_count",
     "with_hooks",
 ]
 
@@ -35,71 +36,91 @@ def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHan
     return add_hook(_global_post_hooks, hook)
 
 
-def with_hooks(step: Step) -> Step:
+def with_hooks(func: Step) -> Step:
     """Wrap a class's ``step`` so that hooks run around it and schedulers can see that it was
     called.
     """
 
-    @functools.wraps(step)
+    @functools.wraps(func)
     def hooked(self: OptimizerHooks, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
         hooks = (
-            self._step_pre_hooks or self._step_post_hooks or _global_pre_hooks or _global_post_hooks
+            self._optimizer_step_pre_hooks
+            or self._optimizer_step_post_hooks
+            or _global_pre_hooks
+            or _global_post_hooks
         )
         if not hooks or self._in_step:
-            return step(self, *args, **kwargs)
-        for hook in (*_global_pre_hooks.values(), *self._step_pre_hooks.values()):
+            return func(self, *args, **kwargs)
+        for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(
                         "a step pre-hook must return None or a tuple of (new_args, new_kwargs), "
                         f"but got {changed}. "
-                        f"Return both, as {step.__qualname__} takes them."
+                        f"Return both, as {func.__qualname__} takes them."
                     )
                 args, kwargs = changed
         # A subclass's step may call its base class's, around which the hooks do not run again.
         self._in_step = True
         try:
-            result = step(self, *args, **kwargs)
+            result = func(self, *args, **kwargs)
         finally:
             self._in_step = False
-        for hook in (*self._step_post_hooks.values(), *_global_post_hooks.values()):
+        for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
             hook(self, args, kwargs)
         return result
 
+    hooked._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
     return cast(Step, hooked)
+
+
+def with_count(optimizer: OptimizerHooks, step: Step) -> Step:
+    """Wrap a ``step`` of one optimizer, which is no method, so that schedulers see its calls."""
+
+    @functools.wraps(step)
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        optimizer._opt_called = True
+        return step(*args, **kwargs)
+
+    counted._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    return cast(Step, counted)
 
 
 class OptimizerHooks:
     """The part of Optimizer that keeps its hooks."""
 
+    OptimizerPreHook: TypeAlias = Callable[..., Any]
+    OptimizerPostHook: TypeAlias = Callable[..., None]
+    profile_hook_step = staticmethod(with_hooks)
+
     def _prepare(self) -> None:
         """Set what is neither copied nor pickled."""
         self._opt_called = False
         self._in_step = False
-        self._step_pre_hooks: Hooks = OrderedDict()
-        self._step_post_hooks: Hooks = OrderedDict()
-        self._state_dict_pre_hooks: Hooks = OrderedDict()
-        self._state_dict_post_hooks: Hooks = OrderedDict()
-        self._load_state_dict_pre_hooks: Hooks = OrderedDict()
-        self._load_state_dict_post_hooks: Hooks = OrderedDict()
+        self._optimizer_step_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_step_post_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before ``step``; it returns None or ``(new_args,
         new_kwargs)``.
         """
-        return add_hook(self._step_pre_hooks, hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after ``step``."""
-        return add_hook(self._step_post_hooks, hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(
         self, hook: Callable[..., None], prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(optimizer)`` before `state_dict` collects the state."""
-        return add_hook(self._state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -107,7 +128,7 @@ class OptimizerHooks:
         """Call ``hook(optimizer, state_dict)`` after it; it may change the dict in place or return
         another.
         """
-        return add_hook(self._state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
@@ -115,10 +136,10 @@ class OptimizerHooks:
         """Call ``hook(optimizer, state_dict)`` with a shallow copy before loading; it may return
         another dict.
         """
-        return add_hook(self._load_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(
         self, hook: Callable[..., None], prepend: bool = False
     ) -> RemovableHandle:
         """Call ``hook(optimizer)`` after loading."""
-        return add_hook(self._load_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)

@@ -27,18 +27,19 @@ from .hooks import (
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 
-class _Required:
+class _RequiredParameter:
     """The default of an option that every group must give."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
-required: Final = _Required()
+required: Final = _RequiredParameter()
 """What an optimizer puts into its defaults for an option without default."""
 
 ParamGroup: TypeAlias = dict[str, Any]
 Params: TypeAlias = Iterable[Tensor] | Iterable[ParamGroup] | Iterable[tuple[str, Tensor]]
+ParamsT: TypeAlias = Params
 
 
 class Optimizer(OptimizerHooks):
@@ -126,7 +127,7 @@ class Optimizer(OptimizerHooks):
         ----------
         param_group : dict
             'params': a tensor, or an ordered collection of tensors or (name, tensor) pairs; and
-            options.
+            options. It is completed, and becomes the group.
 
         Raises
         ------
@@ -183,7 +184,8 @@ class Optimizer(OptimizerHooks):
                     f"{key}. Give it in the group, or for all of them."
                 )
             group.setdefault(key, value)
-        self.param_groups.append(group)
+        param_group.update(group)
+        self.param_groups.append(param_group)
 
     def _check_parameter(self, tensor: Any) -> None:
         if not isinstance(tensor, Tensor):
@@ -258,7 +260,7 @@ class Optimizer(OptimizerHooks):
             'state': dict of index to the parameter's state (the tensors themselves);
             'param_groups': list of dict whose 'params' are indices.
         """
-        for hook in self._state_dict_pre_hooks.values():
+        for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         parameters = chain.from_iterable(group["params"] for group in self.param_groups)
         index: dict[int, int] = {}
@@ -276,7 +278,7 @@ class Optimizer(OptimizerHooks):
             for key, value in self.state.items()
         }
         result: dict[str, Any] = {"state": state, "param_groups": groups}
-        for hook in self._state_dict_post_hooks.values():
+        for hook in self._optimizer_state_dict_post_hooks.values():
             changed = hook(self, result)
             if changed is not None:
                 result = changed
@@ -298,7 +300,7 @@ class Optimizer(OptimizerHooks):
             If the groups differ in number or length; the optimizer is not changed.
         """
         state_dict = dict(state_dict)
-        for hook in self._load_state_dict_pre_hooks.values():
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)
             if changed is not None:
                 state_dict = changed
@@ -337,7 +339,7 @@ class Optimizer(OptimizerHooks):
             saved.update(params=group["params"], **names)
         self.state = state
         self.param_groups = saved_groups
-        for hook in self._load_state_dict_post_hooks.values():
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
 

@@ -1,71 +1,174 @@
-"""Checks of the options that optimizers share."""
+"""Checks of the options that optimizers share, and options as numbers."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
+import dovetail_aten as aten
 from dovetail_aten import Tensor
+from dovetail_kernel import float32, float64, get_default_dtype
+
+CAPTURABLE_DEVICES = ["cuda"]
+
+
+def check_rate(lr: Any) -> None:
+    """Raise ValueError for a learning rate below zero, or of several elements."""
+    check_one_rate(lr)
+    if not number(lr) >= 0.0:
+        raise ValueError(f"Invalid learning rate: {number(lr)}. It must not be negative.")
+
+
+def check_one_rate(lr: Any) -> None:
+    """Raise ValueError for a tensor of several learning rates."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element. Pass a float.")
 
 
 def check_non_negative(**options: Any) -> None:
-    """Raise ValueError for the first option below zero; underscores in its name stand for
-    spaces.
-    """
+    """Raise ValueError for the first option below zero."""
     for name, value in options.items():
-        if isinstance(value, Tensor) and value.numel() != 1:
-            raise ValueError(
-                f"Tensor {name.replace('learning_rate', 'lr')} must be 1-element. Pass a float."
-            )
         if not value >= 0.0:
-            text = name.replace("_", " ")
-            raise ValueError(f"Invalid {text}: {value}. It must not be negative.")
+            raise ValueError(f"Invalid {name} value: {value}. It must not be negative.")
 
 
-def check_flags(
-    *,
-    differentiable: bool = False,
-    foreach: bool | None = None,
-    fused: bool | None = None,
+def check_betas(betas: Sequence[Any]) -> None:
+    """Raise ValueError for a decay of running means that is not within [0, 1)."""
+    for position, beta in enumerate(betas):
+        if not 0.0 <= number(beta) < 1.0:
+            raise ValueError(
+                f"Invalid beta parameter at index {position}: {beta}. It must be within [0, 1)."
+            )
+
+
+def check_tensor_options(
+    lr: Any, betas: Sequence[Any], foreach: bool | None, capturable: bool
 ) -> None:
-    """Accept PyTorch's implementation flags, which cannot change the result, and refuse those that
-    contradict each other.
+    """Refuse decays and learning rates that are tensors where PyTorch does.
+
+    Raises
+    ------
+    ValueError
+        If one decay is a tensor and the other is not, if one has several elements, or for any with
+        `foreach`.
     """
+    check_one_rate(lr)
+    are_tensors = [isinstance(beta, Tensor) for beta in betas]
+    if any(are_tensors) and not all(are_tensors):
+        raise ValueError("betas must be either both floats or both Tensors. Pass two floats.")
+    named = [("lr", lr), *[(f"betas[{place}]", beta) for place, beta in enumerate(betas)]]
+    for name, value in named:
+        if not isinstance(value, Tensor):
+            continue
+        if foreach and not capturable:
+            raise ValueError(
+                f"{name} as a Tensor is not supported for capturable=False and foreach=True. "
+                "Leave foreach out, or pass a float."
+            )
+        if value.numel() != 1:
+            raise ValueError(f"Tensor {name} must be 1-element. Pass a float.")
+
+
+def check_fused(differentiable: bool, foreach: bool | None, fused: bool | None) -> None:
+    """Refuse flags that contradict each other; none of them changes the result."""
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`. Leave `fused` out.")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together. Leave both out.")
 
 
-def number(value: Any) -> float:
+def check_implementation(group: dict[str, Any], names: Sequence[str]) -> None:
+    """Refuse what a step cannot do with the flags of a group.
+
+    Parameters
+    ----------
+    group
+        Whose flags are checked.
+    names
+        What the optimizer keeps on the device, for the error.
+
+    Raises
+    ------
+    AssertionError
+        For `capturable` with parameters where no steps can be captured, and for `foreach` together
+        with `differentiable`.
+    RuntimeError
+        For `fused` with complex parameters.
+    """
+    if group.get("foreach") and group.get("differentiable"):
+        raise AssertionError("_foreach ops don't support autograd. Leave foreach out.")
+    if group.get("fused"):
+        for each in group["params"]:
+            if each.is_complex():
+                raise RuntimeError(
+                    "`fused=True` requires all the params to be floating point Tensors of "
+                    f"supported devices, but one is of {each.dtype}. Leave fused out."
+                )
+    if group.get("capturable"):
+        devices = {each.device.type for each in group["params"]}
+        if not devices <= set(CAPTURABLE_DEVICES):
+            raise AssertionError(
+                f"If capturable=True, {_listed(names)} must be on supported devices: "
+                f"{CAPTURABLE_DEVICES}. Leave capturable out."
+            )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def number(value: Any) -> Any:
     """Return an option that may be a number or a one-element tensor as a number."""
-    result: float = value.item() if isinstance(value, Tensor) else value
-    return result
+    return value.item() if isinstance(value, Tensor) else value
 
 
-def learning_rate(group: dict[str, Any]) -> float | Tensor:
-    """Return the learning rate of a group as a number; as it is where steps are recorded."""
-    value: float | Tensor = group["lr"]
-    return value if group["differentiable"] else number(value)
+def option(group: dict[str, Any], name: str) -> Any:
+    """Return an option of a group as a number; as it is where steps are recorded."""
+    value = group[name]
+    return value if group.get("differentiable") else number(value)
 
 
-def add_scaled(parameter: Tensor, update: Tensor, factor: float | Tensor) -> None:
+def count(value: float) -> Tensor:
+    """Return a number of the state, as steps are counted: float64 if that is the default dtype,
+    else float32.
+    """
+    wide = get_default_dtype() == float64
+    return aten.tensor(value, dtype=float64 if wide else float32)
+
+
+def root(value: Any) -> Any:
+    """Return the square root of a number or a tensor."""
+    return value.sqrt() if isinstance(value, Tensor) else math.sqrt(value)
+
+
+def add_scaled(parameter: Tensor, update: Tensor, factor: Any) -> Tensor:
     """Add `update` times a number, or a one-element tensor, to `parameter` in place."""
     if isinstance(factor, Tensor):
-        parameter.addcmul_(update, factor)
-    else:
-        parameter.add_(update, alpha=factor)
+        return parameter.addcmul_(update, factor)
+    return parameter.add_(update, alpha=factor)
 
 
-def add_quotient(
-    parameter: Tensor, numerator: Tensor, denominator: Tensor, factor: float | Tensor
-) -> None:
+def add_quotient(parameter: Tensor, numerator: Tensor, denominator: Tensor, factor: Any) -> Tensor:
     """Add a quotient times a number, or a one-element tensor, to `parameter` in place."""
     if isinstance(factor, Tensor):
-        parameter.addcdiv_(numerator * factor, denominator)
-    else:
-        parameter.addcdiv_(numerator, denominator, value=factor)
+        return parameter.addcdiv_(numerator * factor, denominator)
+    return parameter.addcdiv_(numerator, denominator, value=factor)
 
 
-def add_number(tensor: Tensor, value: float, recorded: bool) -> Tensor:
+def add_number(tensor: Tensor, value: Any, recorded: bool) -> Tensor:
     """Return `tensor` plus a number: `tensor` itself, unless its present value is recorded."""
     return tensor.add(value) if recorded else tensor.add_(value)
+
+
+def mix(mean: Tensor, value: Tensor, share: Any) -> None:
+    """Move a running mean by a share of the way towards a value, in place."""
+    mean.lerp_(value, share)
+
+
+def mix_square(mean: Tensor, value: Tensor, decay: Any) -> None:
+    """Let a running mean of squares decay, and add the rest of the square of a value, in place."""
+    if isinstance(decay, Tensor):
+        mean.mul_(decay).add_(value * value * (1 - decay))
+    else:
+        mean.mul_(decay).addcmul_(value, value, value=1 - decay)

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
-from .optimizer import Optimizer, Params
+from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .optimizer import Params
 from .options import (
     add_number,
     add_quotient,
     add_scaled,
-    check_flags,
     check_non_negative,
-    learning_rate,
+    check_rate,
+    mix,
+    mix_square,
+    option,
 )
 
 __all__ = ["RMSprop"]
 
 
-class RMSprop(Optimizer):
+class RMSprop(ElementwiseOptimizer):
     """RMSprop: steps divided by the root of a running mean of squared gradients.
+
+    ``v = alpha * v + (1 - alpha) * g**2``; ``p = p - lr * g / (sqrt(v) + eps)``.
 
     Parameters
     ----------
@@ -40,10 +44,12 @@ class RMSprop(Optimizer):
         Share of the previous update that is kept.
     centered : bool, default False
         Subtract the squared mean of the gradients.
+    capturable : bool, default False
+        For parameters on a GPU alone, where it does not change the result.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
     maximize : bool, default False
         Go up instead of down.
-    foreach, capturable : bool, optional
-        Accepted; they do not change the result.
     differentiable : bool, default False
         Record `step`, so that what it computes can be differentiated; see `Optimizer`.
 
@@ -76,13 +82,8 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_non_negative(learning_rate=lr, epsilon_value=eps, momentum_value=momentum)
-        if weight_decay < 0.0:
-            raise ValueError(
-                f"Invalid weight_decay value: {weight_decay}. It must not be negative."
-            )
-        check_non_negative(alpha_value=alpha)
-        check_flags(differentiable=differentiable, foreach=foreach)
+        check_rate(lr)
+        check_non_negative(epsilon=eps, momentum=momentum, weight_decay=weight_decay, alpha=alpha)
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -97,40 +98,31 @@ class RMSprop(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        return self._step_groups(closure, self._step_group)
-
-    def _step_group(self, group: dict[str, Any]) -> None:
-        for parameter in group["params"]:
-            if parameter.grad is not None:
-                self._step_parameter(parameter, parameter.grad, group)
-
-    def _step_parameter(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
-        state = self._state_of(parameter, group)
-        if not state:
-            state["step"] = aten.tensor(0.0)
-            state["square_avg"] = aten.zeros_like(parameter)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = aten.zeros_like(parameter)
-            if group["centered"]:
-                state["grad_avg"] = aten.zeros_like(parameter)
-        state["step"].add_(1)
-        alpha, rate = group["alpha"], learning_rate(group)
-        if group["maximize"]:
-            gradient = gradient.neg()
-        if group["weight_decay"] != 0:
-            gradient = gradient.add(parameter, alpha=group["weight_decay"])
-        squares = state["square_avg"]
-        squares.mul_(alpha).addcmul_(gradient, gradient, value=1 - alpha)
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        first_step(state)
+        state["square_avg"] = aten.zeros_like(parameter)
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = aten.zeros_like(parameter)
         if group["centered"]:
-            mean = state["grad_avg"]
-            mean.lerp_(gradient, 1 - alpha)
+            state["grad_avg"] = aten.zeros_like(parameter)
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        values["step"] += 1
+        alpha, rate = group["alpha"], option(group, "lr")
+        gradient = decayed(gradient, parameter, group)
+        squares = values["square_avg"]
+        mix_square(squares, gradient, alpha)
+        if group["centered"]:
+            mean = values["grad_avg"]
+            mix(mean, gradient, 1 - alpha)
             root = squares.addcmul(mean, mean, value=-1).sqrt_()
         else:
             root = squares.sqrt()
         root = add_number(root, group["eps"], group["differentiable"])
         if group["momentum"] > 0:
-            buffer = state["momentum_buffer"]
+            buffer = values["momentum_buffer"]
             buffer.mul_(group["momentum"]).addcdiv_(gradient, root)
             add_scaled(parameter, buffer, -rate)
         else:

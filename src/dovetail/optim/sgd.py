@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
 
-from .optimizer import Optimizer, Params
-from .options import add_scaled, check_flags, check_non_negative, learning_rate
+from .elementwise import ElementwiseOptimizer, decayed
+from .optimizer import Params
+from .options import (
+    add_scaled,
+    check_fused,
+    check_implementation,
+    check_non_negative,
+    check_rate,
+    option,
+)
 
 __all__ = ["SGD"]
 
 
-class SGD(Optimizer):
+class SGD(ElementwiseOptimizer):
     """Stochastic gradient descent, optionally with (Nesterov) momentum.
+
+    ``b = momentum * b + (1 - dampening) * g``; ``p = p - lr * b``, or with Nesterov's momentum
+    ``p = p - lr * (g + momentum * b)``.
 
     Parameters
     ----------
@@ -26,16 +36,18 @@ class SGD(Optimizer):
         Share of the previous update that is kept; the first momentum buffer is the gradient.
     dampening : float, default 0
         What to leave out of each later gradient added to the momentum buffer.
-    weight_decay : float, default 0
+    weight_decay : float or Tensor, default 0
         Factor of the parameter added to its gradient.
     nesterov : bool, default False
         Look ahead along the momentum.
     maximize : bool, default False
         Go up instead of down.
-    foreach, fused : bool, optional
-        Accepted; they do not change the result.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
     differentiable : bool, default False
         Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+    fused : bool, optional
+        Accepted; it does not change the result.
 
     Raises
     ------
@@ -43,6 +55,9 @@ class SGD(Optimizer):
         For a negative option, or Nesterov without momentum or with dampening.
     """
 
+    _numbers = ()
+    _splits_complex = False
+    _fewest = 16
     _later_options: ClassVar[dict[str, Any]] = {
         "nesterov": False,
         "maximize": False,
@@ -57,7 +72,7 @@ class SGD(Optimizer):
         lr: float | Tensor = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
-        weight_decay: float = 0,
+        weight_decay: float | Tensor = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
@@ -65,16 +80,13 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_non_negative(learning_rate=lr, momentum_value=momentum)
-        if weight_decay < 0.0:
-            raise ValueError(
-                f"Invalid weight_decay value: {weight_decay}. It must not be negative."
-            )
+        check_rate(lr)
+        check_non_negative(momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(
                 "Nesterov momentum requires a momentum and zero dampening. Pass momentum=0.9, say."
             )
-        check_flags(differentiable=differentiable, foreach=foreach, fused=fused)
+        check_fused(differentiable, foreach, fused)
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -88,34 +100,41 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        return self._step_groups(closure, self._step_group)
-
     def _step_group(self, group: dict[str, Any]) -> None:
-        rate = learning_rate(group)
-        momentum, decay, nesterov = group["momentum"], group["weight_decay"], group["nesterov"]
-        if momentum == 0 and decay == 0:
-            scale = rate if group["maximize"] else -rate
-            for parameter in group["params"]:
-                gradient = parameter.grad
-                if gradient is not None:
-                    add_scaled(parameter, gradient, scale)
-            return
-        fresh = 1 - group["dampening"]
+        if group["momentum"] == 0:
+            self._step_without_state(group)
+        else:
+            super()._step_group(group)
+
+    def _step_without_state(self, group: dict[str, Any]) -> None:
+        """Take steps that are too short to gain anything from others."""
+        if group["foreach"] or group["fused"]:
+            check_implementation(group, self._captured)
+        rate, decay = option(group, "lr"), group["weight_decay"]
+        factor = rate if group["maximize"] else -rate
+        is_plain = not isinstance(decay, Tensor) and decay == 0
         for parameter in group["params"]:
             gradient = parameter.grad
             if gradient is None:
                 continue
-            if group["maximize"]:
-                gradient = gradient.neg()
-            if decay != 0:
-                gradient = gradient.add(parameter, alpha=decay)
-            if momentum != 0:
-                state = self._state_of(parameter, group)
-                buffer = state.get("momentum_buffer")
-                if buffer is None:
-                    state["momentum_buffer"] = buffer = gradient.clone()
-                else:
-                    buffer.mul_(momentum).add_(gradient, alpha=fresh)
-                gradient = gradient.add(buffer, alpha=momentum) if nesterov else buffer
-            add_scaled(parameter, gradient, -rate)
+            if is_plain:
+                add_scaled(parameter, gradient, factor)
+            else:
+                self._apply(parameter, gradient, {}, group)
+
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        pass  # the first momentum buffer is the first gradient
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        momentum = group["momentum"]
+        gradient = decayed(gradient, parameter, group)
+        if momentum != 0:
+            buffer = values.get("momentum_buffer")
+            if buffer is None:
+                buffer = values["momentum_buffer"] = gradient.clone()
+            else:
+                buffer.mul_(momentum).add_(gradient, alpha=1 - group["dampening"])
+            gradient = gradient.add(buffer, alpha=momentum) if group["nesterov"] else buffer
+        add_scaled(parameter, gradient, -option(group, "lr"))

@@ -1,9 +1,20 @@
 """`save` and `load`, as in ``torch.serialization``: tensors and containers in one safetensors
-file.
+file, or in one of ``torch.save``; `save_file` and `load_file`, as in the safetensors library.
 
 May import `nn`, for parameters, and the packages below.
 """
 
 from .files import load, save
+from .safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from .tensor_dicts import load_file, save_file
 
-__all__ = ["load", "save"]
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "load_file",
+    "safe_globals",
+    "save",
+    "save_file",
+]

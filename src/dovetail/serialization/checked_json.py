@@ -25,8 +25,8 @@ class FormatError(ValueError):
     """The bytes are not a whole, valid file; the message says in what."""
 
     remedy = (
-        "Save it again by dovetail.save (another program's checkpoint: convert it to safetensors "
-        "there), or copy the file again from its source."
+        "Save it again by dovetail.save (another program's checkpoint: by torch.save or "
+        "safetensors), or copy the file again from its source."
     )
 
 

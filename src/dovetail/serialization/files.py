@@ -8,13 +8,14 @@ JSON in the file's metadata. Other Python objects are pickled at save, and read 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
+from collections.abc import Iterator
 from typing import IO, Any, TypeAlias
 
-from dovetail_aten import Tensor
-
+from .byte_sources import ByteSource, MappedSource
 from .checked_json import (
     FormatError,
     checked_dict,
@@ -23,19 +24,20 @@ from .checked_json import (
     parse_json,
     shown,
 )
+from .element_bytes import line_of_bytes, line_of_mapped
 from .file_replacement import write_file, write_pieces
 from .pickled_objects import pickle_objects, unpickle_objects
-from .safetensors_file import Entry, pack, unpack
-from .stored_tensors import PICKLE_ENTRY, MapLocation, TensorReader, TensorWriter
+from .placement import MapLocation, Placement
+from .safetensors_file import Entry, pack, read_start, unpack
+from .stored_tensors import PICKLE_ENTRY, TensorReader, TensorWriter
 from .structure import Decoder, Encoder
+from .tensor_dicts import plain_tensors
 from .tensor_records import (
-    StorageRecord,
-    TensorRecord,
-    contiguous_stride,
-    dtype_named,
     storage_records,
     tensor_records,
 )
+from .torch_files import LoadOptions, is_legacy, is_zip, load_legacy, load_zip
+from .torch_writer import pack_torch
 
 __all__ = ["load", "save"]
 
@@ -44,7 +46,14 @@ FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
 _FORMAT = "1"
 
 
-def save(obj: Any, f: FileLike) -> None:
+def save(
+    obj: Any,
+    f: FileLike,
+    pickle_module: Any = None,
+    pickle_protocol: int | None = None,
+    *,
+    format: str = "safetensors",
+) -> None:
     """Save an object to a file.
 
     Tensors (with dtype, device, strides, ``requires_grad``, sharing of memory and of identity),
@@ -63,15 +72,36 @@ def save(obj: Any, f: FileLike) -> None:
 
         A save that is killed leaves a file ``.dovetail-save-*.tmp``. The next save into the folder
         removes it, if no living process has it locked.
+    pickle_module, pickle_protocol : optional
+        As in PyTorch's programs; the module must be `pickle`, the protocol one that it has, and
+        neither changes what is written.
+    format : str, default "safetensors"
+        "torch" writes what ``torch.load(weights_only=True)`` reads: tensors, numbers, strings,
+        bytes, None, list, tuple, dict, set, OrderedDict, Counter, dtypes, devices and sizes, with
+        shared storages kept shared.
 
     Raises
     ------
+    ValueError
+        For another format, module or protocol.
     OSError
         If the file can't be written: a file that is read-only, or a folder in which nothing can be
         created.
     pickle.PicklingError, TypeError, AttributeError
         If something in ``obj`` can't be pickled; the file is not touched.
     """
+    if format not in ("safetensors", "torch"):
+        raise ValueError(f"format should be 'safetensors' or 'torch', not {format!r}")
+    _check_pickle(pickle_module, pickle_protocol)
+    pieces = pack_torch(obj) if format == "torch" else _described(obj)
+    if isinstance(f, (str, os.PathLike)):
+        write_file(os.fsdecode(f), pieces)
+    else:
+        write_pieces(f, pieces)
+
+
+def _described(obj: Any) -> Iterator[memoryview | bytes]:
+    """Return the pieces of a safetensors file with `obj`."""
     tensors = TensorWriter()
     encoder = Encoder(tensors.index)
     root = encoder.encode(obj)
@@ -87,15 +117,30 @@ def save(obj: Any, f: FileLike) -> None:
         "dovetail_format": _FORMAT,
         "dovetail": json.dumps(description, separators=(",", ":"), allow_nan=False),
     }
-    pieces = pack(tensors.entries, metadata)
-    if isinstance(f, (str, os.PathLike)):
-        write_file(os.fsdecode(f), pieces)
-    else:
-        write_pieces(f, pieces)
+    return pack(tensors.entries, metadata)
 
 
-def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = True) -> Any:
-    """Load what `save` wrote, or the tensors of any other safetensors file (as a dict by name).
+def _check_pickle(module: Any, protocol: int | None = None) -> None:
+    if module is not None and getattr(module, "__name__", None) not in ("pickle", "cPickle"):
+        raise ValueError(
+            f"pickle_module should be pickle, not {module!r:.60}. Leave it out: `load` has an "
+            "unpickler of its own, and objects that need another one are saved by that."
+        )
+    if protocol is not None and protocol not in range(pickle.HIGHEST_PROTOCOL + 1):
+        raise ValueError(f"pickle_protocol should be at most {pickle.HIGHEST_PROTOCOL}")
+
+
+def load(
+    f: FileLike,
+    map_location: MapLocation = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    encoding: str = "utf-8",
+) -> Any:
+    """Load what `save` or ``torch.save`` wrote, or the tensors of any other safetensors file (as a
+    dict by name).
 
     Parameters
     ----------
@@ -105,9 +150,16 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
         Where to: None for the device a tensor was saved from; a device or its name for all; a
         mapping of saved to new device names; or a function ``(storage, name)`` that returns a
         storage on the right device, or None.
+    pickle_module : optional
+        As in PyTorch's programs; it must be `pickle`.
     weights_only : bool, default True
-        Refuse pickled objects. False runs the code they name: only for files from a source you
-        trust.
+        Refuse pickled objects, but those of classes that `add_safe_globals` was told of in files of
+        ``torch.save``. False runs the code they name: only for files from a source you trust.
+    mmap : bool, default False
+        Map the file into memory, so that elements are read when they are used. What is written to
+        the tensors stays in this process. `f` must be a path.
+    encoding : str, default "utf-8"
+        Of the strings of Python 2 in files of ``torch.save``; "bytes" leaves them as they are.
 
     Returns
     -------
@@ -122,48 +174,71 @@ def load(f: FileLike, map_location: MapLocation = None, *, weights_only: bool = 
         raised for them, and the memory used is a small multiple of their number.
     pickle.UnpicklingError
         "Weights only load failed", if the file has pickled objects and ``weights_only``.
+    ValueError
+        For ``mmap=True`` without a path, and for another `pickle_module`.
     OSError
         If the file can't be read.
     Exception
         With ``weights_only=False``, what the code of the pickled objects raises.
     """
+    _check_pickle(pickle_module)
+    trusted = weights_only is False
+    placement = Placement(map_location)
     if isinstance(f, (str, os.PathLike)):
+        options = LoadOptions(repr(os.fspath(f)), placement, not trusted, encoding)
         with open(f, "rb") as stream:
-            return _load(stream, repr(os.fspath(f)), map_location, weights_only)
-    return _load(f, repr(getattr(f, "name", type(f).__name__)), map_location, weights_only)
+            return _load(stream, options, is_path=True, is_mapped=bool(mmap))
+    if mmap:
+        raise ValueError(
+            "f must be a file path in order to use the mmap argument, not "
+            f"{type(f).__name__}. Give the path, or leave out mmap."
+        )
+    name = repr(getattr(f, "name", type(f).__name__))
+    return _load(f, LoadOptions(name, placement, not trusted, encoding))
 
 
-def _load(stream: IO[bytes], name: str, map_location: MapLocation, weights_only: bool) -> Any:
+def _load(
+    stream: IO[bytes], options: LoadOptions, is_path: bool = False, is_mapped: bool = False
+) -> Any:
     try:
-        entries, metadata = unpack(stream)
+        start = read_start(stream)
+        if is_zip(start):
+            whole = stream if is_path else io.BytesIO(start + stream.read())
+            return load_zip(MappedSource(whole) if is_mapped else ByteSource(whole), options)
+        if is_legacy(start):
+            if is_mapped:
+                raise FormatError("it is of the format before zip archives, which has no mmap")
+            return _legacy(start, stream, options)
+        source = None
+        if is_mapped and start:
+            source = MappedSource(stream)
+            stream.seek(len(start))
+        entries, metadata = unpack(start, stream, source)
         if "dovetail" not in metadata:
-            return _plain_tensors(entries, map_location)
-        return _described_object(entries, metadata, name, map_location, weights_only)
+            return plain_tensors(entries, options.placement, _lines(is_mapped))
+        return _described_object(entries, metadata, options, is_mapped)
     except FormatError as error:
-        raise RuntimeError(f"can't load {name}: {error}. {error.remedy}") from error
+        raise RuntimeError(f"can't load {options.file}: {error}. {error.remedy}") from error
     except RecursionError as error:
         problem = "its containers are nested too deeply"
-        raise RuntimeError(f"can't load {name}: {problem}. {FormatError.remedy}") from error
+        raise RuntimeError(f"can't load {options.file}: {problem}. {FormatError.remedy}") from error
 
 
-def _plain_tensors(entries: dict[str, Entry], map_location: MapLocation) -> dict[str, Tensor]:
-    """Return the tensors of another program's file."""
-    storages: dict[str, StorageRecord] = {}
-    records: list[TensorRecord] = []
-    for name, entry in entries.items():
-        kind = dtype_named(entry.dtype, f"the data type of {name!r}")
-        storages[name] = StorageRecord(kind, "cpu")
-        records.append(TensorRecord(name, kind, entry.shape, contiguous_stride(entry.shape), 0))
-    reader = TensorReader(entries, storages, records, map_location)
-    return {name: reader.tensor(number) for number, name in enumerate(entries)}
+def _legacy(start: bytes, stream: IO[bytes], options: LoadOptions) -> Any:
+    """Load one object; a stream that can seek is left behind it, where the next one may begin."""
+    whole = io.BytesIO(start + stream.read())
+    result = load_legacy(whole, options)
+    rest = len(whole.getbuffer()) - whole.tell()
+    if rest and getattr(stream, "seekable", bool)():
+        stream.seek(-rest, os.SEEK_CUR)
+    return result
 
 
 def _described_object(
     entries: dict[str, Entry],
     metadata: dict[str, str],
-    name: str,
-    map_location: MapLocation,
-    weights_only: bool,
+    options: LoadOptions,
+    is_mapped: bool,
 ) -> Any:
     """Return what `save` wrote."""
     if metadata.get("dovetail_format") != _FORMAT:
@@ -185,13 +260,17 @@ def _described_object(
     if set(storages) != set(sizes) or (PICKLE_ENTRY in entries) != bool(types):
         raise FormatError("its description is not about the arrays that it has")
     records = tensor_records(description["tensors"], sizes)
-    if types and weights_only:
+    if types and options.weights_only:
         raise pickle.UnpicklingError(
-            f"Weights only load failed: {name} contains pickled objects of type "
+            f"Weights only load failed: {options.file} contains pickled objects of type "
             f"{', '.join(types)}. "
             "Loading them can run any code. If you trust the file, pass weights_only=False; "
             "otherwise save only tensors and plain containers, such as model.state_dict()."
         )
-    reader = TensorReader(entries, storages, records, map_location)
+    reader = TensorReader(entries, storages, records, options.placement, _lines(is_mapped))
     others = unpickle_objects(entries[PICKLE_ENTRY], reader) if types else []
     return Decoder(reader.tensor, others).decode(description["root"])
+
+
+def _lines(is_mapped: bool) -> Any:
+    return line_of_mapped if is_mapped else line_of_bytes

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import IO, Any, NamedTuple
 
+from .byte_sources import ByteSource
 from .checked_json import (
     FormatError,
     checked_dict,
@@ -20,11 +21,12 @@ from .checked_json import (
     shown,
 )
 
-__all__ = ["Entry", "pack", "unpack"]
+__all__ = ["Entry", "is_storable", "pack", "read_start", "unpack"]
 
 _HEADER_LENGTH_BYTES = 8
 _MAX_HEADER = 100_000_000
 _PIECE = 1 << 20
+_TAR_MARK = slice(257, 262)
 # Names of data types in the format, with the bytes of one element.
 _DTYPES = {
     "bool": ("BOOL", 1),
@@ -86,8 +88,11 @@ def pack(entries: Mapping[str, Entry], metadata: Mapping[str, str]) -> Iterator[
         yield entry.data
 
 
-def unpack(stream: IO[bytes]) -> tuple[dict[str, Entry], dict[str, str]]:
-    """Return the arrays and the metadata of a file. The arrays are views of one buffer.
+def unpack(
+    start: bytes, stream: IO[bytes], mapped: ByteSource | None = None
+) -> tuple[dict[str, Entry], dict[str, str]]:
+    """Return the arrays and the metadata of a file, of which the first eight bytes are read. The
+    arrays are views of one buffer, or of the file in memory, if it is mapped.
 
     The arrays must fill the data without holes and without overlaps, so what is read is as large as
     the file, whatever the header says.
@@ -97,12 +102,12 @@ def unpack(stream: IO[bytes]) -> tuple[dict[str, Entry], dict[str, str]]:
     FormatError
         If the file is truncated, corrupt or something else.
     """
-    start = bytes(_read(stream, _HEADER_LENGTH_BYTES))
     if len(start) < _HEADER_LENGTH_BYTES:
         raise FormatError(f"it has only {len(start)} bytes, too few for a header")
     length = int.from_bytes(start, "little")
     first = _read(stream, min(length, 1)) if length <= _MAX_HEADER else b""
     if first != b"{":
+        start += first + _read(stream, _TAR_MARK.stop)
         raise FormatError(f"it does not begin with a safetensors header{_guess(start)}")
     text = first + _read(stream, length - 1)
     if len(text) < length:
@@ -111,7 +116,12 @@ def unpack(stream: IO[bytes]) -> tuple[dict[str, Entry], dict[str, str]]:
         )
     places, metadata = _parse_header(text)
     size = places[-1].end if places else 0
-    data = memoryview(_read(stream, size))
+    if mapped is None:
+        data = memoryview(_read(stream, size))
+    else:
+        place = _HEADER_LENGTH_BYTES + length
+        data = memoryview(mapped.piece(place, min(place + size, mapped.size)))
+        stream.seek(place + size)
     if len(data) < size:
         raise FormatError(
             f"it is truncated: it has {len(data)} bytes of data where the header announces {size}"
@@ -123,6 +133,11 @@ def unpack(stream: IO[bytes]) -> tuple[dict[str, Entry], dict[str, str]]:
         for place in places
     }
     return entries, metadata
+
+
+def read_start(stream: IO[bytes]) -> bytes:
+    """Return the bytes that say of what kind a file is, fewer if there are not so many."""
+    return bytes(_read(stream, _HEADER_LENGTH_BYTES))
 
 
 def _read(stream: IO[bytes], count: int) -> bytearray:
@@ -179,8 +194,11 @@ def _place(name: str, description: Any) -> _Place:
 
 
 def _guess(start: bytes) -> str:
-    if start[:2] == b"PK":
-        return "; it is a zip archive, as torch.save writes"
+    if start[_TAR_MARK] == b"ustar":
+        return (
+            "; it is a tar archive, as PyTorch wrote before version 0.1.10: load it there, and "
+            "save it anew"
+        )
     if start[:1] == b"\x80":
-        return "; it looks like a pickle"
+        return "; it looks like a pickle, which torch.save did not write"
     return ""

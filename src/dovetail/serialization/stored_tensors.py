@@ -4,55 +4,23 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable
+from typing import Any
 
-import numpy as np
-
-import dovetail_aten as aten
-import dovetail_kernel
 from dovetail_aten import Tensor, storable
-from dovetail_kernel import Device, dtype, uint8
+from dovetail_kernel import dtype, uint8
 
 from ..nn.parameter import Parameter
-from .checked_json import FormatError, checked_integer, shown
+from .checked_json import checked_integer
+from .element_bytes import bytes_of_line, line_of_bytes
+from .placement import Placement
 from .safetensors_file import Entry, is_storable
 from .tensor_records import StorageRecord, TensorRecord
 
-__all__ = ["PICKLE_ENTRY", "MapLocation", "TensorReader", "TensorWriter"]
-
-MapLocation: TypeAlias = str | Device | Mapping[str, Any] | Callable[[Any, str], Any] | None
+__all__ = ["PICKLE_ENTRY", "TensorReader", "TensorWriter", "shown_tensor"]
 
 PICKLE_ENTRY = "__pickle__"
 """The entry of a file with what is pickled."""
-
-_NUMPY_DTYPES = frozenset(
-    [
-        "bool",
-        "uint8",
-        "int8",
-        "uint16",
-        "int16",
-        "uint32",
-        "int32",
-        "uint64",
-        "int64",
-        "float16",
-        "float32",
-        "float64",
-        "complex64",
-        "complex128",
-    ]
-)
-# Integers that stand for elements NumPy itself has no type for (bfloat16, 8-bit floats): the bytes
-# are the same.
-_CARRIERS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
-
-
-class DeviceError(FormatError):
-    """The device that a tensor was saved from is not there."""
-
-    remedy = "Pass map_location='cpu', or where else it should be, to dovetail.load."
 
 
 class TensorWriter:
@@ -109,7 +77,8 @@ class TensorWriter:
         whole = tensor.is_contiguous() and tensor.numel() == count
         flat = tensor.reshape(-1) if whole else tensor.as_strided((count,), (1,), 0)
         shape = tuple(tensor.shape) if whole else (count,)
-        stored, data = _to_bytes(flat.cpu())
+        data = bytes_of_line(flat.cpu())
+        stored = tensor.dtype.name if is_storable(tensor.dtype.name) else "uint8"
         shape = shape if stored == tensor.dtype.name else (len(data),)
         self.entries[name] = Entry(stored, shape, data)
         self.storages[name] = {"dtype": tensor.dtype.name, "device": str(tensor.device)}
@@ -135,8 +104,10 @@ class TensorReader:
         What each storage is, by name.
     records : list
         What each tensor is.
-    map_location : optional
-        As in `load`.
+    placement : Placement
+        Where to.
+    line : callable, default `line_of_bytes`
+        Makes a line of elements of the bytes of an array.
     """
 
     def __init__(
@@ -144,12 +115,14 @@ class TensorReader:
         entries: dict[str, Entry],
         storages: dict[str, StorageRecord],
         records: list[TensorRecord],
-        map_location: MapLocation,
+        placement: Placement,
+        line: Callable[[Any, dtype], Tensor] = line_of_bytes,
     ) -> None:
         self._entries = entries
         self._storages = storages
         self._records = records
-        self._map_location = map_location
+        self._placement = placement
+        self._line = line
         self._flat: dict[str, Tensor] = {}
         self._made: dict[int, Tensor] = {}
 
@@ -157,50 +130,30 @@ class TensorReader:
         """Return tensor ``number``; raises FormatError if there is none."""
         checked_integer(number, "the number of a tensor", len(self._records))
         if number not in self._made:
-            self._made[number] = self._make(self._records[number])
+            record = self._records[number]
+            self._made[number] = shown_tensor(self._storage(record.storage), record)
         return self._made[number]
-
-    def _make(self, record: TensorRecord) -> Tensor:
-        flat = self._storage(record.storage)
-        if record.dtype is not flat.dtype:
-            flat = _reinterpreted(flat, record.dtype)
-        # Past autograd's notion of a view: what is loaded are independent leaves.
-        view = flat.as_strided(record.shape, record.stride, record.offset)
-        tensor: Tensor = view.detach()
-        if record.parameter:
-            return Parameter(tensor, requires_grad=record.requires_grad)
-        if record.requires_grad:
-            tensor.requires_grad_()
-        return tensor
 
     def _storage(self, name: str) -> Tensor:
         if name not in self._flat:
             saved = self._storages[name]
-            self._flat[name] = self._moved(_from_bytes(self._entries[name], saved.dtype), saved)
+            line = self._line(self._entries[name].data, saved.dtype)
+            self._flat[name] = self._placement.moved(line, saved.device)
         return self._flat[name]
 
-    def _moved(self, tensor: Tensor, saved: StorageRecord) -> Tensor:
-        """Return the tensor on the device on which it is wanted."""
-        wanted = self._wanted(tensor, saved.device)
-        if wanted is not None:
-            return cast(Tensor, tensor.to(wanted))
-        try:
-            return cast(Tensor, tensor.to(Device(saved.device)))
-        except (RuntimeError, AssertionError) as error:
-            raise DeviceError(
-                f"a tensor was saved from the device {shown(saved.device)}, which can't be had "
-                f"here ({error})"
-            ) from error
 
-    def _wanted(self, tensor: Tensor, saved: str) -> Device | None:
-        """Return the device that the caller wants; None for the one it was saved from."""
-        where = self._map_location
-        if isinstance(where, Mapping):
-            where = where.get(saved)
-        elif callable(where) and not isinstance(where, Device):
-            result = where(tensor.untyped_storage(), saved)
-            where = None if result is None else result.device
-        return None if where is None else Device(where)
+def shown_tensor(line: Tensor, record: TensorRecord) -> Tensor:
+    """Return the leaf that a record describes, which shows elements of `line`."""
+    if record.dtype is not line.dtype:
+        line = _reinterpreted(line, record.dtype)
+    # Past autograd's notion of a view: what is loaded are independent leaves.
+    view = line.as_strided(record.shape, record.stride, record.offset)
+    tensor: Tensor = view.detach()
+    if record.parameter:
+        return Parameter(tensor, requires_grad=record.requires_grad)
+    if record.requires_grad:
+        tensor.requires_grad_()
+    return tensor
 
 
 def _reinterpreted(flat: Tensor, dtype: dtype) -> Tensor:
@@ -210,26 +163,3 @@ def _reinterpreted(flat: Tensor, dtype: dtype) -> Tensor:
     raw = flat.view(uint8)
     whole: Tensor = raw[: raw.numel() // dtype.itemsize * dtype.itemsize]
     return whole.view(dtype)
-
-
-def _to_bytes(flat: Tensor) -> tuple[str, memoryview]:
-    """Return the dtype under which a 1-dimensional CPU tensor is stored, and its bytes."""
-    name = flat.dtype.name
-    carried = (
-        flat
-        if name in _NUMPY_DTYPES
-        else flat.view(getattr(dovetail_kernel, _CARRIERS[flat.dtype.itemsize]))
-    )
-    data = np.ascontiguousarray(carried.numpy()).view(np.uint8).data
-    return (name if is_storable(name) else "uint8"), data
-
-
-def _from_bytes(entry: Entry, dtype: dtype) -> Tensor:
-    """Return a 1-dimensional CPU tensor of this dtype with a copy of the entry's bytes."""
-    name = dtype.name
-    native = name in _NUMPY_DTYPES
-    array = np.frombuffer(entry.data, dtype=name if native else _CARRIERS[dtype.itemsize]).copy()
-    if name == "bool" and array.size and array.view(np.uint8).max() > 1:
-        raise FormatError("an array of bools has bytes that are neither 0 nor 1")
-    tensor = aten.from_numpy(array)
-    return tensor if native else tensor.view(dtype)

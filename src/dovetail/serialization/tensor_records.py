@@ -22,6 +22,7 @@ from .checked_json import (
 __all__ = [
     "StorageRecord",
     "TensorRecord",
+    "check_place",
     "contiguous_stride",
     "device_name",
     "dtype_named",
@@ -114,6 +115,12 @@ def _tensor_record(node: Any, what: str, sizes: Mapping[str, int]) -> TensorReco
     )
     if record.storage not in sizes:
         raise FormatError(f"{what} is in the storage {shown(record.storage)}, which is not there")
+    check_place(record, sizes[record.storage], what)
+    return record
+
+
+def check_place(record: TensorRecord, nbytes: int, what: str) -> None:
+    """Refuse a record of what does not lie in a storage of `nbytes`."""
     if len(record.shape) != len(record.stride):
         raise FormatError(f"{what} has {len(record.shape)} sizes but {len(record.stride)} strides")
     if record.requires_grad and not (record.dtype.is_floating_point or record.dtype.is_complex):
@@ -126,10 +133,9 @@ def _tensor_record(node: Any, what: str, sizes: Mapping[str, int]) -> TensorReco
         last = record.offset + sum(
             [(size - 1) * step for size, step in zip(record.shape, record.stride, strict=True)]
         )
-        count = sizes[record.storage] // itemsize
+        count = nbytes // itemsize
         if last >= count:
             raise FormatError(f"{what} reaches to element {last} of a storage that has {count}")
-    return record
 
 
 def _checked_bool(value: Any, what: str) -> bool:

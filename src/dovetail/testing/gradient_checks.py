@@ -9,7 +9,7 @@ from dovetail_aten import Tensor
 from dovetail_autograd import grad, gradcheck, gradgradcheck
 from dovetail_autograd.transforms import forward_ad
 from dovetail_dispatcher.testing import OpInfo
-from dovetail_kernel import Device, complex128, float64
+from dovetail_kernel import Device, complex128, float64, restoring
 
 from .comparison import assert_close
 from .samples import (
@@ -161,6 +161,7 @@ def check_forward_ad(info: OpInfo, device: Device) -> None:
         _check_transpose(call, tangents, found)
 
 
+@restoring(*forward_ad.dual_level.variables)
 def _pushed_forward(call: DifferentiableCall, primals: list[Any], tangents: list[Any]) -> list[Any]:
     with forward_ad.dual_level():
         pairs = zip(primals, tangents, strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dovetail_aten as aten
@@ -11,7 +11,7 @@ from dovetail_aten.autocast import autocast, get_autocast_dtype, is_autocast_ava
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import Operator, opcheck
 from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput
-from dovetail_kernel import Device, can_cast, float32, float64, int64
+from dovetail_kernel import Device, can_cast, float32, float64, int64, restoring
 
 from .comparison import assert_close
 from .samples import (
@@ -51,39 +51,44 @@ def variants(info: OpInfo, *, out: bool) -> list[Operator]:
     ]
 
 
+def outs_of(variant: Operator, targets: Sequence[Any]) -> dict[str, Any]:
+    """Return the arguments of an out variant that write into `targets`: one for each of them, or a
+    list of all.
+    """
+    names = [a.name for a in variant.schema.arguments if a.is_out]
+    if not variant.schema.returns:
+        return {names[0]: list(targets)}
+    return dict(zip(names, targets, strict=True))
+
+
 # -- out and in-place ------------------------------------------------------------------------------
 
 
 def check_out(info: OpInfo, device: Device) -> None:
     """Check that ``out=`` gets the results, empty or of their size, and no integers."""
     for variant in variants(info, out=True):
-        names = [a.name for a in variant.schema.arguments if a.is_out]
         for dtype in dtypes_of(info, "out", device):
             for sample in samples_of(info, "out", device, dtype):
-                expected = called(info, sample)
-                _check_out(info, variant, names, sample, expected)
+                _check_out(info, variant, sample, called(info, sample))
 
 
-def _check_out(
-    info: OpInfo, variant: Operator, names: list[str], sample: SampleInput, expected: list[Any]
-) -> None:
+def _check_out(info: OpInfo, variant: Operator, sample: SampleInput, expected: list[Any]) -> None:
     given = copied(sample)
     empty = [aten.empty(0, dtype=each.dtype, device=each.device) for each in expected]
     for targets in (empty, [aten.zeros_like(each) for each in expected]):
         with quiet():
-            result = results_of(
-                variant.handle(
-                    *given.arguments, **given.kwargs, **dict(zip(names, targets, strict=True))
-                )
+            result = variant.handle(*given.arguments, **given.kwargs, **outs_of(variant, targets))
+        if variant.schema.returns:
+            pairs = zip(results_of(result), targets, strict=True)
+            assert all(mine is target for mine, target in pairs), (
+                "what is returned is not the tensor of out="
             )
-        assert all(mine is target for mine, target in zip(result, targets, strict=True)), (
-            "what is returned is not the tensor of out="
-        )
         assert_same(targets, expected, info)
-    if len(names) == 1 and expected[0].dtype.is_floating_point:
+    if len(expected) == 1 and expected[0].dtype.is_floating_point:
         wrong = aten.empty(0, dtype=int64, device=expected[0].device)
+        outs = outs_of(variant, [wrong])
         _assert_refused(
-            lambda: variant.handle(*given.arguments, **given.kwargs, **{names[0]: wrong}),
+            lambda: variant.handle(*given.arguments, **given.kwargs, **outs),
             f"a result of {expected[0].dtype} is put into out= of {wrong.dtype}",
         )
 
@@ -253,6 +258,7 @@ LOWER_PRECISION = 5e-2
 """How far results of half precision may lie from those of float32, of small samples."""
 
 
+@restoring(*autocast.variables)
 def check_autocast(info: OpInfo, device: Device) -> None:
     """Check that under autocast results are near those outside, and of a dtype that it chooses."""
     if not is_autocast_available(device.type):

@@ -34,7 +34,8 @@ __all__ = [
 ]
 
 PyTree: TypeAlias = Any
-TreeSpec = PyTreeSpec = pytree.Structure
+TreeSpec: TypeAlias = pytree.Structure
+PyTreeSpec: TypeAlias = pytree.Structure
 tree_flatten = pytree.flatten
 IsLeaf: TypeAlias = Callable[[Any], bool] | None
 Types: TypeAlias = type | tuple[type, ...] | UnionType

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ContextDecorator, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import dovetail_aten as aten
@@ -24,7 +25,7 @@ from dovetail_autograd import (
     is_grad_enabled,
     no_grad,
 )
-from dovetail_kernel import Guard
+from dovetail_kernel import Guard, restoring
 
 from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
@@ -141,8 +142,8 @@ def checkpoint(
         compares=determinism_check == "default",
         debug=debug if verbose is None else verbose,
     )
-    with first, frame.recording():
-        return function(*args, **kwargs)
+    with first:
+        return frame.record(partial(function, *args, **kwargs))
 
 
 def checkpoint_sequential(
@@ -277,6 +278,7 @@ class CheckpointFunction(Function):
     """A checkpoint with reentrance: ``apply(function, preserve_rng_state, *args)``."""
 
     @staticmethod
+    @restoring()
     def forward(
         ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any
     ) -> Any:
@@ -284,7 +286,7 @@ class CheckpointFunction(Function):
             warnings.warn(
                 "None of the inputs have requires_grad=True. Gradients will be None",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         ctx.run_function = function
         ctx.states = RngStates(args) if preserve_rng_state else None
@@ -295,6 +297,7 @@ class CheckpointFunction(Function):
             return function(*args)
 
     @staticmethod
+    @restoring()
     def backward(ctx: Any, *grads: Any) -> Any:
         if not default_engine.is_checkpoint_valid():
             raise RuntimeError(

@@ -4,14 +4,14 @@ asks for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from sys import _getframe
 from typing import Any, Final
 from weakref import ref
 
 from dovetail_aten import Tensor
 from dovetail_autograd import current_graph_task_id, default_engine, enable_grad
+from dovetail_kernel import Guard, restoring
 
 from ..autograd.graph import saved_tensors_hooks
 
@@ -71,12 +71,13 @@ class Frame:
         # Per backward under way, what was computed again and not yet used.
         self._found: dict[int, dict[int, Tensor]] = {}
 
-    @contextmanager
-    def recording(self) -> Iterator[None]:
-        """Context manager for the first call."""
+    @restoring(*saved_tensors_hooks.variables)
+    def record(self, function: Callable[[], Any]) -> Any:
+        """Return ``function()``: the first call."""
         with saved_tensors_hooks(self._pack, self._unpack):
-            yield
+            result = function()
         self._is_complete = True
+        return result
 
     def _pack(self, tensor: Tensor) -> _Number:
         number = _Number(len(self._numbers))
@@ -97,6 +98,7 @@ class Frame:
             found = self._found[task] = self._computed()
         return found.pop(number.value)
 
+    @restoring(*Guard.variables, *saved_tensors_hooks.variables)
     def _computed(self) -> dict[int, Tensor]:
         """Make the call again and return the saved tensors whose numbers are still in use."""
         found: dict[int, Tensor] = {}

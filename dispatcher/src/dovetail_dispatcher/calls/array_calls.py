@@ -138,9 +138,10 @@ def _promotion_per_call(
     """Return the promotion of operands whose dtypes the key does not say."""
     arrays = {a.name: Value(f"{a.name}_array") for a in promoted}
     category = category_of_number(call.key & PYTHON_SCALAR)
+    is_operand = category >= 0 and numbers_allowed(call.schema, call.op.promote)
     promote = PromoteOperands(
         tuple(map(argument_value, promoted)),
-        promoter(call.backend, call.op, category),
+        promoter(call.backend, call.op, category, is_operand=is_operand),
         tuple(arrays.values()),
         COMPUTED,
     )

@@ -141,13 +141,25 @@ def check_alpha(op: Operator, values: Sequence[Any]) -> None:
 
 
 def promoter(
-    backend: Backend, op: Operator, category: int
+    backend: Backend, op: Operator, category: int, *, is_operand: bool
 ) -> Callable[..., tuple[list[Any], dtype]]:
     """Return the function that casts the operands of a call of `op` to the dtype they compute in.
 
-    `category` is that of a Python number among the operands, -1 if there is none.
+    Parameters
+    ----------
+    backend
+        That of the operands.
+    op
+        The operator.
+    category
+        That of a Python number in the call, -1 if there is none.
+    is_operand
+        Whether the number is the second of two operands.
 
-    It takes tensors and returns their arrays, in order, and that dtype.
+    Returns
+    -------
+    Callable
+        Takes the operands, and returns their arrays, in order, and the dtype.
     """
     arrays, rule = backend.arrays, op.promotion
 
@@ -162,7 +174,11 @@ def promoter(
             t.array if t._signature & bit else arrays.cast(t.array, native) for t in tensors
         ], wanted
 
-    return promote
+    def promote_with_number(tensor: TensorBase, number: complex) -> tuple[list[Any], dtype]:
+        (array,), wanted = promote(tensor)
+        return [array, arrays.scalar(number, arrays.native_dtypes[wanted])], wanted
+
+    return promote_with_number if is_operand else promote
 
 
 def check_exact(op: Operator, tensors: tuple[TensorBase, ...]) -> None:

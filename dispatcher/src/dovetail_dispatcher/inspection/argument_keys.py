@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from dovetail_kernel import DisableTorchFunction, DispatchKeySet, TensorBase
+from dovetail_kernel import DisableTorchFunction, DispatchKeySet, TensorBase, restoring
 
 from ..calls.composition import argument_keys
 from ..calls.templates.arguments import is_tensor_like
@@ -55,6 +55,7 @@ def _signature_key_names(signature: int) -> tuple[str, ...]:
     return key_names(argument_keys(signature))
 
 
+@restoring()
 def describe_value(value: Any) -> str:
     """Return what `value` is in a few words: ``float32[2, 3] on cpu, requires grad``."""
     if not isinstance(value, TensorBase):

@@ -11,6 +11,7 @@ from dovetail_kernel import (
     after_ADInplaceOrView_keyset,
     all_backends,
     backend_key,
+    restoring,
 )
 
 from ..calls.composition import argument_keys
@@ -199,6 +200,7 @@ def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
         )
 
 
+@restoring(*DynamicSizes.variables)
 def _check_fake(op: Operator, values: list[Any]) -> None:
     if _depends_on_data(_reached(op, values)):
         return
@@ -216,6 +218,7 @@ def _check_fake(op: Operator, values: list[Any]) -> None:
     compare_results(op, real, fake, again, limits, "the output")
 
 
+@restoring(*DynamicSizes.variables)
 def _check_both_ways(op: Operator, values: list[Any]) -> None:
     real = _gradients(op, values, meta=False)
     if not _takes_storages(op) and not _depends_on_data(_reached(op, values)):

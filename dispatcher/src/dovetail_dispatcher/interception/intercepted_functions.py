@@ -16,15 +16,17 @@ from typing import Any, Final, TypeVar, cast
 
 from dovetail_kernel import (
     Device,
-    DisableTorchFunction,
     Layout,
     MemoryFormat,
     TensorBase,
     dtype,
+    set_state,
+    state,
     tensor_class,
 )
 from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.keys.interception import on_overriding_class
+from dovetail_kernel.keys.state import functions_as_they_are
 
 from .asking_code import asking_code
 from .interceptable_attributes import accesses, interceptable, operator_modules
@@ -184,8 +186,12 @@ def redispatch_function(
     known = _find(func)
     is_operator = hasattr(func, "_operator") or getattr(func, "__module__", "") in operator_modules
     if is_operator or (known is not None and known.is_method):
-        with DisableTorchFunction():  # what operators and methods do within is not for handlers
+        before = state()
+        try:  # what operators and methods do within is not for handlers
+            set_state(functions_as_they_are(before))
             return func(*args, **(kwargs or {}))
+        finally:
+            set_state(before)
     if known is not None:
         return known.original(*args, **(kwargs or {}))
     return unasked(func, args, kwargs or {})

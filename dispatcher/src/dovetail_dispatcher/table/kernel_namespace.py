@@ -4,7 +4,8 @@ other)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 from dovetail_kernel import Backend, DispatchKey, backend_key
@@ -36,14 +37,17 @@ class KernelNamespace:
         kernel.
     """
 
-    def __init__(self, backend: Backend, helpers: dict[str, Callable[..., Any]]) -> None:
+    def __init__(self, backend: Backend, helpers: Mapping[str, Callable[..., Any]]) -> None:
         self._backend = backend
         self._epoch = registry.epoch
-        self.__dict__.update(helpers)
+        self._helpers = helpers
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in self._helpers:
+            function = self.__dict__[name] = self._helpers[name]
+            return function
         key = backend_key("Dense", self._backend)
         for op in registry.operators.get(f"{NAMESPACE}::{name}", {}).values():
             kernel = op.newest(key)
@@ -62,15 +66,16 @@ class KernelNamespace:
         raise NoArrayKernelError(f"{NAMESPACE}::{name} has no array kernel on {self._backend.name}")
 
 
-_helpers: dict[str, dict[str, Callable[..., Any]]] = {}
+_helpers: dict[str, ChainMap[str, Callable[..., Any]]] = {}
 _known: dict[str, KernelNamespace] = {}
 
 
-def add_helpers(backend: Backend, helpers: dict[str, Callable[..., Any]]) -> None:
+def add_helpers(backend: Backend, helpers: MutableMapping[str, Callable[..., Any]]) -> None:
     """Add functions of `backend` that derivative bodies may call though no operator stands for
     them.
     """
-    _helpers.setdefault(backend.name, {}).update(helpers)
+    earlier = _helpers.get(backend.name, ChainMap())
+    _helpers[backend.name] = ChainMap(helpers, *earlier.maps)
     _known.pop(backend.name, None)
 
 

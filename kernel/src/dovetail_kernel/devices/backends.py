@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from threading import RLock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import did_you_mean
-from ..forks import held_over_fork
+from ..forks import held_over_fork, renewed_after_fork
 from ..types.bits import allocate_bit
 from ..types.signature import CPU_BIT, CUDA_BIT, META_BIT, WRAPPED_BIT
 
@@ -115,7 +115,7 @@ class Backend:
         for.
         """
         if self._bit is None:
-            with _lock:
+            with _bit_lock:
                 if self._bit is None:
                     bit = allocate_bit()
                     _by_bit[bit] = self
@@ -168,7 +168,8 @@ class Backend:
         return _unpickle, (self.name,)
 
 
-_lock = held_over_fork(RLock())
+_lock = held_over_fork(RLock(), first=True)  # observers take locks of their own
+_bit_lock = renewed_after_fork(Lock())
 _META_PRIORITY: Final = 1 << 30
 _WRAPPED: Final = "_wrapped"
 _by_name: dict[str, Backend] = {}

@@ -12,7 +12,7 @@ from ..types.bits import allocate_bit
 from ..types.signature import OVERRIDES
 from .dispatch_key import DispatchKey
 from .dispatch_keyset import DispatchKeySet
-from .state import StateGuard, Transition, set_state, state, torch_function_off
+from .state import Transition, set_state, state, torch_function_off
 
 PYTHON_DISPATCH: Final = allocate_bit()
 """Signature bit of a tensor whose class has `__torch_dispatch__`: it carries the key Python, and
@@ -59,8 +59,12 @@ def disabled_torch_dispatch_impl(
     """Call `func` as if neither modes nor arguments had a ``__torch_dispatch__``. As that of a
     class it says that the class has none; a subclass reaches it by ``super()``.
     """
-    with StateGuard(without_python):
+    before = state()
+    try:
+        set_state(without_python(before))
         return func(*args, **(kwargs or {}))
+    finally:
+        set_state(before)
 
 
 def class_bits(cls: Any) -> int:

@@ -19,6 +19,7 @@ from .backend.generator import (
 from .backend.generator import default_generator as default_generator
 from .calling import return_types as return_types
 from .tensor.aliasing import asarray
+from .tensor.copying import copy_each as copy_each  # for the front end: no name of its users
 from .tensor.copying import storable as storable  # for the front end: no name of its users
 from .tensor.distances import cdist  # type: ignore[assignment]
 from .tensor.distinct import unique, unique_consecutive  # type: ignore[assignment]

@@ -26,7 +26,7 @@ def table(request: pytest.FixtureRequest) -> KernelTable:
         return array_kernel_table(np, cpu.CpuArrays())
     from dovetail_cpu.fast_kernels import FAST_FAMILIES
 
-    return array_kernel_table(np, cpu.CpuArrays(), FAST_FAMILIES)
+    return array_kernel_table(np, cpu.CpuArrays(), families=FAST_FAMILIES)
 
 
 @pytest.fixture

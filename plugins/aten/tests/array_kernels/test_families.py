@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from dovetail_aten import array_kernels
-from dovetail_aten.array_kernels import FAMILIES, Family, KernelTable
+from dovetail_aten._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
+from dovetail_aten.array_kernels import FAMILIES, Family, KernelTable, family_class
 from dovetail_aten.array_kernels.arithmetic import Arithmetic
 from dovetail_aten.array_kernels.choices import Choices
 from dovetail_aten.array_kernels.comparison import Comparison
@@ -46,10 +47,9 @@ cpu = pytest.importorskip("dovetail_cpu", reason="the capabilities of some backe
 ARRAYS = cpu.CpuArrays()
 X = np.array([[1.0, -2.0], [3.0, 4.0]])
 SINGLE = np.dtype("float32")
+CLASSES = [family_class(name) for name in FAMILIES]
 KERNELS = [
-    (family, name)
-    for family in FAMILIES
-    for name in {**family.methods(), **family.helper_methods()}
+    (family, name) for family in CLASSES for name in {**family.methods(), **family.helper_methods()}
 ]
 
 
@@ -76,15 +76,24 @@ def test_families_and_functions_of_the_same_name_define_every_kernel_once():
     define_namespace_functions(np, alike, ARRAYS)
     names = [
         name
-        for family in FAMILIES
+        for family in CLASSES
         for mapping in (family.functions, family.functions_with_out)
         for name in mapping
     ]
-    names += [name for family in FAMILIES for each in family.methods().values() for name in each]
-    names += [name for family in FAMILIES for name in family.scipy_functions]
-    names += ["erf", "erfc"]
+    names += [name for family in CLASSES for each in family.methods().values() for name in each]
+    names += [name for family in CLASSES for name in family.scipy_functions]
     names += [name for name in alike.kernels if name not in names]
     assert sorted(names) == sorted(array_kernels.array_kernel_table(np, ARRAYS).kernels)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_a_family_defines_is_known_before_it_is_loaded(name: str) -> None:
+    family, table = family_class(name), KernelTable()
+    family.define(np, table, ARRAYS)
+    assert sorted(table.kernels) == sorted(OPERATORS[name])
+    assert sorted(table.helpers) == sorted(HELPERS.get(name, ()))
+    own = {**family.functions, **family.functions_with_out}
+    assert own == {each: FUNCTIONS[each] for each in OPERATORS[name] if each in FUNCTIONS}
 
 
 def test_the_names_that_a_namespace_needs_are_those_that_kernels_use():
@@ -93,7 +102,7 @@ def test_the_names_that_a_namespace_needs_are_those_that_kernels_use():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("xp", "self.xp"):
                 used.add(node.attr)
-    for family in FAMILIES:
+    for family in CLASSES:
         used.update(family.functions.values(), family.functions_with_out.values())
     assert sorted(used) == sorted(NAMES)
 

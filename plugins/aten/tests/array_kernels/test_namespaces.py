@@ -16,6 +16,9 @@ from kernel_calls.from_samples import calls_of_samples
 from kernel_calls.operands import array
 
 from dovetail_aten.array_kernels import KernelTable, array_kernel_table, register_array_kernels
+from dovetail_dispatcher import Library
+from dovetail_dispatcher.table import registry
+from dovetail_kernel import DispatchKey
 
 cpu = pytest.importorskip("dovetail_cpu", reason="the capabilities of some backend are needed")
 
@@ -432,8 +435,7 @@ def test_helpers_of_derivatives_look_at_no_value_of_a_lazy_array(lazy):
 
 def test_every_kernel_that_is_written_here_is_called(strict):
     functions = {name for name, each in strict.kernels.items() if not hasattr(each.fn, "__self__")}
-    erf = {"erf", "erfc"}
-    assert set(strict.kernels) - functions == (set(CALLS) | set(RETURN_VALUES)) - erf
+    assert set(strict.kernels) - functions == set(CALLS) | set(RETURN_VALUES)
 
 
 def test_every_kernel_name_is_an_operator_of_the_base_library(strict, entries):
@@ -457,22 +459,43 @@ def test_no_kernel_stands_before_an_implicit_composite(strict, entries):
     assert not sorted(set(strict.kernels) & implicit)
 
 
-def test_registering_hands_every_kernel_to_the_library():
-    registered = {}
-
-    class Library:
-        def array_impl(
-            self, name, fn, *, fast_path=None, out_function=None, general_out_function=None
-        ):
-            registered[name] = (fn, fast_path, out_function)
-
-    table = array_kernel_table(np, cpu.CpuArrays())
-    register_array_kernels(Library(), table)
-    assert registered["add.Tensor"][1:] == (np.add, np.add)
-    assert registered["exp"][0] is np.exp
+def test_every_kernel_of_a_table_is_registered_and_its_family_loaded_when_it_is_looked_at():
+    table = array_kernel_table(np, cpu.CpuArrays(), [lambda xp, kernel, _: kernel("exp", abs)])
+    library = Library("aten", "IMPL", "PrivateUse1")
+    try:
+        register_array_kernels(library, table)
+        kernels = {
+            name: registry.find_qualified(f"aten::{name}").newest(DispatchKey.PrivateUse1)
+            for name in table.kernels
+        }
+        assert None not in kernels.values()
+        assert kernels["exp"].fn is abs
+        assert table.kernels.is_expected("add.Tensor")
+        add = kernels["add.Tensor"]
+        assert (add.fast_path, add.out_function) == (np.add, np.add)
+        assert add.fn.__self__.__class__.__name__ == "Arithmetic"
+        assert not table.kernels.is_expected("add.Tensor")
+        assert not table.kernels.is_expected("mul.Tensor")
+        assert table.kernels.is_expected("relu")
+    finally:
+        library._destroy()
     assert {"sum_to", "conj", "real", "reshape", "contiguous", "matmul", "div"} <= set(
         table.helpers
     )
+
+
+def test_a_family_that_is_loaded_later_leaves_what_took_the_place_of_its_kernels():
+    table = array_kernel_table(np, cpu.CpuArrays())
+    table("mul.Tensor", abs)
+    del table.kernels["sub.Tensor"]
+    assert table.kernels["add.Tensor"].fast_path is np.add
+    assert table.kernels["mul.Tensor"].fn is abs
+    assert "sub.Tensor" not in table.kernels
+
+
+def test_a_class_stands_only_in_the_place_of_a_family():
+    with pytest.raises(ValueError, match=r"there is no family sums\.Sums\. Take"):
+        array_kernel_table(np, cpu.CpuArrays(), families={"sums.Sums": "a.b.C"})
 
 
 def test_what_is_defined_later_takes_the_place_of_the_generic_kernel():

@@ -83,6 +83,16 @@ def test_an_inplace_variant_writes_and_returns_self(tmp_path: Path) -> None:
             "f.o(*, Tensor(a!) a, Tensor(b!) b) -> (Tensor(a!) a, Tensor(b!) b)",
         ),
         (
+            "f(Tensor x) -> (Tensor a, Tensor b)",
+            "f.o(out, indices)",
+            "f.o(Tensor x, *, Tensor(a!) out, Tensor(b!) indices) -> (Tensor(a!), Tensor(b!))",
+        ),
+        (
+            "f(Tensor x, int n) -> Tensor[]",
+            "f.out",
+            "f.out(Tensor x, int n, *, Tensor(a!)[] out) -> ()",
+        ),
+        (
             "f(Tensor x) -> (Tensor, Tensor)",
             "f.out",
             "f.out(Tensor x, *, Tensor(a!) out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))",
@@ -126,6 +136,16 @@ def test_the_inplace_variant_of_a_composite_is_a_composite_of_its_own(tmp_path: 
             "a python_module excludes the method variant",
         ),
         (SINE + "  tags: [sweet]\n", 2, "illegal tag sweet"),
+        (
+            SINE + "  composite: implicit.sine\n  refuses: [bool]\n",
+            3,
+            "a composite refuses no dtypes",
+        ),
+        (
+            "- func: f(Tensor x) -> (Tensor, Tensor)\n  autogen: f.out(a, b, c)\n",
+            2,
+            "it has 2 results, and 3 names are given",
+        ),
         (
             "- func: f(Tensor self, Generator? g=None) -> Tensor\n",
             1,

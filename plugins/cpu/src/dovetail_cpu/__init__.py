@@ -16,7 +16,7 @@ def _load() -> None:
 
     from .fast_kernels import FAST_FAMILIES
 
-    register_backend("cpu", np, CpuArrays, kernels=FAST_FAMILIES)
+    register_backend("cpu", np, CpuArrays, families=FAST_FAMILIES)
 
 
 @hookimpl

@@ -9,43 +9,28 @@ from __future__ import annotations
 
 from typing import Final
 
-from dovetail_aten.array_kernels import Define
-
-from .fast_activations import FastRectifiers, FastSigmoids
-from .fast_arithmetic import FastArithmetic
-from .fast_indexing import FastIndexing, FastOrdering, FastShapes
-from .fast_likelihood import FastLikelihood
-from .fast_matmul import FastMatrixProducts
-from .fast_normalization import FastNormalization
-from .fast_reductions import FastReductions
-from .fast_scans import FastRunningExtrema, FastScans, FastSelection
-from .fast_softmax import FastSoftmax
-from .fast_views import FastViews
-from .fast_windows import FastConvolutions, FastPatches
-from .seeded_random import SeededDistributions, SeededGammaNumbers, SeededRandom
-
 __all__ = ["FAST_FAMILIES"]
 
-FAST_FAMILIES: Final[tuple[Define, ...]] = (
-    FastArithmetic.define,
-    FastReductions.define,
-    FastScans.define,
-    FastRunningExtrema.define,
-    FastSelection.define,
-    FastOrdering.define,
-    FastMatrixProducts.define,
-    FastViews.define,
-    FastShapes.define,
-    FastIndexing.define,
-    FastRectifiers.define,
-    FastSigmoids.define,
-    FastSoftmax.define,
-    FastLikelihood.define,
-    FastNormalization.define,
-    FastConvolutions.define,
-    FastPatches.define,
-    SeededRandom.define,
-    SeededDistributions.define,
-    SeededGammaNumbers.define,
-)
-"""For the argument `kernels` of `dovetail_aten.backends.register_backend`."""
+FAST_FAMILIES: Final = {
+    "arithmetic.Arithmetic": "dovetail_cpu.fast_arithmetic.FastArithmetic",
+    "reductions.Reductions": "dovetail_cpu.fast_reductions.FastReductions",
+    "scans.Scans": "dovetail_cpu.fast_scans.FastScans",
+    "running_extrema.RunningExtrema": "dovetail_cpu.fast_scans.FastRunningExtrema",
+    "selection.Selection": "dovetail_cpu.fast_scans.FastSelection",
+    "ordering.Ordering": "dovetail_cpu.fast_indexing.FastOrdering",
+    "matmul.MatrixProducts": "dovetail_cpu.fast_matmul.FastMatrixProducts",
+    "views.Views": "dovetail_cpu.fast_views.FastViews",
+    "shapes.Shapes": "dovetail_cpu.fast_indexing.FastShapes",
+    "indexing_along.IndexingAlong": "dovetail_cpu.fast_indexing.FastIndexing",
+    "rectifiers.Rectifiers": "dovetail_cpu.fast_activations.FastRectifiers",
+    "sigmoids.Sigmoids": "dovetail_cpu.fast_activations.FastSigmoids",
+    "softmax.Softmax": "dovetail_cpu.fast_softmax.FastSoftmax",
+    "likelihood.Likelihood": "dovetail_cpu.fast_likelihood.FastLikelihood",
+    "normalization.Normalization": "dovetail_cpu.fast_normalization.FastNormalization",
+    "convolution.Convolutions": "dovetail_cpu.fast_windows.FastConvolutions",
+    "patches.Patches": "dovetail_cpu.fast_windows.FastPatches",
+    "random.Random": "dovetail_cpu.seeded_random.SeededRandom",
+    "distributions.Distributions": "dovetail_cpu.seeded_random.SeededDistributions",
+    "gamma_numbers.GammaNumbers": "dovetail_cpu.seeded_random.SeededGammaNumbers",
+}
+"""For the argument `families` of `dovetail_aten.backends.register_backend`."""

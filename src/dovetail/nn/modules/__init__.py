@@ -35,6 +35,7 @@ _PATHS: Final = {
     "LazyInstanceNorm2d LazyInstanceNorm3d",
     "lazy": "LazyModuleMixin",
     "linear": "Bilinear Identity LazyLinear Linear",
+    "linear_cross_entropy_options": "LinearCrossEntropyOptions",
     "loss": "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss "
     "GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss L1Loss LinearCrossEntropyLoss MSELoss "
     "MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss "
@@ -97,9 +98,12 @@ class _Path(ModuleType):
 
 
 def _of(nn: ModuleType, name: str) -> Any:
-    """Return what `nn` calls `name`, or, of hooks, what its module of hooks does."""
+    """Return what `nn` calls `name`, or, of hooks and lazy modules, what their modules do."""
     found = getattr(nn, name, None)
-    return getattr(import_module(f"{_NN}.hooks"), name, None) if found is None else found
+    for place in ("hooks", "lazy"):
+        if found is None:
+            found = getattr(import_module(f"{_NN}.{place}"), name, None)
+    return found
 
 
 for _name, _names in _PATHS.items():

@@ -72,13 +72,21 @@ def is_tensor_like(argument: Argument) -> bool:
     return spelling(argument) in (TENSOR, OPTIONAL_TENSOR, TENSOR_LIST, OPTIONAL_TENSOR_LIST)
 
 
+def local(argument: Argument) -> str:
+    """Return the name under which an entry hands an argument to a route: lists of ints get one of
+    their own, since an overriding class or mode gets what was given, an int or a list.
+    """
+    name = parameter(argument)
+    return f"{name}_ints" if spelling(argument).removesuffix("?") in INT_LISTS else name
+
+
 def class_test(argument: Argument) -> list[str]:
     """Return the conditions under which an entry leaves the fast path because of this argument's
     class, as text.
 
     An empty list means that any value may pass, because the signature of a tensor is its own test.
     """
-    name, kind = parameter(argument), spelling(argument)
+    name, kind = local(argument), spelling(argument)
     if is_tensor_like(argument):
         return []
     optional = kind.endswith("?")

@@ -34,6 +34,7 @@ from .arguments import (
     class_test,
     default_text,
     is_tensor_like,
+    local,
     parameter,
     spelling,
 )
@@ -104,7 +105,8 @@ def name_source(
         Symbol of the entry to go to when ``out=`` is given; None where the operator has no such
         variant.
     outs
-        Names of the tensors that it writes, where ``out=`` is a tuple of several.
+        Names of the tensors that it writes, where that is not ``out`` alone: ``out=`` is a tuple of
+        several.
     public
         Name of the function that users see, which overriding classes and modes get; default: the
         `OpOverload`.
@@ -127,8 +129,8 @@ def name_source(
     if takes_old:
         lines += _old_lines(schema, name, takes_out=out is not None)
     if out:
-        written = "out=out"
-        if outs:
+        written = f"{outs[0]}=out" if outs else "out=out"
+        if len(outs) > 1:
             names = ", ".join([f'"{each}"' for each in outs])
             written = f'**several_outs("{public}", ({names}), out)'
         given = ", ".join([*passed_on(schema), written])
@@ -209,10 +211,10 @@ def _source(
     if any(public == parameter(a) for a in arguments):
         public = f'globals()["{public}"]'
     missed = f"miss({own}_op, {args}, {kwargs}{f', {public}' if public else ''})"
-    values = [parameter(a) for a in arguments]
+    values = [local(a) for a in arguments]
     if is_operator:
         missed = f"operate({', '.join([public, *positional])})"
-        values = [default_text(a) if a.kwarg_only else parameter(a) for a in arguments]
+        values = [default_text(a) if a.kwarg_only else local(a) for a in arguments]
     found = f"route({', '.join(values)})"
     if returns_list:
         found = f"tuple({found})"  # and so does `miss`, for public functions
@@ -224,13 +226,12 @@ def _source(
     for argument in arguments:
         kind = spelling(argument).removesuffix("?")
         if kind in INT_LISTS:
-            local = parameter(argument)
+            value = parameter(argument)
+            ints = f"tuple({value}) if {value}.__class__ is list else {value}"
             if argument.N is not None:
-                repeated = f"({local},)" if argument.N == 1 else f"({local},) * {argument.N}"
-                lines += [f"if {local}.__class__ is int:", f"{INDENT}{local} = {repeated}"]
-                lines += [f"elif {local}.__class__ is list:", f"{INDENT}{local} = tuple({local})"]
-            else:
-                lines += [f"if {local}.__class__ is list:", f"{INDENT}{local} = tuple({local})"]
+                repeated = f"({value},)" if argument.N == 1 else f"({value},) * {argument.N}"
+                ints = f"{repeated} if {value}.__class__ is int else {ints}"
+            lines.append(f"{local(argument)} = {ints}")
     tests = [
         *refused,
         *(test for a in arguments if not (is_operator and a.kwarg_only) for test in class_test(a)),

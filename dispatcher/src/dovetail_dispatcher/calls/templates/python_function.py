@@ -32,7 +32,8 @@ class PythonFunction:
     out
         Name of the function to go to when ``out=`` is given; None where there is no such variant.
     outs
-        Names of the tensors that it writes, where they are several: ``out=`` is a tuple then.
+        Names of the tensors that it writes, where that is not ``out`` alone: ``out=`` is a tuple of
+        several.
     is_operator
         Whether it is one of Python's binary operators, ``__add__``.
     takes_old

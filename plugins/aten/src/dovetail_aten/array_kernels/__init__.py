@@ -19,7 +19,13 @@ from .operands import Numbers, Precision
 from .table import ArrayKernel, Function, KernelTable
 
 if TYPE_CHECKING:
-    from .families import FAMILIES, Define, array_kernel_table, register_array_kernels
+    from .families import (
+        FAMILIES,
+        Define,
+        array_kernel_table,
+        family_class,
+        register_array_kernels,
+    )
 
 __all__ = [
     "FAMILIES",
@@ -32,12 +38,19 @@ __all__ = [
     "Numbers",
     "Precision",
     "array_kernel_table",
+    "family_class",
     "register_array_kernels",
     "wrap_dim",
     "wrap_dims",
 ]
 
-_OF_FAMILIES = ("FAMILIES", "Define", "array_kernel_table", "register_array_kernels")
+_OF_FAMILIES = (
+    "FAMILIES",
+    "Define",
+    "array_kernel_table",
+    "family_class",
+    "register_array_kernels",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from .table import KernelTable
 class Arithmetic(Family):
     """Sums, products, quotients and powers of arrays and numbers."""
 
+    functions: ClassVar = {"neg": "negative"}
     functions_with_out: ClassVar = {
         "mul.Tensor": "multiply",
         "div.Tensor": "true_divide",
@@ -71,11 +72,6 @@ class Arithmetic(Family):
     def sub(self, x: Any, other: Any, *, alpha: Any = 1) -> Any:
         """Return ``x - alpha * other``."""
         return self.xp.subtract(x, self._scaled(other, alpha))
-
-    @operator("neg")
-    def neg(self, x: Any) -> Any:
-        """Return ``-x``."""
-        return self.xp.negative(x)
 
     @operator("rsub.Tensor")
     def rsub(self, x: Any, other: Any, *, alpha: Any = 1) -> Any:

@@ -4,155 +4,113 @@ registration for a backend.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, Final
 
+from dovetail_dispatcher import Library
+from dovetail_dispatcher.registration.supplied_kernels import supply_array_kernel
 from dovetail_dispatcher.table import registry
+from dovetail_kernel import parse_dispatch_key
 
-from .arithmetic import Arithmetic
-from .average_pooling import AveragePooling
+from .._generated.array_kernels import FUNCTIONS, HELPERS, OPERATORS
 from .capabilities import Capabilities
-from .channel_normalization import ChannelNormalization
-from .choices import Choices
-from .comparison import Comparison
-from .complex_parts import ComplexParts
-from .convolution import Convolutions
-from .creation import Creation
-from .ctc import Alignments
-from .distinct import Distinct
-from .distributions import Distributions
-from .factorizations import Factorizations
+from .complete_namespace import Missing
 from .family import Family
-from .fft import Fourier
-from .fractional_pooling import FractionalPooling
-from .gamma_numbers import GammaNumbers
-from .gated_units import GatedUnits
-from .hard_activations import HardActivations
-from .histograms import Histograms
-from .indexed_writes import IndexedWrites
-from .indexing import Indexing
-from .indexing_along import IndexingAlong
-from .likelihood import Likelihood
-from .linear_systems import LinearSystems
-from .losses import Losses
-from .matmul import MatrixProducts
-from .max_pooling import MaxPooling
-from .memory_views import MemoryViews
 from .namespace_functions import define_namespace_functions
 from .namespace_names import with_names
-from .normalization import Normalization
-from .norms import Norms
-from .number_parts import NumberParts
-from .ordering import Ordering
-from .patches import Patches
-from .pointwise import Pointwise
-from .polynomials import Polynomials
-from .pooled_places import PooledPlaces
-from .random import Random
-from .rectifiers import Rectifiers
-from .reductions import Reductions
-from .running_extrema import RunningExtrema
-from .scans import Scans
-from .scatter_reductions import ScatterReductions
-from .searching import Searching
-from .selection import Selection
-from .shapes import Shapes
-from .shuffles import Shuffles
-from .sigmoids import Sigmoids
-from .softmax import Softmax
-from .special import Special
-from .spectra import Spectra
 from .table import KernelTable
-from .triangles import Triangles
-from .upsampling import Upsampling
-from .views import Views
-from .windows import Windows
 
 __all__ = [
     "FAMILIES",
     "Define",
     "array_kernel_table",
+    "family_class",
     "register_array_kernels",
 ]
 
 Define = Callable[[Any, KernelTable, Capabilities], None]
 """What defines kernels in a table: ``define(xp, kernel, capabilities)``, as `Family.define`."""
 
-FAMILIES: Final[tuple[type[Family], ...]] = (
-    Arithmetic,
-    Pointwise,
-    NumberParts,
-    Special,
-    Polynomials,
-    Fourier,
-    Choices,
-    Comparison,
-    Reductions,
-    Norms,
-    Scans,
-    RunningExtrema,
-    Ordering,
-    Selection,
-    Distinct,
-    Searching,
-    Triangles,
-    Histograms,
-    MatrixProducts,
-    Factorizations,
-    LinearSystems,
-    Spectra,
-    Views,
-    MemoryViews,
-    Windows,
-    Shapes,
-    Indexing,
-    IndexingAlong,
-    IndexedWrites,
-    ScatterReductions,
-    Creation,
-    ComplexParts,
-    Random,
-    Distributions,
-    GammaNumbers,
-    Rectifiers,
-    Sigmoids,
-    HardActivations,
-    GatedUnits,
-    Softmax,
-    Losses,
-    Likelihood,
-    Alignments,
-    Normalization,
-    ChannelNormalization,
-    Convolutions,
-    AveragePooling,
-    MaxPooling,
-    FractionalPooling,
-    PooledPlaces,
-    Patches,
-    Shuffles,
-    Upsampling,
+FAMILIES: Final = (
+    "arithmetic.Arithmetic",
+    "pointwise.Pointwise",
+    "number_parts.NumberParts",
+    "special.Special",
+    "polynomials.Polynomials",
+    "fft.Fourier",
+    "choices.Choices",
+    "comparison.Comparison",
+    "reductions.Reductions",
+    "norms.Norms",
+    "scans.Scans",
+    "running_extrema.RunningExtrema",
+    "ordering.Ordering",
+    "selection.Selection",
+    "distinct.Distinct",
+    "searching.Searching",
+    "triangles.Triangles",
+    "histograms.Histograms",
+    "matmul.MatrixProducts",
+    "factorizations.Factorizations",
+    "linear_systems.LinearSystems",
+    "spectra.Spectra",
+    "views.Views",
+    "memory_views.MemoryViews",
+    "windows.Windows",
+    "shapes.Shapes",
+    "indexing.Indexing",
+    "indexing_along.IndexingAlong",
+    "indexed_writes.IndexedWrites",
+    "scatter_reductions.ScatterReductions",
+    "creation.Creation",
+    "complex_parts.ComplexParts",
+    "random.Random",
+    "distributions.Distributions",
+    "gamma_numbers.GammaNumbers",
+    "rectifiers.Rectifiers",
+    "sigmoids.Sigmoids",
+    "hard_activations.HardActivations",
+    "gated_units.GatedUnits",
+    "softmax.Softmax",
+    "losses.Losses",
+    "likelihood.Likelihood",
+    "ctc.Alignments",
+    "normalization.Normalization",
+    "channel_normalization.ChannelNormalization",
+    "convolution.Convolutions",
+    "average_pooling.AveragePooling",
+    "max_pooling.MaxPooling",
+    "fractional_pooling.FractionalPooling",
+    "pooled_places.PooledPlaces",
+    "patches.Patches",
+    "shuffles.Shuffles",
+    "upsampling.Upsampling",
 )
+"""Module and class of every family. What each defines is read in the sources: `make codegen`."""
 
 
-class ArrayLibrary(Protocol):
-    """What kernels are registered on: a `dovetail_dispatcher.Library` of aten and a backend's."""
+def family_class(name: str) -> type[Family]:
+    """Return the class of a family in `FAMILIES`, or of another package: ``package.module.Class``.
 
-    def array_impl(
-        self,
-        op_name: str,
-        fn: Callable[..., Any],
-        *,
-        fast_path: Callable[..., Any] | None = None,
-        out_function: Callable[..., Any] | None = None,
-        general_out_function: Callable[..., Any] | None = None,
-    ) -> None: ...
+    A name of two parts is one of this package.
+    """
+    module, _, cls = name.rpartition(".")
+    found: type[Family] = getattr(
+        import_module(module if "." in module else f"{__package__}.{module}"), cls
+    )
+    return found
 
 
 def array_kernel_table(
-    xp: Any, capabilities: Capabilities, more: Sequence[Define] = ()
+    xp: Any,
+    capabilities: Capabilities,
+    more: Sequence[Define] = (),
+    families: Mapping[str, str] | None = None,
 ) -> KernelTable:
-    """Return the array kernels for an array namespace.
+    """Return the array kernels for an array namespace. A family is imported when one of its kernels
+    is first looked up.
 
     Parameters
     ----------
@@ -163,24 +121,59 @@ def array_kernel_table(
     more
         Functions ``define(xp, kernel, capabilities)`` that run afterwards; what they define takes
         the place of the generic kernel.
+    families
+        Classes in the place of families from which they are derived:
+        ``{"scans.Scans": "package.module.FastScans"}``.
+
+    Raises
+    ------
+    ValueError
+        For the place of a family that there is not.
     """
+    places = families or {}
+    if unknown := sorted(set(places).difference(FAMILIES)):
+        raise ValueError(
+            f"families: there is no family {', '.join(unknown)}. Take the names from "
+            "dovetail_aten.array_kernels.FAMILIES."
+        )
     table = KernelTable()
     define_namespace_functions(xp, table, capabilities)
     names = with_names(xp)
     for family in FAMILIES:
-        family.define(names, table, capabilities)
+        load = partial(_load, places.get(family, family), names, capabilities, table)
+        for name in OPERATORS.get(family, ()):
+            function = FUNCTIONS.get(name)
+            if function is None or not isinstance(getattr(names, function), Missing):
+                table.kernels.expect(name, load)
+        for name in HELPERS.get(family, ()):
+            table.helpers.expect(name, load)
     for define in more:
         define(xp, table, capabilities)
     return table
 
 
-def register_array_kernels(m: ArrayLibrary, table: KernelTable) -> None:
+def _load(family: str, xp: Any, capabilities: Capabilities, table: KernelTable) -> None:
+    """Import a family and put into a table what is expected of it."""
+    made = KernelTable()
+    family_class(family)(xp, capabilities, table).define_in(made)
+    for name, kernel in made.kernels.items():
+        table.kernels.arrive(name, kernel)
+    for name, function in made.helpers.items():
+        table.helpers.arrive(name, function)
+
+
+def register_array_kernels(m: Library, table: KernelTable) -> None:
     """Register the array kernels of a table on ``Library("aten", "IMPL", "CPU")`` or that of
     another backend's key; those of operators that a selective build leaves out are not needed.
     """
-    for name, kernel in table.kernels.items():
+    key = parse_dispatch_key(m.dispatch_key)
+    for name in table.kernels:
         if f"aten::{name.partition('.')[0]}" in registry.left_out:
             continue
+        if table.kernels.is_expected(name):
+            supply_array_kernel(m, name, key, partial(table.kernels.__getitem__, name))
+            continue
+        kernel = table.kernels[name]
         m.array_impl(
             name,
             kernel.fn,

@@ -141,10 +141,13 @@ class Family:
 
     def __init_subclass__(cls) -> None:
         own = {name: method for name, method in vars(cls).items() if callable(method)}
-        marked = {name: _operators[each] for name, each in own.items() if each in _operators}
-        cls._methods = {**cls._methods, **marked}
-        marked = {name: _helpers[each] for name, each in own.items() if each in _helpers}
-        cls._helpers = {**cls._helpers, **marked}
+        families = [base for base in reversed(cls.__bases__) if issubclass(base, Family)]
+        methods = [base._methods for base in families]
+        methods.append({n: _operators[each] for n, each in own.items() if each in _operators})
+        cls._methods = {name: marks for each in methods for name, marks in each.items()}
+        helpers = [base._helpers for base in families]
+        helpers.append({n: _helpers[each] for n, each in own.items() if each in _helpers})
+        cls._helpers = {name: marks for each in helpers for name, marks in each.items()}
 
     def __init__(
         self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None

@@ -34,11 +34,15 @@ class Pointwise(Family):
         super().__init__(xp, capabilities, table)
         self._complex = self.precision.complex
 
-    def define_in(self, kernel: KernelTable) -> None:
-        """Define the kernels; those of erf are the backend's."""
-        super().define_in(kernel)
-        kernel("erf", self.capabilities.erf)
-        kernel("erfc", self.capabilities.erfc)
+    @operator("erf")
+    def erf(self, x: Any) -> Any:
+        """Return the error function of `x`, which the backend supplies."""
+        return self.capabilities.erf(x)
+
+    @operator("erfc")
+    def erfc(self, x: Any) -> Any:
+        """Return ``1 - erf(x)``, which the backend supplies."""
+        return self.capabilities.erfc(x)
 
     @operator("rsqrt")
     def rsqrt(self, x: Any) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from .complete_namespace import Missing
 
 Function = Callable[..., Any]
+_Defined = TypeVar("_Defined")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +34,62 @@ class ArrayKernel:
     general_out_function: Function | None = None
 
 
+class Awaited(MutableMapping[str, _Defined], Generic[_Defined]):
+    """What families define, by name. The names are known before: the first look-up of one loads its
+    family.
+    """
+
+    def __init__(self) -> None:
+        self._defined: dict[str, _Defined | None] = {}
+        self._loaders: dict[str, Callable[[], None]] = {}
+
+    def expect(self, name: str, load: Callable[[], None]) -> None:
+        """Let `load`, which calls `arrive` for it, define `name` when it is first looked up."""
+        self._defined[name] = None
+        self._loaders[name] = load
+
+    def arrive(self, name: str, value: _Defined) -> None:
+        """Define `name` if it is still expected: not if something else has taken its place."""
+        if name in self._loaders:
+            self[name] = value
+
+    def is_expected(self, name: str) -> bool:
+        """Return whether the family of `name` is not loaded yet."""
+        return name in self._loaders
+
+    def __getitem__(self, name: str) -> _Defined:
+        value = self._defined[name]
+        if value is None:
+            if (load := self._loaders.get(name)) is not None:  # or another thread has just done it
+                load()
+            value = self._defined[name]
+        if value is None:
+            raise RuntimeError(f"its family defines no {name!r}. Generate anew: make codegen.")
+        return value
+
+    def __setitem__(self, name: str, value: _Defined) -> None:
+        self._defined[name] = value
+        self._loaders.pop(name, None)
+
+    def __delitem__(self, name: str) -> None:
+        del self._defined[name]
+        self._loaders.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._defined)
+
+    def __len__(self) -> int:
+        return len(self._defined)
+
+
 @dataclass(slots=True)
 class KernelTable:
     """Array kernels by operator, helpers of derivative bodies by name. A later definition replaces
     an earlier one.
     """
 
-    kernels: dict[str, ArrayKernel] = field(default_factory=dict)
-    helpers: dict[str, Function] = field(default_factory=dict)
+    kernels: Awaited[ArrayKernel] = field(default_factory=Awaited)
+    helpers: Awaited[Function] = field(default_factory=Awaited)
 
     def __call__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_dispatcher import Kernel, Operator
@@ -46,11 +46,33 @@ def _writes_results(op: Operator) -> Callable[..., Any]:
         functional = op.variant_of
         assert functional is not None
         outs = [kwargs.pop(a.name) for a in op.schema.arguments if a.is_out]
-        result = functional.handle(*args, **kwargs)
+        results = functional.handle(*args, **kwargs)
         single = len(outs) == 1
-        for out, made in zip(outs, (result,) if single else result, strict=True):
+        if not op.schema.returns:
+            (outs,) = outs
+            _check_count(op, outs, results)
+        elif single:
+            results = (results,)
+        for out, made in zip(outs, results, strict=True):
             bump_version(out)
             write_out(out, made.array)
-        return outs[0] if single else tuple(outs)
+        if op.schema.returns:
+            return outs[0] if single else tuple(outs)
+        return None
 
     return write
+
+
+def _check_count(op: Operator, outs: Sequence[Any], results: Sequence[Any]) -> None:
+    """Refuse another number of tensors to write than there are results.
+
+    Raises
+    ------
+    RuntimeError
+        With both numbers.
+    """
+    if len(outs) != len(results):
+        raise RuntimeError(
+            f"{op.base_name}: expected an out= list of {len(results)} tensors, one for each "
+            f"result, got {len(outs)}."
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from dovetail_dispatcher import Library
@@ -29,6 +29,7 @@ def register_backend(
     arrays: type[NamespaceArrays] = NamespaceArrays,
     *,
     kernels: Sequence[Define] = (),
+    families: Mapping[str, str] | None = None,
     without: Collection[str] = (),
     cpu_fallback: bool = False,
 ) -> Backend:
@@ -51,6 +52,10 @@ def register_backend(
     kernels
         Functions ``define(xp, kernel, capabilities)`` that run after the generic ones; what they
         define takes the place of the generic kernel.
+    families
+        Classes derived from families of generic kernels, to take their place:
+        ``{"scans.Scans": "package.module.FastScans"}``. Each is imported when one of its kernels is
+        first used.
     without
         Names of operators, such as ``"sort"`` or ``"add.Tensor"``, to leave without kernel.
     cpu_fallback
@@ -70,7 +75,7 @@ def register_backend(
     NotImplementedError
         If `arrays` misses a method and `namespace` the function it could be made of.
     ValueError
-        For an operator in `without` that there is not.
+        For an operator in `without`, or a family in `families`, that there is not.
     """
     if has_backend(name) and backend(name).is_attached:
         raise RuntimeError(
@@ -86,7 +91,7 @@ def register_backend(
             "Choose another name."
         )
     side = arrays(name, namespace)
-    table = array_kernel_table(complete(namespace, name), side, kernels)
+    table = array_kernel_table(complete(namespace, name), side, kernels, families)
     for operator in without:
         _leave_out(operator, table)
     made = backend(name, create=True)

@@ -12,12 +12,14 @@ from .deprecated import with_deprecated
 from .derivative_records import Derivative
 from .derivatives import read_derivatives
 from .errors import DeclarationError
+from .kernel_sources import kernel_families
 from .library import BASE, DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, Library
 from .native_functions import NativeFunction, read_native_functions
 from .needs import needs
 from .policies import missing_policy
 from .selection import Selection
 from .source_functions import composite_functions, helper_functions, public_functions
+from .writers.array_kernels import write_array_kernels
 from .writers.derivatives import Modules, write_derivatives
 from .writers.functions import write_functions
 from .writers.left_out import LeftOut
@@ -141,6 +143,8 @@ def generate(library: Library, *, selection: Selection | None = None) -> dict[st
             _rule_modules(library, functions, "meta"),
             _rule_modules(library, functions, "batching"),
         )
+    if families := kernel_families(library.folder):
+        files["array_kernels.py"] = write_array_kernels(families)
     if library.tensor_methods:
         # All of them: what is left out says so when it is called, also by Python's operators.
         files["tensor_methods.py"] = write_tensor_methods(

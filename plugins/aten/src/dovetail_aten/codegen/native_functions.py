@@ -11,21 +11,11 @@ from dovetail_dispatcher.schema import FunctionSchema, parse_schema
 from . import policies
 from .entries import Entry, read_entries
 from .errors import DeclarationError, Location
-from .policies import Policies, kind_of, read_policies
+from .policies import Policies, kind_of, read_policies, refused_kinds
 from .tags import read_tags, with_automatic_tags
 from .variants import SchemaKind, copy_name, derive_copy, derive_variant, schema_kind
 
 PROMOTIONS = ("none", "same", "exact", "operands", "int_to_float", "bool_result", "complex_to_real")
-REFUSED_KINDS = (
-    "bool",
-    "int",
-    "float",
-    "complex",
-    "any_bool",
-    "bool_alpha",
-    "wide_unsigned",
-    "half",
-)
 VARIANTS = ("function", "method")
 PYTHON_MODULES = ("nn", "linalg", "fft", "special")
 COMPOSITE_KEYS = {
@@ -206,7 +196,7 @@ def _read(entry: Entry) -> list[NativeFunction]:
         policies=own,
         promotion=promotion,
         promote=_promote(entry, schema, promotion),
-        refuses=_refuses(entry),
+        refuses=refused_kinds(entry, composite and composite[0]),
         composite=composite,
         derived_from=entry.text("derived_from") or None,
         tags=read_tags(entry, schema),
@@ -315,17 +305,6 @@ def _promote(entry: Entry, schema: FunctionSchema, promotion: str) -> tuple[str,
         if type_name == "Tensor" or (type_name == "Scalar" and argument.name in _PROMOTED_SCALARS):
             promoted.append(argument.name)
     return tuple(promoted)
-
-
-def _refuses(entry: Entry) -> tuple[str, ...]:
-    given = entry.names("refuses")
-    if unknown := [name for name in given if name not in REFUSED_KINDS]:
-        raise DeclarationError(
-            entry.lines["refuses"],
-            f"illegal dtypes '{', '.join(unknown)}'.",
-            f"They are: {', '.join(REFUSED_KINDS)}.",
-        )
-    return given
 
 
 def _derived(function: NativeFunction, entry: Entry) -> Iterator[NativeFunction]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dovetail_dispatcher.calls.number_arguments import ARITHMETIC
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_dispatcher.schema import FunctionSchema
 
@@ -76,13 +77,22 @@ class OverloadSet:
         """Return the overload that runs calls of `function`: for a number, that for two tensors if
         it serves both.
         """
-        wanted = function.schema.overload_name.replace("Scalar", "Tensor")
         if self.name.rstrip("_") in _NUMBERS_APART:
             return function
+        wanted = function.schema.overload_name.replace("Scalar", "Tensor")
         served = [
             f for f in self.overloads if f.schema.overload_name == wanted and takes_numbers(f)
         ]
         return served[0] if served else function
+
+    def out_of(self, function: NativeFunction) -> NativeFunction | None:
+        """Return the out variant for calls of `function`: for a number, in arithmetic, that of the
+        overload for two tensors if it has none of its own.
+        """
+        own = self.outs.get(function.name)
+        if own is not None or self.name not in ARITHMETIC or function.namespace != "aten":
+            return own
+        return self.outs.get(function.name.replace("Scalar", "Tensor"))
 
 
 _NUMBERS_APART = ("pow", "remainder", "fmod", "rsub")

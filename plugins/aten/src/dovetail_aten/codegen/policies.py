@@ -29,6 +29,16 @@ RESULTS = ("same", "bool", "mask", "int64", "real", "int_to_float", "accumulated
 DEVICES = ("cpu", "cuda")
 AUTOCAST = ("lower_precision_fp", "fp32", "fp32_set_opt_dtype", "promote")
 NO_RULE = "none"
+REFUSED_KINDS = (
+    "bool",
+    "int",
+    "float",
+    "complex",
+    "any_bool",
+    "bool_alpha",
+    "wide_unsigned",
+    "half",
+)
 KEYS = ("shape", "result", "batching", "autocast", "public")
 _DATA_DEPENDENT_TAGS = ("data_dependent_output", "dynamic_output_shape")
 
@@ -262,5 +272,36 @@ def _public(entry: Entry) -> str:
             entry.lines["public"],
             "there is no in-place variant.",
             "Add it to 'autogen', or remove 'public'.",
+        )
+    return given
+
+
+def refused_kinds(entry: Entry, composite: str | None) -> tuple[str, ...]:
+    """Return the kinds of dtypes that no kernel of the operator computes in.
+
+    Parameters
+    ----------
+    entry
+        The entry.
+    composite
+        The dispatch key of its composite kernel, or None.
+
+    Raises
+    ------
+    DeclarationError
+        For a kind that does not exist, or for a composite, whose dtypes nothing looks at.
+    """
+    given = entry.names("refuses")
+    if unknown := [name for name in given if name not in REFUSED_KINDS]:
+        raise DeclarationError(
+            entry.lines["refuses"],
+            f"illegal dtypes '{', '.join(unknown)}'.",
+            f"They are: {', '.join(REFUSED_KINDS)}.",
+        )
+    if given and composite is not None and composite != "Undefined":
+        raise DeclarationError(
+            entry.lines["refuses"],
+            "a composite refuses no dtypes: the operators that it is made of do.",
+            "Remove 'refuses', and raise in the composite's function where they take too many.",
         )
     return given

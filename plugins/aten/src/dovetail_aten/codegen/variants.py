@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from dovetail_dispatcher.schema import Argument, FunctionSchema
+from dovetail_dispatcher.schema import FunctionSchema
 
 SchemaKind: TypeAlias = Literal["functional", "inplace", "out", "mutable"]
 
@@ -34,7 +35,9 @@ def derive_variant(text: str, schema: FunctionSchema, name: str) -> str:
     name
         ``add_`` or ``add_.overload`` for the in-place variant (`self` is written and returned),
         ``add.overload`` for the out variant (one keyword-only written argument per result, called
-        ``out``, as the result is called, or ``out0``, ``out1``, ...).
+        ``out``, as the result is called, or ``out0``, ``out1``, ...; in parentheses other names:
+        ``max_pool2d_with_indices.out(out, indices)``, whose results have no names). For a result
+        that is a list of tensors it writes a list, and returns nothing.
 
     Raises
     ------
@@ -44,12 +47,13 @@ def derive_variant(text: str, schema: FunctionSchema, name: str) -> str:
     if schema_kind(schema) != "functional":
         raise ValueError("it is not functional")
     base = schema.name.partition("::")[2]
+    name, _, outs = name.removesuffix(")").partition("(")
     derived_base = name.partition(".")[0]
     written = _written_arguments(text)
     if derived_base == base + "_":
         return _inplace(name, written, schema)
     if derived_base == base and name != text.partition("(")[0]:
-        return _out(name, written, schema)
+        return _out(name, written, schema, outs.split(", ") if outs else [])
     raise ValueError(f"the name is neither {base}_ nor an overload of {base}")
 
 
@@ -91,22 +95,28 @@ def _inplace(name: str, written: str, schema: FunctionSchema) -> str:
     return f"{name}({arguments}) -> Tensor(a!)"
 
 
-def _out(name: str, written: str, schema: FunctionSchema) -> str:
+def _out(name: str, written: str, schema: FunctionSchema, given: Sequence[str]) -> str:
     returns = schema.returns
-    outs = [_out_argument(result, index, len(returns)) for index, result in enumerate(returns)]
-    results = [
-        f"Tensor({'abcdef'[i]}!)" + (f" {r.name}" if r.name else "") for i, r in enumerate(returns)
+    names = given or [
+        result.name or ("out" if len(returns) == 1 else f"out{index}")
+        for index, result in enumerate(returns)
     ]
+    if len(names) != len(returns):
+        raise ValueError(f"it has {len(returns)} results, and {len(names)} names are given")
+    kinds = [result.real_type.schema_str for result in returns]
     separator = [] if any([argument.kwarg_only for argument in schema.arguments]) else ["*"]
-    arguments = ", ".join([*([written] if written else []), *separator, *outs])
+    before = [*([written] if written else []), *separator]
+    if kinds == ["Tensor[]"]:
+        return f"{name}({', '.join([*before, f'Tensor(a!)[] {names[0]}'])}) -> ()"
+    if set(kinds) != {"Tensor"}:
+        raise ValueError("it returns something else than tensors")
+    written_types = [f"Tensor({letter}!)" for letter, _ in zip("abcdef", returns, strict=False)]
+    outs = [f"{each} {out}" for each, out in zip(written_types, names, strict=True)]
+    results = [
+        f"{each} {result.name}" if result.name and not given else each
+        for each, result in zip(written_types, returns, strict=True)
+    ]
     return (
-        f"{name}({arguments}) -> "
+        f"{name}({', '.join([*before, *outs])}) -> "
         f"{results[0] if len(results) == 1 else '(' + ', '.join(results) + ')'}"
     )
-
-
-def _out_argument(result: Argument, index: int, count: int) -> str:
-    if result.real_type.schema_str != "Tensor":
-        raise ValueError("it returns something else than tensors")
-    name = result.name or ("out" if count == 1 else f"out{index}")
-    return f"Tensor({'abcdef'[index]}!) {name}"

@@ -27,6 +27,7 @@ from dovetail_kernel import (
     preserve_format,
     replace_array,
     resize_storage,
+    restoring,
     share_storage,
 )
 from dovetail_kernel.types.signature import NORMAL
@@ -47,6 +48,7 @@ def resize(self: Any, size: Sequence[int], *, memory_format: Any = None) -> Any:
     return self
 
 
+@restoring()
 def resize_of_variable(self: Any, size: Sequence[int], *, memory_format: Any = None) -> Any:
     """Refuse a tensor that requires grad, whatever the grad mode, and go on below Autograd."""
     _refuse_gradients(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
@@ -13,6 +13,7 @@ from dovetail_kernel import (
     Device,
     Storage,
     TensorBase,
+    bump_version,
     contiguous_format,
     dtype,
     set_state,
@@ -30,6 +31,7 @@ from ..backend.devices import as_device, backend_for, ready_backend
 from .untyped_storage import UntypedStorage
 
 __all__ = [
+    "copy_each",
     "deepcopy_tensor",
     "rebuild_storage",
     "rebuild_tensor",
@@ -40,6 +42,18 @@ __all__ = [
 
 _DTYPES: type = dtype  # where an argument has that name
 _Tensor = TypeVar("_Tensor", bound=TensorBase)
+
+
+def copy_each(targets: Sequence[TensorBase], sources: Sequence[TensorBase]) -> None:
+    """Copy plain tensors of one backend into others of the same shapes, below the dispatcher.
+
+    For optimizers, which move many small tensors where nothing is recorded or intercepted.
+    """
+    if targets:
+        write = targets[0]._backend.arrays.copy_into
+        for target, source in zip(targets, sources, strict=True):
+            write(target.array, source.array)
+            bump_version(target)
 
 
 def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from .._generated import functions as aten
 from .._generated.tensor_methods import TensorMethods
 
 __all__ = ["TensorLayouts"]
@@ -19,7 +18,8 @@ class TensorLayouts(TensorMethods):
 
     def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
         """Return the tensor itself, which is dense; converted, if a dtype is given."""
-        return self if dtype is None else aten.to(self, dtype)
+        dense: Any = self
+        return dense if dtype is None else dense.to(dtype)
 
     def dense_dim(self) -> int:
         """Return the number of dimensions that are stored whole: all."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dovetail_kernel.keys.guard import restoring
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.engine_ops import operator
@@ -31,6 +32,7 @@ from .strict_checks import check_depends, check_grads
 Tensors = TensorBase | tuple[TensorBase, ...]
 
 
+@restoring()
 def vjp(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -78,6 +80,7 @@ def vjp(
     return result(outputs, is_outputs_tuple, create_graph), result(product, is_tuple, create_graph)
 
 
+@restoring()
 def jvp(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -122,6 +125,7 @@ def jvp(
     )
 
 
+@restoring()
 def vhp(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -144,6 +148,7 @@ def vhp(
     return result([output], False, create_graph), result(product, is_tuple, create_graph)
 
 
+@restoring()
 def hvp(
     func: Callable[..., Any],
     inputs: Tensors,
@@ -172,6 +177,7 @@ def hvp(
     return result([output], False, create_graph), result(product, is_tuple, create_graph)
 
 
+@restoring()
 def jacobian(
     func: Callable[..., Any],
     inputs: Tensors,

@@ -7,12 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail_kernel.keys.guard import restoring
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..engine.roots import as_tuple
 from ..graph.engine_ops import filled_like, operator
 from ..transforms.dual_interpreter import JvpLevel, attached_dual
 from ..transforms.forward_ad import dual_level, make_dual, unpack_dual
+from ..transforms.levels import leaves_levels
 from ..transforms.mapping import vmap
 from .gradcheck_jacobian import GradcheckError, elements, indices, project, show
 
@@ -121,6 +123,7 @@ def _units(value: TensorBase, unit: complex) -> list[TensorBase]:
     return made
 
 
+@restoring(*dual_level.variables)
 def _tangents(
     func: Callable[..., Any],
     arguments: tuple[Any, ...],
@@ -149,6 +152,7 @@ def _tangents(
     return tangents
 
 
+@leaves_levels
 def _pushed(
     func: Callable[..., Any],
     arguments: tuple[Any, ...],

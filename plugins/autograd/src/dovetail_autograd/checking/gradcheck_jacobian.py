@@ -13,6 +13,7 @@ from collections.abc import Callable
 from itertools import product
 from typing import Any, TypeAlias
 
+from dovetail_kernel.keys.guard import restoring
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
@@ -116,6 +117,7 @@ def numerical_jacobian(
     return rows
 
 
+@restoring()
 def _values(
     outputs: Outputs, arguments: tuple[Any, ...], output_nr: int, part: complex
 ) -> list[float]:

@@ -4,6 +4,7 @@ leaf.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from sys import getrefcount
 from threading import Lock
@@ -89,7 +90,9 @@ class AccumulateGrad(Node):
     def __init__(self, variable: TensorBase, meta: AutogradMeta, lock: Lock) -> None:
         array = variable.array
         backend = variable._backend
-        self.leaf = ref(variable, meta.leaf_died)
+        # The dead reference takes the place of this node, which holds `meta` and with it the
+        # gradient. A callback without Python code: an interrupt that came in one would be lost.
+        self.leaf = ref(variable, partial(setattr, meta, "accumulator"))
         self.held: TensorBase | None = None
         self.meta = meta
         self.lock = lock

@@ -34,7 +34,7 @@ class AutogradMeta:
     lock
         Held while a gradient is added; made with the first accumulator.
     accumulator
-        The one AccumulateGrad node of a leaf, unless it was presented.
+        The one AccumulateGrad node of a leaf, unless it was presented, or the leaf is gone.
     presented
         Weak reference to it, if it was.
     hooks
@@ -73,10 +73,6 @@ class AutogradMeta:
             return self.accumulator
         return self.presented()
 
-    def leaf_died(self, _leaf: object) -> None:
-        """Let go of the accumulator, which holds this object, and with it the gradient."""
-        self.accumulator = None
-
     def forget_accumulator(self) -> None:
         """Let the next call of the leaf make an accumulator anew."""
         self.accumulator = self.presented = None
@@ -100,7 +96,7 @@ _lock = renewed_after_fork(Lock())
 def _renew_locks_of_leaves() -> None:
     """Free, in the child of a fork, the leaves to which other threads were adding a gradient."""
     for each in get_objects():
-        if each.__class__ is AutogradMeta and each.lock is not None and each.lock.locked():
+        if type(each) is AutogradMeta and each.lock is not None and each.lock.locked():
             each.lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 

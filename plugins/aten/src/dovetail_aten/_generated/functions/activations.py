@@ -20,8 +20,10 @@ __all__ = [
     "hardswish_out", "hardswish", "hardswish_", "hardsigmoid_out", "hardsigmoid", "hardsigmoid_",
     "mish_out", "mish", "mish_", "hardshrink_out", "hardshrink", "softshrink_out", "softshrink",
     "celu_out", "celu", "celu_", "selu", "selu_", "relu6", "relu6_", "rrelu", "rrelu_", "glu_out",
-    "glu", "_safe_softmax", "hardswish_backward", "hardsigmoid_backward", "mish_backward",
-    "hardshrink_backward", "softshrink_backward", "glu_backward",
+    "glu", "_safe_softmax", "hardswish_backward", "hardsigmoid_backward_grad_input",
+    "hardsigmoid_backward", "mish_backward", "hardshrink_backward_grad_input",
+    "hardshrink_backward", "softshrink_backward_grad_input", "softshrink_backward",
+    "glu_backward_grad_input", "glu_backward",
 ]
 
 
@@ -215,8 +217,12 @@ def hardswish_backward(grad_output, input):
     return miss(hardswish_backward_op, (grad_output, input,), {}, hardswish_backward)
 
 
+def hardsigmoid_backward_grad_input(grad_output, input, *, grad_input): return complete(hardsigmoid_backward_grad_input, "aten::hardsigmoid_backward", "grad_input")(grad_output, input, grad_input=grad_input)
+
 hardsigmoid_backward_op, hardsigmoid_backward_routes = operator("aten::hardsigmoid_backward", "")
-def hardsigmoid_backward(grad_output, input):
+def hardsigmoid_backward(grad_output, input, *, out=None):
+    if out is not None:
+        return hardsigmoid_backward_grad_input(grad_output, input, grad_input=out)
     try:
         cls = input.__class__
         if cls in SCALAR_BITS:
@@ -245,8 +251,12 @@ def mish_backward(grad_output, input):
     return miss(mish_backward_op, (grad_output, input,), {}, mish_backward)
 
 
+def hardshrink_backward_grad_input(grad_out, input, lambd, *, grad_input): return complete(hardshrink_backward_grad_input, "aten::hardshrink_backward", "grad_input")(grad_out, input, lambd, grad_input=grad_input)
+
 hardshrink_backward_op, hardshrink_backward_routes = operator("aten::hardshrink_backward", "")
-def hardshrink_backward(grad_out, input, lambd):
+def hardshrink_backward(grad_out, input, lambd, *, out=None):
+    if out is not None:
+        return hardshrink_backward_grad_input(grad_out, input, lambd, grad_input=out)
     if lambd.__class__ is not int and lambd.__class__ is not float:
         return miss(hardshrink_backward_op, (grad_out, input, lambd,), {}, hardshrink_backward)
     try:
@@ -262,8 +272,12 @@ def hardshrink_backward(grad_out, input, lambd):
     return miss(hardshrink_backward_op, (grad_out, input, lambd,), {}, hardshrink_backward)
 
 
+def softshrink_backward_grad_input(grad_output, input, lambd, *, grad_input): return complete(softshrink_backward_grad_input, "aten::softshrink_backward", "grad_input")(grad_output, input, lambd, grad_input=grad_input)
+
 softshrink_backward_op, softshrink_backward_routes = operator("aten::softshrink_backward", "")
-def softshrink_backward(grad_output, input, lambd):
+def softshrink_backward(grad_output, input, lambd, *, out=None):
+    if out is not None:
+        return softshrink_backward_grad_input(grad_output, input, lambd, grad_input=out)
     if lambd.__class__ is not int and lambd.__class__ is not float:
         return miss(softshrink_backward_op, (grad_output, input, lambd,), {}, softshrink_backward)
     try:
@@ -279,8 +293,12 @@ def softshrink_backward(grad_output, input, lambd):
     return miss(softshrink_backward_op, (grad_output, input, lambd,), {}, softshrink_backward)
 
 
+def glu_backward_grad_input(grad_output, input, dim, *, grad_input): return complete(glu_backward_grad_input, "aten::glu_backward", "grad_input")(grad_output, input, dim, grad_input=grad_input)
+
 glu_backward_op, glu_backward_routes = operator("aten::glu_backward", "")
-def glu_backward(grad_output, input, dim):
+def glu_backward(grad_output, input, dim, *, out=None):
+    if out is not None:
+        return glu_backward_grad_input(grad_output, input, dim, grad_input=out)
     if dim.__class__ is not int:
         return miss(glu_backward_op, (grad_output, input, dim,), {}, glu_backward)
     try:

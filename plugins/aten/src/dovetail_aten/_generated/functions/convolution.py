@@ -32,15 +32,11 @@ convolution_op, convolution_routes = operator("aten::convolution", "")
 def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, *, out=None):
     if out is not None:
         return convolution_out(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out=out)
-    if stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if output_padding.__class__ is list:
-        output_padding = tuple(output_padding)
-    if not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or transposed.__class__ is not bool or not are_ints(output_padding) or groups.__class__ is not int:
+    stride_ints = tuple(stride) if stride.__class__ is list else stride
+    padding_ints = tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = tuple(dilation) if dilation.__class__ is list else dilation
+    output_padding_ints = tuple(output_padding) if output_padding.__class__ is list else output_padding
+    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or transposed.__class__ is not bool or not are_ints(output_padding_ints) or groups.__class__ is not int:
         return miss(convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,), {}, convolution)
     try:
         key = input._signature | weight._signature | state()
@@ -50,21 +46,17 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
+        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, transposed, output_padding_ints, groups)
     return miss(convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,), {}, convolution)
 
 
 _convolution_op, _convolution_routes = operator("aten::_convolution", "")
 def _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32):
-    if stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if output_padding.__class__ is list:
-        output_padding = tuple(output_padding)
-    if not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or transposed.__class__ is not bool or not are_ints(output_padding) or groups.__class__ is not int or benchmark.__class__ is not bool or deterministic.__class__ is not bool or cudnn_enabled.__class__ is not bool or allow_tf32.__class__ is not bool:
+    stride_ints = tuple(stride) if stride.__class__ is list else stride
+    padding_ints = tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = tuple(dilation) if dilation.__class__ is list else dilation
+    output_padding_ints = tuple(output_padding) if output_padding.__class__ is list else output_padding
+    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or transposed.__class__ is not bool or not are_ints(output_padding_ints) or groups.__class__ is not int or benchmark.__class__ is not bool or deterministic.__class__ is not bool or cudnn_enabled.__class__ is not bool or allow_tf32.__class__ is not bool:
         return miss(_convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32,), {}, _convolution)
     try:
         key = input._signature | weight._signature | state()
@@ -74,25 +66,16 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32)
+        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, transposed, output_padding_ints, groups, benchmark, deterministic, cudnn_enabled, allow_tf32)
     return miss(_convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32,), {}, _convolution)
 
 
 conv1d_op, conv1d_routes = operator("aten::conv1d", "")
 def conv1d_default(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
-    if stride.__class__ is int:
-        stride = (stride,)
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,)
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,)
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or groups.__class__ is not int:
+    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv1d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
     try:
         key = input._signature | weight._signature | state()
@@ -102,20 +85,14 @@ def conv1d_default(input, weight, bias=None, stride=(1,), padding=(0,), dilation
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, dilation, groups)
+        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, groups)
     return miss(conv1d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
 
 conv1d_padding_op, conv1d_padding_routes = operator("aten::conv1d", "padding")
 def conv1d_padding(input, weight, bias=None, stride=(1,), padding='valid', dilation=(1,), groups=1):
-    if stride.__class__ is int:
-        stride = (stride,)
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if dilation.__class__ is int:
-        dilation = (dilation,)
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(stride) or padding.__class__ is not str or not are_ints(dilation) or groups.__class__ is not int:
+    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(stride_ints) or padding.__class__ is not str or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv1d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
     try:
         key = input._signature | weight._signature | state()
@@ -125,7 +102,7 @@ def conv1d_padding(input, weight, bias=None, stride=(1,), padding='valid', dilat
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, dilation, groups)
+        return route(input, weight, bias, stride_ints, padding, dilation_ints, groups)
     return miss(conv1d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
 
 _conv1d_overloads = Overloads("aten::conv1d", {
@@ -145,19 +122,10 @@ def conv1d(*args, **kwargs):
 
 conv2d_op, conv2d_routes = operator("aten::conv2d", "")
 def conv2d_default(input, weight, bias=None, stride=(1, 1), padding=(0, 0), dilation=(1, 1), groups=1):
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or groups.__class__ is not int:
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv2d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
     try:
         key = input._signature | weight._signature | state()
@@ -167,20 +135,14 @@ def conv2d_default(input, weight, bias=None, stride=(1, 1), padding=(0, 0), dila
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, dilation, groups)
+        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, groups)
     return miss(conv2d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
 
 conv2d_padding_op, conv2d_padding_routes = operator("aten::conv2d", "padding")
 def conv2d_padding(input, weight, bias=None, stride=(1, 1), padding='valid', dilation=(1, 1), groups=1):
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(stride) or padding.__class__ is not str or not are_ints(dilation) or groups.__class__ is not int:
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(stride_ints) or padding.__class__ is not str or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv2d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
     try:
         key = input._signature | weight._signature | state()
@@ -190,7 +152,7 @@ def conv2d_padding(input, weight, bias=None, stride=(1, 1), padding='valid', dil
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, dilation, groups)
+        return route(input, weight, bias, stride_ints, padding, dilation_ints, groups)
     return miss(conv2d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
 
 _conv2d_overloads = Overloads("aten::conv2d", {
@@ -210,19 +172,10 @@ def conv2d(*args, **kwargs):
 
 conv3d_op, conv3d_routes = operator("aten::conv3d", "")
 def conv3d_default(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), dilation=(1, 1, 1), groups=1):
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 3
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or groups.__class__ is not int:
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv3d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
     try:
         key = input._signature | weight._signature | state()
@@ -232,20 +185,14 @@ def conv3d_default(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 0)
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, dilation, groups)
+        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, groups)
     return miss(conv3d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
 
 conv3d_padding_op, conv3d_padding_routes = operator("aten::conv3d", "padding")
 def conv3d_padding(input, weight, bias=None, stride=(1, 1, 1), padding='valid', dilation=(1, 1, 1), groups=1):
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 3
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(stride) or padding.__class__ is not str or not are_ints(dilation) or groups.__class__ is not int:
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(stride_ints) or padding.__class__ is not str or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv3d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
     try:
         key = input._signature | weight._signature | state()
@@ -255,7 +202,7 @@ def conv3d_padding(input, weight, bias=None, stride=(1, 1, 1), padding='valid', 
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, dilation, groups)
+        return route(input, weight, bias, stride_ints, padding, dilation_ints, groups)
     return miss(conv3d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
 
 _conv3d_overloads = Overloads("aten::conv3d", {
@@ -275,23 +222,11 @@ def conv3d(*args, **kwargs):
 
 conv_transpose1d_op, conv_transpose1d_routes = operator("aten::conv_transpose1d", "")
 def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
-    if stride.__class__ is int:
-        stride = (stride,)
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,)
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if output_padding.__class__ is int:
-        output_padding = (output_padding,)
-    elif output_padding.__class__ is list:
-        output_padding = tuple(output_padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,)
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(stride) or not are_ints(padding) or not are_ints(output_padding) or groups.__class__ is not int or not are_ints(dilation):
+    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    output_padding_ints = (output_padding,) if output_padding.__class__ is int else tuple(output_padding) if output_padding.__class__ is list else output_padding
+    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(output_padding_ints) or groups.__class__ is not int or not are_ints(dilation_ints):
         return miss(conv_transpose1d_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose1d)
     try:
         key = input._signature | weight._signature | state()
@@ -301,29 +236,17 @@ def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, output_padding, groups, dilation)
+        return route(input, weight, bias, stride_ints, padding_ints, output_padding_ints, groups, dilation_ints)
     return miss(conv_transpose1d_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose1d)
 
 
 conv_transpose2d_input_op, conv_transpose2d_input_routes = operator("aten::conv_transpose2d", "input")
 def conv_transpose2d(input, weight, bias=None, stride=(1, 1), padding=(0, 0), output_padding=(0, 0), groups=1, dilation=(1, 1)):
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if output_padding.__class__ is int:
-        output_padding = (output_padding,) * 2
-    elif output_padding.__class__ is list:
-        output_padding = tuple(output_padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(stride) or not are_ints(padding) or not are_ints(output_padding) or groups.__class__ is not int or not are_ints(dilation):
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    output_padding_ints = (output_padding,) * 2 if output_padding.__class__ is int else tuple(output_padding) if output_padding.__class__ is list else output_padding
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(output_padding_ints) or groups.__class__ is not int or not are_ints(dilation_ints):
         return miss(conv_transpose2d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose2d)
     try:
         key = input._signature | weight._signature | state()
@@ -333,29 +256,17 @@ def conv_transpose2d(input, weight, bias=None, stride=(1, 1), padding=(0, 0), ou
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, output_padding, groups, dilation)
+        return route(input, weight, bias, stride_ints, padding_ints, output_padding_ints, groups, dilation_ints)
     return miss(conv_transpose2d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose2d)
 
 
 conv_transpose3d_input_op, conv_transpose3d_input_routes = operator("aten::conv_transpose3d", "input")
 def conv_transpose3d(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), groups=1, dilation=(1, 1, 1)):
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if output_padding.__class__ is int:
-        output_padding = (output_padding,) * 3
-    elif output_padding.__class__ is list:
-        output_padding = tuple(output_padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 3
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(stride) or not are_ints(padding) or not are_ints(output_padding) or groups.__class__ is not int or not are_ints(dilation):
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    output_padding_ints = (output_padding,) * 3 if output_padding.__class__ is int else tuple(output_padding) if output_padding.__class__ is list else output_padding
+    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(output_padding_ints) or groups.__class__ is not int or not are_ints(dilation_ints):
         return miss(conv_transpose3d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose3d)
     try:
         key = input._signature | weight._signature | state()
@@ -365,7 +276,7 @@ def conv_transpose3d(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, weight, bias, stride, padding, output_padding, groups, dilation)
+        return route(input, weight, bias, stride_ints, padding_ints, output_padding_ints, groups, dilation_ints)
     return miss(conv_transpose3d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose3d)
 
 
@@ -388,30 +299,18 @@ im2col_op, im2col_routes = operator("aten::im2col", "")
 def im2col(input, kernel_size, dilation, padding, stride, *, out=None):
     if out is not None:
         return im2col_out(input, kernel_size, dilation, padding, stride, out=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if not are_ints(kernel_size) or not are_ints(dilation) or not are_ints(padding) or not are_ints(stride):
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    if not are_ints(kernel_size_ints) or not are_ints(dilation_ints) or not are_ints(padding_ints) or not are_ints(stride_ints):
         return miss(im2col_op, (input, kernel_size, dilation, padding, stride,), {}, im2col)
     try:
         route = im2col_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, dilation, padding, stride)
+        return route(input, kernel_size_ints, dilation_ints, padding_ints, stride_ints)
     return miss(im2col_op, (input, kernel_size, dilation, padding, stride,), {}, im2col)
 
 
@@ -421,34 +320,19 @@ col2im_op, col2im_routes = operator("aten::col2im", "")
 def col2im(input, output_size, kernel_size, dilation, padding, stride, *, out=None):
     if out is not None:
         return col2im_out(input, output_size, kernel_size, dilation, padding, stride, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if not are_ints(output_size) or not are_ints(kernel_size) or not are_ints(dilation) or not are_ints(padding) or not are_ints(stride):
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    if not are_ints(output_size_ints) or not are_ints(kernel_size_ints) or not are_ints(dilation_ints) or not are_ints(padding_ints) or not are_ints(stride_ints):
         return miss(col2im_op, (input, output_size, kernel_size, dilation, padding, stride,), {}, col2im)
     try:
         route = col2im_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, kernel_size, dilation, padding, stride)
+        return route(input, output_size_ints, kernel_size_ints, dilation_ints, padding_ints, stride_ints)
     return miss(col2im_op, (input, output_size, kernel_size, dilation, padding, stride,), {}, col2im)
 
 
@@ -522,22 +406,17 @@ convolution_backward_op, convolution_backward_routes = operator("aten::convoluti
 def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, *, out=None):
     if out is not None:
         return convolution_backward_out(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, **several_outs("convolution_backward", ("out0", "out1", "out2"), out))
-    if bias_sizes.__class__ is list:
-        bias_sizes = tuple(bias_sizes)
-    if stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if output_padding.__class__ is list:
-        output_padding = tuple(output_padding)
-    if bias_sizes is not None and not are_ints(bias_sizes) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or transposed.__class__ is not bool or not are_ints(output_padding) or groups.__class__ is not int or True:
+    bias_sizes_ints = tuple(bias_sizes) if bias_sizes.__class__ is list else bias_sizes
+    stride_ints = tuple(stride) if stride.__class__ is list else stride
+    padding_ints = tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = tuple(dilation) if dilation.__class__ is list else dilation
+    output_padding_ints = tuple(output_padding) if output_padding.__class__ is list else output_padding
+    if bias_sizes_ints is not None and not are_ints(bias_sizes_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or transposed.__class__ is not bool or not are_ints(output_padding_ints) or groups.__class__ is not int or True:
         return miss(convolution_backward_op, (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask,), {}, convolution_backward)
     try:
         route = convolution_backward_routes[grad_output._signature | input._signature | weight._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask)
+        return route(grad_output, input, weight, bias_sizes_ints, stride_ints, padding_ints, dilation_ints, transposed, output_padding_ints, groups, output_mask)
     return miss(convolution_backward_op, (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask,), {}, convolution_backward)

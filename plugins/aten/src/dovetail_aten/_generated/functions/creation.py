@@ -30,33 +30,30 @@ empty_memory_format_op, empty_memory_format_routes = operator("aten::empty", "me
 def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
         return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty)
     try:
         route = empty_memory_format_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory, memory_format)
+        return route(size_ints, dtype, layout, device, pin_memory, memory_format)
     return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty)
 
 
 empty_strided_op, empty_strided_routes = operator("aten::empty_strided", "")
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if stride.__class__ is list:
-        stride = tuple(stride)
-    if not are_ints(size) or not are_ints(stride) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    stride_ints = tuple(stride) if stride.__class__ is list else stride
+    if not are_ints(size_ints) or not are_ints(stride_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_strided)
     try:
         route = empty_strided_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, stride, dtype, layout, device, pin_memory)
+        return route(size_ints, stride_ints, dtype, layout, device, pin_memory)
     return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_strided)
 
 
@@ -64,16 +61,15 @@ zeros_op, zeros_routes = operator("aten::zeros", "")
 def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, zeros)
     try:
         route = zeros_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
+        return route(size_ints, dtype, layout, device, pin_memory)
     return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, zeros)
 
 
@@ -81,31 +77,29 @@ ones_op, ones_routes = operator("aten::ones", "")
 def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, ones)
     try:
         route = ones_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
+        return route(size_ints, dtype, layout, device, pin_memory)
     return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, ones)
 
 
 full_op, full_routes = operator("aten::full", "")
 def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, full)
     try:
         route = full_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, fill_value, dtype, layout, device, pin_memory)
+        return route(size_ints, fill_value, dtype, layout, device, pin_memory)
     return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, full)
 
 
@@ -256,16 +250,15 @@ new_zeros_op, new_zeros_routes = operator("aten::new_zeros", "")
 def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_zeros)
     try:
         route = new_zeros_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size, dtype, layout, device, pin_memory)
+        return route(input, size_ints, dtype, layout, device, pin_memory)
     return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_zeros)
 
 
@@ -273,31 +266,29 @@ new_ones_op, new_ones_routes = operator("aten::new_ones", "")
 def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_ones)
     try:
         route = new_ones_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size, dtype, layout, device, pin_memory)
+        return route(input, size_ints, dtype, layout, device, pin_memory)
     return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_ones)
 
 
 new_full_op, new_full_routes = operator("aten::new_full", "")
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_full)
     try:
         route = new_full_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size, fill_value, dtype, layout, device, pin_memory)
+        return route(input, size_ints, fill_value, dtype, layout, device, pin_memory)
     return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_full)
 
 
@@ -305,50 +296,45 @@ new_empty_op, new_empty_routes = operator("aten::new_empty", "")
 def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
     try:
         route = new_empty_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size, dtype, layout, device, pin_memory)
+        return route(input, size_ints, dtype, layout, device, pin_memory)
     return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
 
 
 new_empty_strided_op, new_empty_strided_routes = operator("aten::new_empty_strided", "")
 def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if stride.__class__ is list:
-        stride = tuple(stride)
-    if not are_ints(size) or not are_ints(stride) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    stride_ints = tuple(stride) if stride.__class__ is list else stride
+    if not are_ints(size_ints) or not are_ints(stride_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_empty_strided_op, (input, size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty_strided)
     try:
         route = new_empty_strided_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size, stride, dtype, layout, device, pin_memory)
+        return route(input, size_ints, stride_ints, dtype, layout, device, pin_memory)
     return miss(new_empty_strided_op, (input, size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty_strided)
 
 
 empty_permuted_op, empty_permuted_routes = operator("aten::empty_permuted", "")
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if physical_layout.__class__ is list:
-        physical_layout = tuple(physical_layout)
-    if not are_ints(size) or not are_ints(physical_layout) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    physical_layout_ints = tuple(physical_layout) if physical_layout.__class__ is list else physical_layout
+    if not are_ints(size_ints) or not are_ints(physical_layout_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(empty_permuted_op, (size, physical_layout,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_permuted)
     try:
         route = empty_permuted_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, physical_layout, dtype, layout, device, pin_memory)
+        return route(size_ints, physical_layout_ints, dtype, layout, device, pin_memory)
     return miss(empty_permuted_op, (size, physical_layout,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_permuted)
 
 

@@ -39,16 +39,15 @@ _fft_c2c_op, _fft_c2c_routes = operator("aten::_fft_c2c", "")
 def _fft_c2c(input, dim, normalization, forward, *, out=None):
     if out is not None:
         return _fft_c2c_out(input, dim, normalization, forward, out=out)
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or normalization.__class__ is not int or forward.__class__ is not bool:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or normalization.__class__ is not int or forward.__class__ is not bool:
         return miss(_fft_c2c_op, (input, dim, normalization, forward,), {}, _fft_c2c)
     try:
         route = _fft_c2c_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, normalization, forward)
+        return route(input, dim_ints, normalization, forward)
     return miss(_fft_c2c_op, (input, dim, normalization, forward,), {}, _fft_c2c)
 
 
@@ -58,16 +57,15 @@ _fft_r2c_op, _fft_r2c_routes = operator("aten::_fft_r2c", "")
 def _fft_r2c(input, dim, normalization, onesided, *, out=None):
     if out is not None:
         return _fft_r2c_out(input, dim, normalization, onesided, out=out)
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or normalization.__class__ is not int or onesided.__class__ is not bool:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or normalization.__class__ is not int or onesided.__class__ is not bool:
         return miss(_fft_r2c_op, (input, dim, normalization, onesided,), {}, _fft_r2c)
     try:
         route = _fft_r2c_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, normalization, onesided)
+        return route(input, dim_ints, normalization, onesided)
     return miss(_fft_r2c_op, (input, dim, normalization, onesided,), {}, _fft_r2c)
 
 
@@ -77,16 +75,15 @@ _fft_c2r_op, _fft_c2r_routes = operator("aten::_fft_c2r", "")
 def _fft_c2r(input, dim, normalization, last_dim_size, *, out=None):
     if out is not None:
         return _fft_c2r_out(input, dim, normalization, last_dim_size, out=out)
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or normalization.__class__ is not int or last_dim_size.__class__ is not int:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or normalization.__class__ is not int or last_dim_size.__class__ is not int:
         return miss(_fft_c2r_op, (input, dim, normalization, last_dim_size,), {}, _fft_c2r)
     try:
         route = _fft_c2r_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, normalization, last_dim_size)
+        return route(input, dim_ints, normalization, last_dim_size)
     return miss(_fft_c2r_op, (input, dim, normalization, last_dim_size,), {}, _fft_c2r)
 
 
@@ -198,22 +195,16 @@ fft_fft2_op, fft_fft2_routes = operator("aten::fft_fft2", "")
 def fft_fft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     if out is not None:
         return fft_fft2_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_fft2_op, (input, s, dim, norm,), {}, fft_fft2)
     try:
         route = fft_fft2_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_fft2_op, (input, s, dim, norm,), {}, fft_fft2)
 
 
@@ -223,22 +214,16 @@ fft_ifft2_op, fft_ifft2_routes = operator("aten::fft_ifft2", "")
 def fft_ifft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     if out is not None:
         return fft_ifft2_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_ifft2_op, (input, s, dim, norm,), {}, fft_ifft2)
     try:
         route = fft_ifft2_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_ifft2_op, (input, s, dim, norm,), {}, fft_ifft2)
 
 
@@ -248,22 +233,16 @@ fft_rfft2_op, fft_rfft2_routes = operator("aten::fft_rfft2", "")
 def fft_rfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     if out is not None:
         return fft_rfft2_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_rfft2_op, (input, s, dim, norm,), {}, fft_rfft2)
     try:
         route = fft_rfft2_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_rfft2_op, (input, s, dim, norm,), {}, fft_rfft2)
 
 
@@ -273,22 +252,16 @@ fft_irfft2_op, fft_irfft2_routes = operator("aten::fft_irfft2", "")
 def fft_irfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     if out is not None:
         return fft_irfft2_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_irfft2_op, (input, s, dim, norm,), {}, fft_irfft2)
     try:
         route = fft_irfft2_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_irfft2_op, (input, s, dim, norm,), {}, fft_irfft2)
 
 
@@ -298,22 +271,16 @@ fft_hfft2_op, fft_hfft2_routes = operator("aten::fft_hfft2", "")
 def fft_hfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     if out is not None:
         return fft_hfft2_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_hfft2_op, (input, s, dim, norm,), {}, fft_hfft2)
     try:
         route = fft_hfft2_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_hfft2_op, (input, s, dim, norm,), {}, fft_hfft2)
 
 
@@ -323,22 +290,16 @@ fft_ihfft2_op, fft_ihfft2_routes = operator("aten::fft_ihfft2", "")
 def fft_ihfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
     if out is not None:
         return fft_ihfft2_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_ihfft2_op, (input, s, dim, norm,), {}, fft_ihfft2)
     try:
         route = fft_ihfft2_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_ihfft2_op, (input, s, dim, norm,), {}, fft_ihfft2)
 
 
@@ -348,22 +309,16 @@ fft_fftn_op, fft_fftn_routes = operator("aten::fft_fftn", "")
 def fft_fftn(input, s=None, dim=None, norm=None, *, out=None):
     if out is not None:
         return fft_fftn_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or dim is not None and not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_fftn_op, (input, s, dim, norm,), {}, fft_fftn)
     try:
         route = fft_fftn_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_fftn_op, (input, s, dim, norm,), {}, fft_fftn)
 
 
@@ -373,22 +328,16 @@ fft_ifftn_op, fft_ifftn_routes = operator("aten::fft_ifftn", "")
 def fft_ifftn(input, s=None, dim=None, norm=None, *, out=None):
     if out is not None:
         return fft_ifftn_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or dim is not None and not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_ifftn_op, (input, s, dim, norm,), {}, fft_ifftn)
     try:
         route = fft_ifftn_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_ifftn_op, (input, s, dim, norm,), {}, fft_ifftn)
 
 
@@ -398,22 +347,16 @@ fft_rfftn_op, fft_rfftn_routes = operator("aten::fft_rfftn", "")
 def fft_rfftn(input, s=None, dim=None, norm=None, *, out=None):
     if out is not None:
         return fft_rfftn_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or dim is not None and not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_rfftn_op, (input, s, dim, norm,), {}, fft_rfftn)
     try:
         route = fft_rfftn_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_rfftn_op, (input, s, dim, norm,), {}, fft_rfftn)
 
 
@@ -423,22 +366,16 @@ fft_irfftn_op, fft_irfftn_routes = operator("aten::fft_irfftn", "")
 def fft_irfftn(input, s=None, dim=None, norm=None, *, out=None):
     if out is not None:
         return fft_irfftn_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or dim is not None and not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_irfftn_op, (input, s, dim, norm,), {}, fft_irfftn)
     try:
         route = fft_irfftn_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_irfftn_op, (input, s, dim, norm,), {}, fft_irfftn)
 
 
@@ -448,22 +385,16 @@ fft_hfftn_op, fft_hfftn_routes = operator("aten::fft_hfftn", "")
 def fft_hfftn(input, s=None, dim=None, norm=None, *, out=None):
     if out is not None:
         return fft_hfftn_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or dim is not None and not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_hfftn_op, (input, s, dim, norm,), {}, fft_hfftn)
     try:
         route = fft_hfftn_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_hfftn_op, (input, s, dim, norm,), {}, fft_hfftn)
 
 
@@ -473,22 +404,16 @@ fft_ihfftn_op, fft_ihfftn_routes = operator("aten::fft_ihfftn", "")
 def fft_ihfftn(input, s=None, dim=None, norm=None, *, out=None):
     if out is not None:
         return fft_ihfftn_out(input, s, dim, norm, out=out)
-    if s.__class__ is int:
-        s = (s,)
-    elif s.__class__ is list:
-        s = tuple(s)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if s is not None and not are_ints(s) or dim is not None and not are_ints(dim) or norm is not None and norm.__class__ is not str:
+    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
         return miss(fft_ihfftn_op, (input, s, dim, norm,), {}, fft_ihfftn)
     try:
         route = fft_ihfftn_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, s, dim, norm)
+        return route(input, s_ints, dim_ints, norm)
     return miss(fft_ihfftn_op, (input, s, dim, norm,), {}, fft_ihfftn)
 
 
@@ -520,35 +445,29 @@ def fft_rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=N
 
 fft_fftshift_op, fft_fftshift_routes = operator("aten::fft_fftshift", "")
 def fft_fftshift(input, dim=None):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim):
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints):
         return miss(fft_fftshift_op, (input, dim,), {}, fft_fftshift)
     try:
         route = fft_fftshift_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim)
+        return route(input, dim_ints)
     return miss(fft_fftshift_op, (input, dim,), {}, fft_fftshift)
 
 
 fft_ifftshift_op, fft_ifftshift_routes = operator("aten::fft_ifftshift", "")
 def fft_ifftshift(input, dim=None):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim):
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints):
         return miss(fft_ifftshift_op, (input, dim,), {}, fft_ifftshift)
     try:
         route = fft_ifftshift_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim)
+        return route(input, dim_ints)
     return miss(fft_ifftshift_op, (input, dim,), {}, fft_ifftshift)
 
 

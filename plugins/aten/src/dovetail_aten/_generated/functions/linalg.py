@@ -654,16 +654,15 @@ linalg_tensorsolve_op, linalg_tensorsolve_routes = operator("aten::linalg_tensor
 def linalg_tensorsolve(input, other, dims=None, *, out=None):
     if out is not None:
         return linalg_tensorsolve_out(input, other, dims, out=out)
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if dims is not None and not are_ints(dims):
+    dims_ints = tuple(dims) if dims.__class__ is list else dims
+    if dims_ints is not None and not are_ints(dims_ints):
         return miss(linalg_tensorsolve_op, (input, other, dims,), {}, linalg_tensorsolve)
     try:
         route = linalg_tensorsolve_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other, dims)
+        return route(input, other, dims_ints)
     return miss(linalg_tensorsolve_op, (input, other, dims,), {}, linalg_tensorsolve)
 
 
@@ -1028,34 +1027,28 @@ def linalg_norm_ord_str_out(input, ord, dim=None, keepdim=False, *, dtype=None, 
 
 linalg_norm_op, linalg_norm_routes = operator("aten::linalg_norm", "")
 def linalg_norm_default(input, ord=None, dim=None, keepdim=False, *, dtype=None):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if ord is not None and ord.__class__ is not int and ord.__class__ is not float or dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if ord is not None and ord.__class__ is not int and ord.__class__ is not float or dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(linalg_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_norm)
     try:
         route = linalg_norm_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, ord, dim, keepdim, dtype)
+        return route(input, ord, dim_ints, keepdim, dtype)
     return miss(linalg_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_norm)
 
 linalg_norm_ord_str_op, linalg_norm_ord_str_routes = operator("aten::linalg_norm", "ord_str")
 def linalg_norm_ord_str(input, ord, dim=None, keepdim=False, *, dtype=None):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if ord.__class__ is not str or dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if ord.__class__ is not str or dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(linalg_norm_ord_str_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_norm)
     try:
         route = linalg_norm_ord_str_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, ord, dim, keepdim, dtype)
+        return route(input, ord, dim_ints, keepdim, dtype)
     return miss(linalg_norm_ord_str_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_norm)
 
 _linalg_norm_overloads = Overloads("aten::linalg_norm", {
@@ -1084,30 +1077,28 @@ def linalg_matrix_norm_str_ord_out(input, ord='fro', dim=(-2, -1), keepdim=False
 
 linalg_matrix_norm_op, linalg_matrix_norm_routes = operator("aten::linalg_matrix_norm", "")
 def linalg_matrix_norm_default(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if ord.__class__ is not int and ord.__class__ is not float or not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if ord.__class__ is not int and ord.__class__ is not float or not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(linalg_matrix_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_matrix_norm)
     try:
         route = linalg_matrix_norm_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, ord, dim, keepdim, dtype)
+        return route(input, ord, dim_ints, keepdim, dtype)
     return miss(linalg_matrix_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_matrix_norm)
 
 linalg_matrix_norm_str_ord_op, linalg_matrix_norm_str_ord_routes = operator("aten::linalg_matrix_norm", "str_ord")
 def linalg_matrix_norm_str_ord(input, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if ord.__class__ is not str or not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if ord.__class__ is not str or not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(linalg_matrix_norm_str_ord_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_matrix_norm)
     try:
         route = linalg_matrix_norm_str_ord_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, ord, dim, keepdim, dtype)
+        return route(input, ord, dim_ints, keepdim, dtype)
     return miss(linalg_matrix_norm_str_ord_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_matrix_norm)
 
 _linalg_matrix_norm_overloads = Overloads("aten::linalg_matrix_norm", {
@@ -1189,18 +1180,15 @@ def nuclear_norm_default(input, keepdim=False):
 
 nuclear_norm_dim_op, nuclear_norm_dim_routes = operator("aten::nuclear_norm", "dim")
 def nuclear_norm_dim(input, dim, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,) * 2
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) * 2 if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(nuclear_norm_dim_op, (input, dim, keepdim,), {}, nuclear_norm)
     try:
         route = nuclear_norm_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(nuclear_norm_dim_op, (input, dim, keepdim,), {}, nuclear_norm)
 
 _nuclear_norm_overloads = Overloads("aten::nuclear_norm", {
@@ -1225,18 +1213,15 @@ frobenius_norm_dim_op, frobenius_norm_dim_routes = operator("aten::frobenius_nor
 def frobenius_norm(input, dim, keepdim=False, *, out=None):
     if out is not None:
         return frobenius_norm_out(input, dim, keepdim, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(frobenius_norm_dim_op, (input, dim, keepdim,), {}, frobenius_norm)
     try:
         route = frobenius_norm_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(frobenius_norm_dim_op, (input, dim, keepdim,), {}, frobenius_norm)
 
 
@@ -1355,18 +1340,16 @@ tensordot_op, tensordot_routes = operator("aten::tensordot", "")
 def tensordot(input, other, dims_self, dims_other, *, out=None):
     if out is not None:
         return tensordot_out(input, other, dims_self, dims_other, out=out)
-    if dims_self.__class__ is list:
-        dims_self = tuple(dims_self)
-    if dims_other.__class__ is list:
-        dims_other = tuple(dims_other)
-    if not are_ints(dims_self) or not are_ints(dims_other):
+    dims_self_ints = tuple(dims_self) if dims_self.__class__ is list else dims_self
+    dims_other_ints = tuple(dims_other) if dims_other.__class__ is list else dims_other
+    if not are_ints(dims_self_ints) or not are_ints(dims_other_ints):
         return miss(tensordot_op, (input, other, dims_self, dims_other,), {}, tensordot)
     try:
         route = tensordot_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, other, dims_self, dims_other)
+        return route(input, other, dims_self_ints, dims_other_ints)
     return miss(tensordot_op, (input, other, dims_self, dims_other,), {}, tensordot)
 
 

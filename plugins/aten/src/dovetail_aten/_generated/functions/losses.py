@@ -17,15 +17,21 @@ from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
-    "nll_loss", "nll_loss_nd", "nll_loss_forward", "cross_entropy_loss", "mse_loss", "l1_loss",
-    "smooth_l1_loss", "binary_cross_entropy_with_logits", "huber_loss", "binary_cross_entropy",
-    "kl_div", "poisson_nll_loss", "nll_loss_backward", "mse_loss_backward",
-    "smooth_l1_loss_backward",
+    "nll_loss_out", "nll_loss", "nll_loss_nd", "nll_loss_forward_output", "nll_loss_forward",
+    "cross_entropy_loss", "mse_loss_out", "mse_loss", "l1_loss", "smooth_l1_loss_out",
+    "smooth_l1_loss", "binary_cross_entropy_with_logits", "huber_loss_out", "huber_loss",
+    "binary_cross_entropy_out", "binary_cross_entropy", "kl_div", "poisson_nll_loss",
+    "nll_loss_backward_grad_input", "nll_loss_backward", "mse_loss_backward_grad_input",
+    "mse_loss_backward", "smooth_l1_loss_backward_grad_input", "smooth_l1_loss_backward",
 ]
 
 
+def nll_loss_out(input, target, weight=None, reduction=1, ignore_index=-100, *, out): return complete(nll_loss_out, "aten::nll_loss", "out")(input, target, weight, reduction, ignore_index, out=out)
+
 nll_loss_op, nll_loss_routes = operator("aten::nll_loss", "")
-def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100):
+def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100, *, out=None):
+    if out is not None:
+        return nll_loss_out(input, target, weight, reduction, ignore_index, out=out)
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
     try:
@@ -56,8 +62,12 @@ def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
     return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
 
 
+def nll_loss_forward_output(input, target, weight, reduction, ignore_index, *, output, total_weight): return complete(nll_loss_forward_output, "aten::nll_loss_forward", "output")(input, target, weight, reduction, ignore_index, output=output, total_weight=total_weight)
+
 nll_loss_forward_op, nll_loss_forward_routes = operator("aten::nll_loss_forward", "")
-def nll_loss_forward(input, target, weight, reduction, ignore_index):
+def nll_loss_forward(input, target, weight, reduction, ignore_index, *, out=None):
+    if out is not None:
+        return nll_loss_forward_output(input, target, weight, reduction, ignore_index, **several_outs("nll_loss_forward", ("output", "total_weight"), out))
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
     try:
@@ -88,8 +98,12 @@ def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-10
     return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
 
 
+def mse_loss_out(input, target, reduction=1, *, out): return complete(mse_loss_out, "aten::mse_loss", "out")(input, target, reduction, out=out)
+
 mse_loss_op, mse_loss_routes = operator("aten::mse_loss", "")
-def mse_loss(input, target, reduction=1):
+def mse_loss(input, target, reduction=1, *, out=None):
+    if out is not None:
+        return mse_loss_out(input, target, reduction, out=out)
     if reduction.__class__ is not int:
         return miss(mse_loss_op, (input, target, reduction,), {}, mse_loss)
     try:
@@ -114,8 +128,12 @@ def l1_loss(input, target, reduction=1):
     return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
 
 
+def smooth_l1_loss_out(input, target, reduction=1, beta=1.0, *, out): return complete(smooth_l1_loss_out, "aten::smooth_l1_loss", "out")(input, target, reduction, beta, out=out)
+
 smooth_l1_loss_op, smooth_l1_loss_routes = operator("aten::smooth_l1_loss", "")
-def smooth_l1_loss(input, target, reduction=1, beta=1.0):
+def smooth_l1_loss(input, target, reduction=1, beta=1.0, *, out=None):
+    if out is not None:
+        return smooth_l1_loss_out(input, target, reduction, beta, out=out)
     if reduction.__class__ is not int or beta.__class__ is not float:
         return miss(smooth_l1_loss_op, (input, target, reduction, beta,), {}, smooth_l1_loss)
     try:
@@ -145,8 +163,12 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
 
 
+def huber_loss_out(input, target, reduction=1, delta=1.0, *, out): return complete(huber_loss_out, "aten::huber_loss", "out")(input, target, reduction, delta, out=out)
+
 huber_loss_op, huber_loss_routes = operator("aten::huber_loss", "")
-def huber_loss(input, target, reduction=1, delta=1.0):
+def huber_loss(input, target, reduction=1, delta=1.0, *, out=None):
+    if out is not None:
+        return huber_loss_out(input, target, reduction, delta, out=out)
     if reduction.__class__ is not int or delta.__class__ is not float:
         return miss(huber_loss_op, (input, target, reduction, delta,), {}, huber_loss)
     try:
@@ -158,8 +180,12 @@ def huber_loss(input, target, reduction=1, delta=1.0):
     return miss(huber_loss_op, (input, target, reduction, delta,), {}, huber_loss)
 
 
+def binary_cross_entropy_out(input, target, weight=None, reduction=1, *, out): return complete(binary_cross_entropy_out, "aten::binary_cross_entropy", "out")(input, target, weight, reduction, out=out)
+
 binary_cross_entropy_op, binary_cross_entropy_routes = operator("aten::binary_cross_entropy", "")
-def binary_cross_entropy(input, target, weight=None, reduction=1):
+def binary_cross_entropy(input, target, weight=None, reduction=1, *, out=None):
+    if out is not None:
+        return binary_cross_entropy_out(input, target, weight, reduction, out=out)
     if reduction.__class__ is not int:
         return miss(binary_cross_entropy_op, (input, target, weight, reduction,), {}, binary_cross_entropy)
     try:
@@ -200,8 +226,12 @@ def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     return miss(poisson_nll_loss_op, (input, target, log_input, full, eps, reduction,), {}, poisson_nll_loss)
 
 
+def nll_loss_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, *, grad_input): return complete(nll_loss_backward_grad_input, "aten::nll_loss_backward", "grad_input")(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=grad_input)
+
 nll_loss_backward_op, nll_loss_backward_routes = operator("aten::nll_loss_backward", "")
-def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_index, total_weight):
+def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_index, total_weight, *, out=None):
+    if out is not None:
+        return nll_loss_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=out)
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
     try:
@@ -216,8 +246,12 @@ def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_inde
     return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
 
 
+def mse_loss_backward_grad_input(grad_output, input, target, reduction, *, grad_input): return complete(mse_loss_backward_grad_input, "aten::mse_loss_backward", "grad_input")(grad_output, input, target, reduction, grad_input=grad_input)
+
 mse_loss_backward_op, mse_loss_backward_routes = operator("aten::mse_loss_backward", "")
-def mse_loss_backward(grad_output, input, target, reduction):
+def mse_loss_backward(grad_output, input, target, reduction, *, out=None):
+    if out is not None:
+        return mse_loss_backward_grad_input(grad_output, input, target, reduction, grad_input=out)
     if reduction.__class__ is not int:
         return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
     try:
@@ -229,8 +263,12 @@ def mse_loss_backward(grad_output, input, target, reduction):
     return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
 
 
+def smooth_l1_loss_backward_grad_input(grad_output, input, target, reduction, beta, *, grad_input): return complete(smooth_l1_loss_backward_grad_input, "aten::smooth_l1_loss_backward", "grad_input")(grad_output, input, target, reduction, beta, grad_input=grad_input)
+
 smooth_l1_loss_backward_op, smooth_l1_loss_backward_routes = operator("aten::smooth_l1_loss_backward", "")
-def smooth_l1_loss_backward(grad_output, input, target, reduction, beta):
+def smooth_l1_loss_backward(grad_output, input, target, reduction, beta, *, out=None):
+    if out is not None:
+        return smooth_l1_loss_backward_grad_input(grad_output, input, target, reduction, beta, grad_input=out)
     if reduction.__class__ is not int or beta.__class__ is not float:
         return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
     try:

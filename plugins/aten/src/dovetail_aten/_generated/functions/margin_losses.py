@@ -18,7 +18,8 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "hinge_embedding_loss", "margin_ranking_loss", "cosine_embedding_loss", "triplet_margin_loss",
-    "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss",
+    "soft_margin_loss_out", "soft_margin_loss", "multi_margin_loss_out", "multi_margin_loss",
+    "multilabel_margin_loss_out", "multilabel_margin_loss",
 ]
 
 
@@ -74,8 +75,12 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06
     return miss(triplet_margin_loss_op, (anchor, positive, negative, margin, p, eps, swap, reduction,), {}, triplet_margin_loss)
 
 
+def soft_margin_loss_out(input, target, reduction=1, *, out): return complete(soft_margin_loss_out, "aten::soft_margin_loss", "out")(input, target, reduction, out=out)
+
 soft_margin_loss_op, soft_margin_loss_routes = operator("aten::soft_margin_loss", "")
-def soft_margin_loss(input, target, reduction=1):
+def soft_margin_loss(input, target, reduction=1, *, out=None):
+    if out is not None:
+        return soft_margin_loss_out(input, target, reduction, out=out)
     if reduction.__class__ is not int:
         return miss(soft_margin_loss_op, (input, target, reduction,), {}, soft_margin_loss)
     try:
@@ -87,8 +92,12 @@ def soft_margin_loss(input, target, reduction=1):
     return miss(soft_margin_loss_op, (input, target, reduction,), {}, soft_margin_loss)
 
 
+def multi_margin_loss_out(input, target, p=1, margin=1, weight=None, reduction=1, *, out): return complete(multi_margin_loss_out, "aten::multi_margin_loss", "out")(input, target, p, margin, weight, reduction, out=out)
+
 multi_margin_loss_op, multi_margin_loss_routes = operator("aten::multi_margin_loss", "")
-def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=1):
+def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=1, *, out=None):
+    if out is not None:
+        return multi_margin_loss_out(input, target, p, margin, weight, reduction, out=out)
     if p.__class__ is not int and p.__class__ is not float or margin.__class__ is not int and margin.__class__ is not float or reduction.__class__ is not int:
         return miss(multi_margin_loss_op, (input, target, p, margin, weight, reduction,), {}, multi_margin_loss)
     try:
@@ -103,8 +112,12 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=1):
     return miss(multi_margin_loss_op, (input, target, p, margin, weight, reduction,), {}, multi_margin_loss)
 
 
+def multilabel_margin_loss_out(input, target, reduction=1, *, out): return complete(multilabel_margin_loss_out, "aten::multilabel_margin_loss", "out")(input, target, reduction, out=out)
+
 multilabel_margin_loss_op, multilabel_margin_loss_routes = operator("aten::multilabel_margin_loss", "")
-def multilabel_margin_loss(input, target, reduction=1):
+def multilabel_margin_loss(input, target, reduction=1, *, out=None):
+    if out is not None:
+        return multilabel_margin_loss_out(input, target, reduction, out=out)
     if reduction.__class__ is not int:
         return miss(multilabel_margin_loss_op, (input, target, reduction,), {}, multilabel_margin_loss)
     try:

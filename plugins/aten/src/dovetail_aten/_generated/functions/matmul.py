@@ -17,10 +17,10 @@ from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
-    "mm_out", "mm", "bmm_out", "bmm", "mv_out", "mv", "dot_out", "dot", "vdot_out", "vdot", "inner",
-    "addmm_out", "addmm", "addmm_", "addmv_out", "addmv", "addmv_", "addbmm_out", "addbmm",
-    "addbmm_", "baddbmm_out", "baddbmm", "baddbmm_", "matmul", "matmul_operator", "linear", "outer",
-    "einsum",
+    "mm_out", "mm", "bmm_out", "bmm", "mv_out", "mv", "dot_out", "dot", "vdot_out", "vdot",
+    "inner_out", "inner", "addmm_out", "addmm", "addmm_", "addmv_out", "addmv", "addmv_",
+    "addbmm_out", "addbmm", "addbmm_", "baddbmm_out", "baddbmm", "baddbmm_", "matmul_out", "matmul",
+    "matmul_operator", "linear_out", "linear", "outer_out", "outer", "einsum",
 ]
 
 
@@ -99,8 +99,12 @@ def vdot(input, other, *, out=None):
     return miss(vdot_op, (input, other,), {}, vdot)
 
 
+def inner_out(input, other, *, out): return complete(inner_out, "aten::inner", "out")(input, other, out=out)
+
 inner_op, inner_routes = operator("aten::inner", "")
-def inner(input, other):
+def inner(input, other, *, out=None):
+    if out is not None:
+        return inner_out(input, other, out=out)
     try:
         route = inner_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -270,8 +274,12 @@ OLD_OVERLOADS[baddbmm_] = OldOverloads(
 )
 
 
+def matmul_out(input, other, *, out): return complete(matmul_out, "aten::matmul", "out")(input, other, out=out)
+
 matmul_op, matmul_routes = operator("aten::matmul", "")
-def matmul(input, other):
+def matmul(input, other, *, out=None):
+    if out is not None:
+        return matmul_out(input, other, out=out)
     try:
         route = matmul_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -290,8 +298,12 @@ def matmul_operator(input, other):
     return operate(matmul, input, other)
 
 
+def linear_out(input, weight, bias=None, *, out): return complete(linear_out, "aten::linear", "out")(input, weight, bias, out=out)
+
 linear_op, linear_routes = operator("aten::linear", "")
-def linear(input, weight, bias=None):
+def linear(input, weight, bias=None, *, out=None):
+    if out is not None:
+        return linear_out(input, weight, bias, out=out)
     try:
         key = input._signature | weight._signature | state()
         if bias is not None:
@@ -304,8 +316,12 @@ def linear(input, weight, bias=None):
     return miss(linear_op, (input, weight, bias,), {}, linear)
 
 
+def outer_out(input, vec2, *, out): return complete(outer_out, "aten::outer", "out")(input, vec2, out=out)
+
 outer_op, outer_routes = operator("aten::outer", "")
-def outer(input, vec2):
+def outer(input, vec2, *, out=None):
+    if out is not None:
+        return outer_out(input, vec2, out=out)
     try:
         route = outer_routes[input._signature | vec2._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -317,9 +333,8 @@ def outer(input, vec2):
 
 einsum_op, einsum_routes = operator("aten::einsum", "")
 def einsum(equation, tensors, *, path=None):
-    if path.__class__ is list:
-        path = tuple(path)
-    if equation.__class__ is not str or path is not None and not are_ints(path) or tensors.__class__ is not list and tensors.__class__ is not tuple:
+    path_ints = tuple(path) if path.__class__ is list else path
+    if equation.__class__ is not str or path_ints is not None and not are_ints(path_ints) or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
     try:
         key = state()
@@ -329,5 +344,5 @@ def einsum(equation, tensors, *, path=None):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(equation, tensors, path)
+        return route(equation, tensors, path_ints)
     return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)

@@ -19,12 +19,18 @@ from dovetail_aten.calling.several_outs import several_outs
 __all__ = [
     "relu_out", "relu", "relu_", "leaky_relu_out", "leaky_relu", "leaky_relu_", "elu_out", "elu",
     "elu_", "gelu_out", "gelu", "gelu_", "silu_out", "silu", "silu_", "softplus_out", "softplus",
-    "hardtanh_out", "hardtanh", "hardtanh_", "log_sigmoid", "log_sigmoid_forward", "prelu",
-    "_prelu_kernel", "threshold_out", "threshold", "threshold_", "softmax", "_softmax",
-    "log_softmax", "_log_softmax", "bilinear", "embedding", "layer_norm", "native_layer_norm",
-    "threshold_backward", "gelu_backward", "silu_backward", "elu_backward", "leaky_relu_backward",
-    "softplus_backward", "hardtanh_backward", "log_sigmoid_backward", "_prelu_kernel_backward",
-    "_softmax_backward_data", "_log_softmax_backward_data", "embedding_dense_backward",
+    "hardtanh_out", "hardtanh", "hardtanh_", "log_sigmoid_out", "log_sigmoid",
+    "log_sigmoid_forward_output", "log_sigmoid_forward", "prelu", "_prelu_kernel", "threshold_out",
+    "threshold", "threshold_", "softmax_int_out", "softmax", "_softmax_out", "_softmax",
+    "log_softmax_int_out", "log_softmax", "_log_softmax_out", "_log_softmax", "bilinear",
+    "embedding", "layer_norm", "native_layer_norm_out", "native_layer_norm",
+    "threshold_backward_grad_input", "threshold_backward", "gelu_backward_grad_input",
+    "gelu_backward", "silu_backward_grad_input", "silu_backward", "elu_backward_grad_input",
+    "elu_backward", "leaky_relu_backward_grad_input", "leaky_relu_backward",
+    "softplus_backward_grad_input", "softplus_backward", "hardtanh_backward_grad_input",
+    "hardtanh_backward", "log_sigmoid_backward_grad_input", "log_sigmoid_backward",
+    "_prelu_kernel_backward", "_softmax_backward_data_out", "_softmax_backward_data",
+    "_log_softmax_backward_data_out", "_log_softmax_backward_data", "embedding_dense_backward",
     "native_layer_norm_backward",
 ]
 
@@ -156,8 +162,12 @@ def hardtanh(input, min_val=-1, max_val=1, *, out=None):
 def hardtanh_(input, min_val=-1, max_val=1): return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val)
 
 
+def log_sigmoid_out(input, *, out): return complete(log_sigmoid_out, "aten::log_sigmoid", "out")(input, out=out)
+
 log_sigmoid_op, log_sigmoid_routes = operator("aten::log_sigmoid", "")
-def log_sigmoid(input):
+def log_sigmoid(input, *, out=None):
+    if out is not None:
+        return log_sigmoid_out(input, out=out)
     try:
         route = log_sigmoid_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -167,8 +177,12 @@ def log_sigmoid(input):
     return miss(log_sigmoid_op, (input,), {}, log_sigmoid)
 
 
+def log_sigmoid_forward_output(input, *, output, buffer): return complete(log_sigmoid_forward_output, "aten::log_sigmoid_forward", "output")(input, output=output, buffer=buffer)
+
 log_sigmoid_forward_op, log_sigmoid_forward_routes = operator("aten::log_sigmoid_forward", "")
-def log_sigmoid_forward(input):
+def log_sigmoid_forward(input, *, out=None):
+    if out is not None:
+        return log_sigmoid_forward_output(input, **several_outs("log_sigmoid_forward", ("output", "buffer"), out))
     try:
         route = log_sigmoid_forward_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -223,8 +237,12 @@ def threshold(input, threshold, value, *, out=None):
 def threshold_(input, threshold, value): return complete(threshold_, "aten::threshold_", "")(input, threshold, value)
 
 
+def softmax_int_out(input, dim, dtype=None, *, out): return complete(softmax_int_out, "aten::softmax", "int_out")(input, dim, dtype, out=out)
+
 softmax_int_op, softmax_int_routes = operator("aten::softmax", "int")
-def softmax(input, dim, dtype=None):
+def softmax(input, dim, dtype=None, *, out=None):
+    if out is not None:
+        return softmax_int_out(input, dim, dtype, out=out)
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
         return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
     try:
@@ -236,8 +254,12 @@ def softmax(input, dim, dtype=None):
     return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
 
 
+def _softmax_out(input, dim, half_to_float, *, out): return complete(_softmax_out, "aten::_softmax", "out")(input, dim, half_to_float, out=out)
+
 _softmax_op, _softmax_routes = operator("aten::_softmax", "")
-def _softmax(input, dim, half_to_float):
+def _softmax(input, dim, half_to_float, *, out=None):
+    if out is not None:
+        return _softmax_out(input, dim, half_to_float, out=out)
     if dim.__class__ is not int or half_to_float.__class__ is not bool:
         return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
     try:
@@ -249,8 +271,12 @@ def _softmax(input, dim, half_to_float):
     return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
 
 
+def log_softmax_int_out(input, dim, dtype=None, *, out): return complete(log_softmax_int_out, "aten::log_softmax", "int_out")(input, dim, dtype, out=out)
+
 log_softmax_int_op, log_softmax_int_routes = operator("aten::log_softmax", "int")
-def log_softmax(input, dim, dtype=None):
+def log_softmax(input, dim, dtype=None, *, out=None):
+    if out is not None:
+        return log_softmax_int_out(input, dim, dtype, out=out)
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
         return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
     try:
@@ -262,8 +288,12 @@ def log_softmax(input, dim, dtype=None):
     return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
 
 
+def _log_softmax_out(input, dim, half_to_float, *, out): return complete(_log_softmax_out, "aten::_log_softmax", "out")(input, dim, half_to_float, out=out)
+
 _log_softmax_op, _log_softmax_routes = operator("aten::_log_softmax", "")
-def _log_softmax(input, dim, half_to_float):
+def _log_softmax(input, dim, half_to_float, *, out=None):
+    if out is not None:
+        return _log_softmax_out(input, dim, half_to_float, out=out)
     if dim.__class__ is not int or half_to_float.__class__ is not bool:
         return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
     try:
@@ -304,9 +334,8 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 layer_norm_op, layer_norm_routes = operator("aten::layer_norm", "")
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
         return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
     try:
         key = input._signature | state()
@@ -318,15 +347,18 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, normalized_shape, weight, bias, eps, cudnn_enable)
+        return route(input, normalized_shape_ints, weight, bias, eps, cudnn_enable)
     return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
 
 
+def native_layer_norm_out(input, normalized_shape, weight, bias, eps, *, out0, out1, out2): return complete(native_layer_norm_out, "aten::native_layer_norm", "out")(input, normalized_shape, weight, bias, eps, out0=out0, out1=out1, out2=out2)
+
 native_layer_norm_op, native_layer_norm_routes = operator("aten::native_layer_norm", "")
-def native_layer_norm(input, normalized_shape, weight, bias, eps):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or eps.__class__ is not float:
+def native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None):
+    if out is not None:
+        return native_layer_norm_out(input, normalized_shape, weight, bias, eps, **several_outs("native_layer_norm", ("out0", "out1", "out2"), out))
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or eps.__class__ is not float:
         return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
     try:
         key = input._signature | state()
@@ -338,12 +370,16 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, normalized_shape, weight, bias, eps)
+        return route(input, normalized_shape_ints, weight, bias, eps)
     return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
 
 
+def threshold_backward_grad_input(grad_output, input, threshold, *, grad_input): return complete(threshold_backward_grad_input, "aten::threshold_backward", "grad_input")(grad_output, input, threshold, grad_input=grad_input)
+
 threshold_backward_op, threshold_backward_routes = operator("aten::threshold_backward", "")
-def threshold_backward(grad_output, input, threshold):
+def threshold_backward(grad_output, input, threshold, *, out=None):
+    if out is not None:
+        return threshold_backward_grad_input(grad_output, input, threshold, grad_input=out)
     if threshold.__class__ is not int and threshold.__class__ is not float:
         return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
     try:
@@ -359,8 +395,12 @@ def threshold_backward(grad_output, input, threshold):
     return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
 
 
+def gelu_backward_grad_input(grad_output, input, *, approximate='none', grad_input): return complete(gelu_backward_grad_input, "aten::gelu_backward", "grad_input")(grad_output, input, approximate=approximate, grad_input=grad_input)
+
 gelu_backward_op, gelu_backward_routes = operator("aten::gelu_backward", "")
-def gelu_backward(grad_output, input, *, approximate='none'):
+def gelu_backward(grad_output, input, *, approximate='none', out=None):
+    if out is not None:
+        return gelu_backward_grad_input(grad_output, input, approximate=approximate, grad_input=out)
     if approximate.__class__ is not str:
         return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
     try:
@@ -376,8 +416,12 @@ def gelu_backward(grad_output, input, *, approximate='none'):
     return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
 
 
+def silu_backward_grad_input(grad_output, input, *, grad_input): return complete(silu_backward_grad_input, "aten::silu_backward", "grad_input")(grad_output, input, grad_input=grad_input)
+
 silu_backward_op, silu_backward_routes = operator("aten::silu_backward", "")
-def silu_backward(grad_output, input):
+def silu_backward(grad_output, input, *, out=None):
+    if out is not None:
+        return silu_backward_grad_input(grad_output, input, grad_input=out)
     try:
         cls = input.__class__
         if cls in SCALAR_BITS:
@@ -391,8 +435,12 @@ def silu_backward(grad_output, input):
     return miss(silu_backward_op, (grad_output, input,), {}, silu_backward)
 
 
+def elu_backward_grad_input(grad_output, alpha, scale, input_scale, is_result, self_or_result, *, grad_input): return complete(elu_backward_grad_input, "aten::elu_backward", "grad_input")(grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input=grad_input)
+
 elu_backward_op, elu_backward_routes = operator("aten::elu_backward", "")
-def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result):
+def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result, *, out=None):
+    if out is not None:
+        return elu_backward_grad_input(grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input=out)
     if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float or is_result.__class__ is not bool:
         return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
     try:
@@ -408,8 +456,12 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
     return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
 
 
+def leaky_relu_backward_grad_input(grad_output, input, negative_slope, self_is_result, *, grad_input): return complete(leaky_relu_backward_grad_input, "aten::leaky_relu_backward", "grad_input")(grad_output, input, negative_slope, self_is_result, grad_input=grad_input)
+
 leaky_relu_backward_op, leaky_relu_backward_routes = operator("aten::leaky_relu_backward", "")
-def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
+def leaky_relu_backward(grad_output, input, negative_slope, self_is_result, *, out=None):
+    if out is not None:
+        return leaky_relu_backward_grad_input(grad_output, input, negative_slope, self_is_result, grad_input=out)
     if negative_slope.__class__ is not int and negative_slope.__class__ is not float or self_is_result.__class__ is not bool:
         return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
     try:
@@ -425,8 +477,12 @@ def leaky_relu_backward(grad_output, input, negative_slope, self_is_result):
     return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
 
 
+def softplus_backward_grad_input(grad_output, input, beta, threshold, *, grad_input): return complete(softplus_backward_grad_input, "aten::softplus_backward", "grad_input")(grad_output, input, beta, threshold, grad_input=grad_input)
+
 softplus_backward_op, softplus_backward_routes = operator("aten::softplus_backward", "")
-def softplus_backward(grad_output, input, beta, threshold):
+def softplus_backward(grad_output, input, beta, threshold, *, out=None):
+    if out is not None:
+        return softplus_backward_grad_input(grad_output, input, beta, threshold, grad_input=out)
     if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
         return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
     try:
@@ -442,8 +498,12 @@ def softplus_backward(grad_output, input, beta, threshold):
     return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
 
 
+def hardtanh_backward_grad_input(grad_output, input, min_val, max_val, *, grad_input): return complete(hardtanh_backward_grad_input, "aten::hardtanh_backward", "grad_input")(grad_output, input, min_val, max_val, grad_input=grad_input)
+
 hardtanh_backward_op, hardtanh_backward_routes = operator("aten::hardtanh_backward", "")
-def hardtanh_backward(grad_output, input, min_val, max_val):
+def hardtanh_backward(grad_output, input, min_val, max_val, *, out=None):
+    if out is not None:
+        return hardtanh_backward_grad_input(grad_output, input, min_val, max_val, grad_input=out)
     if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
         return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
     try:
@@ -459,8 +519,12 @@ def hardtanh_backward(grad_output, input, min_val, max_val):
     return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
 
 
+def log_sigmoid_backward_grad_input(grad_output, input, buffer, *, grad_input): return complete(log_sigmoid_backward_grad_input, "aten::log_sigmoid_backward", "grad_input")(grad_output, input, buffer, grad_input=grad_input)
+
 log_sigmoid_backward_op, log_sigmoid_backward_routes = operator("aten::log_sigmoid_backward", "")
-def log_sigmoid_backward(grad_output, input, buffer):
+def log_sigmoid_backward(grad_output, input, buffer, *, out=None):
+    if out is not None:
+        return log_sigmoid_backward_grad_input(grad_output, input, buffer, grad_input=out)
     try:
         route = log_sigmoid_backward_routes[grad_output._signature | input._signature | buffer._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -481,8 +545,12 @@ def _prelu_kernel_backward(grad_output, input, weight):
     return miss(_prelu_kernel_backward_op, (grad_output, input, weight,), {}, _prelu_kernel_backward)
 
 
+def _softmax_backward_data_out(grad_output, output, dim, input_dtype, *, grad_input): return complete(_softmax_backward_data_out, "aten::_softmax_backward_data", "out")(grad_output, output, dim, input_dtype, grad_input=grad_input)
+
 _softmax_backward_data_op, _softmax_backward_data_routes = operator("aten::_softmax_backward_data", "")
-def _softmax_backward_data(grad_output, output, dim, input_dtype):
+def _softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None):
+    if out is not None:
+        return _softmax_backward_data_out(grad_output, output, dim, input_dtype, grad_input=out)
     if dim.__class__ is not int or input_dtype.__class__ is not DType:
         return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
     try:
@@ -494,8 +562,12 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
     return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
 
 
+def _log_softmax_backward_data_out(grad_output, output, dim, input_dtype, *, out): return complete(_log_softmax_backward_data_out, "aten::_log_softmax_backward_data", "out")(grad_output, output, dim, input_dtype, out=out)
+
 _log_softmax_backward_data_op, _log_softmax_backward_data_routes = operator("aten::_log_softmax_backward_data", "")
-def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
+def _log_softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None):
+    if out is not None:
+        return _log_softmax_backward_data_out(grad_output, output, dim, input_dtype, out=out)
     if dim.__class__ is not int or input_dtype.__class__ is not DType:
         return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
     try:
@@ -522,9 +594,8 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
 
 native_layer_norm_backward_op, native_layer_norm_backward_routes = operator("aten::native_layer_norm_backward", "")
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or True:
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or True:
         return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
     try:
         key = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
@@ -536,5 +607,5 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask)
+        return route(grad_out, input, normalized_shape_ints, mean, rstd, weight, bias, output_mask)
     return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)

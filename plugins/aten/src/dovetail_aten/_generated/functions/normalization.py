@@ -17,11 +17,11 @@ from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
-    "batch_norm", "native_batch_norm", "_native_batch_norm_legit_default",
+    "batch_norm", "native_batch_norm_out", "native_batch_norm", "_native_batch_norm_legit_default",
     "_native_batch_norm_legit_no_stats", "_native_batch_norm_legit",
     "_native_batch_norm_legit_no_training", "_batch_norm_with_update", "_batch_norm_no_update",
-    "_native_batch_norm_legit_functional", "instance_norm", "group_norm", "native_group_norm",
-    "rms_norm", "native_batch_norm_backward", "native_group_norm_backward",
+    "_native_batch_norm_legit_functional", "instance_norm", "group_norm", "native_group_norm_out",
+    "native_group_norm", "rms_norm", "native_batch_norm_backward", "native_group_norm_backward",
 ]
 
 
@@ -47,8 +47,12 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     return miss(batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled,), {}, batch_norm)
 
 
+def native_batch_norm_out(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out, save_mean, save_invstd): return complete(native_batch_norm_out, "aten::native_batch_norm", "out")(input, weight, bias, running_mean, running_var, training, momentum, eps, out=out, save_mean=save_mean, save_invstd=save_invstd)
+
 native_batch_norm_op, native_batch_norm_routes = operator("aten::native_batch_norm", "")
-def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
+def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out=None):
+    if out is not None:
+        return native_batch_norm_out(input, weight, bias, running_mean, running_var, training, momentum, eps, **several_outs("native_batch_norm", ("out", "save_mean", "save_invstd"), out))
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
         return miss(native_batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, native_batch_norm)
     try:
@@ -233,8 +237,12 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
     return miss(group_norm_op, (input, num_groups, weight, bias, eps, cudnn_enabled,), {}, group_norm)
 
 
+def native_group_norm_out(input, weight, bias, N, C, HxW, group, eps, *, out0, out1, out2): return complete(native_group_norm_out, "aten::native_group_norm", "out")(input, weight, bias, N, C, HxW, group, eps, out0=out0, out1=out1, out2=out2)
+
 native_group_norm_op, native_group_norm_routes = operator("aten::native_group_norm", "")
-def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
+def native_group_norm(input, weight, bias, N, C, HxW, group, eps, *, out=None):
+    if out is not None:
+        return native_group_norm_out(input, weight, bias, N, C, HxW, group, eps, **several_outs("native_group_norm", ("out0", "out1", "out2"), out))
     if N.__class__ is not int or C.__class__ is not int or HxW.__class__ is not int or group.__class__ is not int or eps.__class__ is not float:
         return miss(native_group_norm_op, (input, weight, bias, N, C, HxW, group, eps,), {}, native_group_norm)
     try:
@@ -253,9 +261,8 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 
 rms_norm_op, rms_norm_routes = operator("aten::rms_norm", "")
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    if normalized_shape.__class__ is list:
-        normalized_shape = tuple(normalized_shape)
-    if not are_ints(normalized_shape) or eps is not None and eps.__class__ is not float:
+    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
+    if not are_ints(normalized_shape_ints) or eps is not None and eps.__class__ is not float:
         return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
     try:
         key = input._signature | state()
@@ -265,7 +272,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, normalized_shape, weight, eps)
+        return route(input, normalized_shape_ints, weight, eps)
     return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
 
 

@@ -40,16 +40,15 @@ def tensor_split_sections(input, sections, dim=0):
 
 tensor_split_indices_op, tensor_split_indices_routes = operator("aten::tensor_split", "indices")
 def tensor_split_indices(input, indices, dim=0):
-    if indices.__class__ is list:
-        indices = tuple(indices)
-    if not are_ints(indices) or dim.__class__ is not int:
+    indices_ints = tuple(indices) if indices.__class__ is list else indices
+    if not are_ints(indices_ints) or dim.__class__ is not int:
         return miss(tensor_split_indices_op, (input, indices, dim,), {}, tensor_split)
     try:
         route = tensor_split_indices_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, indices, dim))
+        return tuple(route(input, indices_ints, dim))
     return miss(tensor_split_indices_op, (input, indices, dim,), {}, tensor_split)
 
 tensor_split_tensor_indices_or_sections_op, tensor_split_tensor_indices_or_sections_routes = operator("aten::tensor_split", "tensor_indices_or_sections")
@@ -104,16 +103,15 @@ hsplit_array_op, hsplit_array_routes = operator("aten::hsplit", "array")
 def hsplit_array(input, *indicess_, indices=None):
     if indices is None:
         indices = indicess_[0] if len(indicess_) == 1 and indicess_[0].__class__ is not int else indicess_ or None
-    if indices.__class__ is list:
-        indices = tuple(indices)
-    if not are_ints(indices):
+    indices_ints = tuple(indices) if indices.__class__ is list else indices
+    if not are_ints(indices_ints):
         return miss(hsplit_array_op, (input, indices,), {}, hsplit)
     try:
         route = hsplit_array_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, indices))
+        return tuple(route(input, indices_ints))
     return miss(hsplit_array_op, (input, indices,), {}, hsplit)
 
 _hsplit_overloads = Overloads("aten::hsplit", {
@@ -148,16 +146,15 @@ vsplit_array_op, vsplit_array_routes = operator("aten::vsplit", "array")
 def vsplit_array(input, *indicess_, indices=None):
     if indices is None:
         indices = indicess_[0] if len(indicess_) == 1 and indicess_[0].__class__ is not int else indicess_ or None
-    if indices.__class__ is list:
-        indices = tuple(indices)
-    if not are_ints(indices):
+    indices_ints = tuple(indices) if indices.__class__ is list else indices
+    if not are_ints(indices_ints):
         return miss(vsplit_array_op, (input, indices,), {}, vsplit)
     try:
         route = vsplit_array_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, indices))
+        return tuple(route(input, indices_ints))
     return miss(vsplit_array_op, (input, indices,), {}, vsplit)
 
 _vsplit_overloads = Overloads("aten::vsplit", {
@@ -192,16 +189,15 @@ dsplit_array_op, dsplit_array_routes = operator("aten::dsplit", "array")
 def dsplit_array(input, *indicess_, indices=None):
     if indices is None:
         indices = indicess_[0] if len(indicess_) == 1 and indicess_[0].__class__ is not int else indicess_ or None
-    if indices.__class__ is list:
-        indices = tuple(indices)
-    if not are_ints(indices):
+    indices_ints = tuple(indices) if indices.__class__ is list else indices
+    if not are_ints(indices_ints):
         return miss(dsplit_array_op, (input, indices,), {}, dsplit)
     try:
         route = dsplit_array_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, indices))
+        return tuple(route(input, indices_ints))
     return miss(dsplit_array_op, (input, indices,), {}, dsplit)
 
 _dsplit_overloads = Overloads("aten::dsplit", {
@@ -235,16 +231,15 @@ def unsafe_split(input, split_size, dim=0):
 
 unsafe_split_with_sizes_op, unsafe_split_with_sizes_routes = operator("aten::unsafe_split_with_sizes", "")
 def unsafe_split_with_sizes(input, split_sizes, dim=0):
-    if split_sizes.__class__ is list:
-        split_sizes = tuple(split_sizes)
-    if not are_ints(split_sizes) or dim.__class__ is not int:
+    split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
+    if not are_ints(split_sizes_ints) or dim.__class__ is not int:
         return miss(unsafe_split_with_sizes_op, (input, split_sizes, dim,), {}, unsafe_split_with_sizes)
     try:
         route = unsafe_split_with_sizes_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, split_sizes, dim))
+        return tuple(route(input, split_sizes_ints, dim))
     return miss(unsafe_split_with_sizes_op, (input, split_sizes, dim,), {}, unsafe_split_with_sizes)
 
 
@@ -310,16 +305,15 @@ def unfold_copy(input, dimension, size, step, *, out=None):
 
 unfold_backward_op, unfold_backward_routes = operator("aten::unfold_backward", "")
 def unfold_backward(grad_in, input_sizes, dim, size, step):
-    if input_sizes.__class__ is list:
-        input_sizes = tuple(input_sizes)
-    if not are_ints(input_sizes) or dim.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
+    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
+    if not are_ints(input_sizes_ints) or dim.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
         return miss(unfold_backward_op, (grad_in, input_sizes, dim, size, step,), {}, unfold_backward)
     try:
         route = unfold_backward_routes[grad_in._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_in, input_sizes, dim, size, step)
+        return route(grad_in, input_sizes_ints, dim, size, step)
     return miss(unfold_backward_op, (grad_in, input_sizes, dim, size, step,), {}, unfold_backward)
 
 
@@ -380,16 +374,14 @@ as_strided_scatter_op, as_strided_scatter_routes = operator("aten::as_strided_sc
 def as_strided_scatter(input, src, size, stride, storage_offset=None, *, out=None):
     if out is not None:
         return as_strided_scatter_out(input, src, size, stride, storage_offset, out=out)
-    if size.__class__ is list:
-        size = tuple(size)
-    if stride.__class__ is list:
-        stride = tuple(stride)
-    if not are_ints(size) or not are_ints(stride) or storage_offset is not None and storage_offset.__class__ is not int:
+    size_ints = tuple(size) if size.__class__ is list else size
+    stride_ints = tuple(stride) if stride.__class__ is list else stride
+    if not are_ints(size_ints) or not are_ints(stride_ints) or storage_offset is not None and storage_offset.__class__ is not int:
         return miss(as_strided_scatter_op, (input, src, size, stride, storage_offset,), {}, as_strided_scatter)
     try:
         route = as_strided_scatter_routes[input._signature | src._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, src, size, stride, storage_offset)
+        return route(input, src, size_ints, stride_ints, storage_offset)
     return miss(as_strided_scatter_op, (input, src, size, stride, storage_offset,), {}, as_strided_scatter)

@@ -30,33 +30,35 @@ __all__ = [
     "imod_operator", "fmod_Tensor_out", "fmod_Scalar_out", "fmod_Tensor", "fmod_Scalar", "fmod",
     "fmod__Tensor", "fmod__Scalar", "fmod_", "pow_Tensor_Tensor_out", "pow_Tensor_Scalar_out",
     "pow_Scalar_out", "pow_Tensor_Tensor", "pow_Tensor_Scalar", "pow_Scalar", "pow", "pow_operator",
-    "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_Tensor", "subtract_Scalar",
-    "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_", "multiply_Tensor",
-    "multiply_Scalar", "multiply", "multiply__Tensor", "multiply__Scalar", "multiply_",
-    "divide_out", "divide_Scalar_out", "divide_Tensor", "divide_Scalar", "divide_Tensor_mode",
-    "divide_Scalar_mode", "divide", "divide__Tensor", "divide__Scalar", "divide__Tensor_mode",
-    "divide__Scalar_mode", "divide_", "true_divide_out", "true_divide_Scalar_out",
+    "pow__Tensor", "pow__Scalar", "pow_", "ipow_operator", "subtract_out", "subtract_Tensor",
+    "subtract_Scalar", "subtract", "subtract__Tensor", "subtract__Scalar", "subtract_",
+    "multiply_out", "multiply_Tensor", "multiply_Scalar", "multiply", "multiply__Tensor",
+    "multiply__Scalar", "multiply_", "divide_out", "divide_out_mode", "divide_Tensor",
+    "divide_Scalar", "divide_Tensor_mode", "divide_Scalar_mode", "divide", "divide__Tensor",
+    "divide__Scalar", "divide__Tensor_mode", "divide__Scalar_mode", "divide_", "true_divide_out",
     "true_divide_Tensor", "true_divide_Scalar", "true_divide", "true_divide__Tensor",
-    "true_divide__Scalar", "true_divide_", "negative", "negative_", "absolute", "absolute_",
-    "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_", "xlogy_OutTensor",
-    "xlogy_OutScalar_Other", "xlogy_OutScalar_Self", "xlogy_Tensor", "xlogy_Scalar_Other",
-    "xlogy_Scalar_Self", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other", "xlogy_", "neg_out",
-    "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign", "sign_", "sgn_out",
-    "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out", "sqrt", "sqrt_",
-    "rsqrt_out", "rsqrt", "rsqrt_", "square", "square_", "exp_out", "exp", "exp_", "exp2_out",
-    "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log", "log_", "log2_out", "log2",
-    "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p", "log1p_", "sin_out", "sin",
-    "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_", "asin_out", "asin", "asin_",
-    "acos_out", "acos", "acos_", "atan_out", "atan", "atan_", "atan2_out", "atan2", "atan2_",
-    "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_", "tanh_out", "tanh", "tanh_",
-    "asinh_out", "asinh", "asinh_", "acosh_out", "acosh", "acosh_", "atanh_out", "atanh", "atanh_",
-    "erf_out", "erf", "erf_", "erfc_out", "erfc", "erfc_", "sigmoid_out", "sigmoid", "sigmoid_",
-    "floor_out", "floor", "floor_", "ceil_out", "ceil", "ceil_", "round_out", "round_decimals_out",
-    "round_default", "round_decimals", "round", "round__default", "round__decimals", "round_",
-    "trunc_out", "trunc", "trunc_", "fix", "fix_", "frac_out", "frac", "frac_", "isnan_out",
-    "isnan", "isinf_out", "isinf", "isfinite", "nan_to_num_out", "nan_to_num", "nan_to_num_",
-    "arcsin", "arcsin_", "arccos", "arccos_", "arctan", "arctan_", "arctan2", "arctan2_", "arcsinh",
-    "arcsinh_", "arccosh", "arccosh_", "arctanh", "arctanh_", "clip_default", "clip_Tensor", "clip",
+    "true_divide__Scalar", "true_divide_", "negative_out", "negative", "negative_", "absolute_out",
+    "absolute", "absolute_", "logaddexp_out", "logaddexp", "hypot_out", "hypot", "hypot_",
+    "xlogy_OutTensor", "xlogy_OutScalar_Other", "xlogy_OutScalar_Self", "xlogy_Tensor",
+    "xlogy_Scalar_Other", "xlogy_Scalar_Self", "xlogy", "xlogy__Tensor", "xlogy__Scalar_Other",
+    "xlogy_", "neg_out", "neg", "neg_", "positive", "abs_out", "abs", "abs_", "sign_out", "sign",
+    "sign_", "sgn_out", "sgn", "sgn_", "reciprocal_out", "reciprocal", "reciprocal_", "sqrt_out",
+    "sqrt", "sqrt_", "rsqrt_out", "rsqrt", "rsqrt_", "square_out", "square", "square_", "exp_out",
+    "exp", "exp_", "exp2_out", "exp2", "exp2_", "expm1_out", "expm1", "expm1_", "log_out", "log",
+    "log_", "log2_out", "log2", "log2_", "log10_out", "log10", "log10_", "log1p_out", "log1p",
+    "log1p_", "sin_out", "sin", "sin_", "cos_out", "cos", "cos_", "tan_out", "tan", "tan_",
+    "asin_out", "asin", "asin_", "acos_out", "acos", "acos_", "atan_out", "atan", "atan_",
+    "atan2_out", "atan2", "atan2_", "sinh_out", "sinh", "sinh_", "cosh_out", "cosh", "cosh_",
+    "tanh_out", "tanh", "tanh_", "asinh_out", "asinh", "asinh_", "acosh_out", "acosh", "acosh_",
+    "atanh_out", "atanh", "atanh_", "erf_out", "erf", "erf_", "erfc_out", "erfc", "erfc_",
+    "sigmoid_out", "sigmoid", "sigmoid_", "floor_out", "floor", "floor_", "ceil_out", "ceil",
+    "ceil_", "round_out", "round_decimals_out", "round_default", "round_decimals", "round",
+    "round__default", "round__decimals", "round_", "trunc_out", "trunc", "trunc_", "fix_out", "fix",
+    "fix_", "frac_out", "frac", "frac_", "isnan_out", "isnan", "isinf_out", "isinf", "isfinite",
+    "nan_to_num_out", "nan_to_num", "nan_to_num_", "arcsin_out", "arcsin", "arcsin_", "arccos_out",
+    "arccos", "arccos_", "arctan_out", "arctan", "arctan_", "arctan2_out", "arctan2", "arctan2_",
+    "arcsinh_out", "arcsinh", "arcsinh_", "arccosh_out", "arccosh", "arccosh_", "arctanh_out",
+    "arctanh", "arctanh_", "clip_out", "clip_Tensor_out", "clip_default", "clip_Tensor", "clip",
     "clip__default", "clip__Tensor", "clip_", "clamp_out", "clamp_Tensor_out", "clamp_default",
     "clamp_Tensor", "clamp", "clamp__default", "clamp__Tensor", "clamp_", "clamp_min_out",
     "clamp_min_Tensor_out", "clamp_min_default", "clamp_min_Tensor", "clamp_min",
@@ -81,35 +83,38 @@ __all__ = [
     "ne", "ne_operator", "ne_", "lt_Tensor_out", "lt_Scalar_out", "lt", "lt_operator", "lt_",
     "le_Tensor_out", "le_Scalar_out", "le", "le_operator", "le_", "gt_Tensor_out", "gt_Scalar_out",
     "gt", "gt_operator", "gt_", "ge_Tensor_out", "ge_Scalar_out", "ge", "ge_operator", "ge_",
-    "greater_Tensor", "greater_Scalar", "greater", "greater__Tensor", "greater__Scalar", "greater_",
-    "greater_equal_Tensor", "greater_equal_Scalar", "greater_equal", "greater_equal__Tensor",
-    "greater_equal__Scalar", "greater_equal_", "less_Tensor", "less_Scalar", "less", "less__Tensor",
-    "less__Scalar", "less_", "less_equal_Tensor", "less_equal_Scalar", "less_equal",
-    "less_equal__Tensor", "less_equal__Scalar", "less_equal_", "not_equal_Tensor",
-    "not_equal_Scalar", "not_equal", "not_equal__Tensor", "not_equal__Scalar", "not_equal_",
-    "isclose", "equal", "allclose", "copysign_out", "copysign_Scalar_out", "copysign", "copysign_",
-    "signbit_out", "signbit", "isposinf_out", "isposinf", "isneginf_out", "isneginf", "isreal",
-    "nextafter_out", "nextafter", "nextafter_", "heaviside_out", "heaviside", "heaviside_",
-    "ldexp_out", "ldexp", "ldexp_", "frexp_Tensor_out", "frexp", "gcd_out", "gcd", "gcd_",
-    "lcm_out", "lcm", "lcm_", "bitwise_left_shift_Tensor_out",
-    "bitwise_left_shift_Tensor_Scalar_out", "bitwise_left_shift_Scalar_Tensor_out",
-    "bitwise_left_shift_Tensor", "bitwise_left_shift_Tensor_Scalar",
-    "bitwise_left_shift_Scalar_Tensor", "bitwise_left_shift", "lshift_operator",
-    "bitwise_left_shift__Tensor", "bitwise_left_shift__Tensor_Scalar", "bitwise_left_shift_",
-    "ilshift_operator", "bitwise_right_shift_Tensor_out", "bitwise_right_shift_Tensor_Scalar_out",
-    "bitwise_right_shift_Scalar_Tensor_out", "bitwise_right_shift_Tensor",
-    "bitwise_right_shift_Tensor_Scalar", "bitwise_right_shift_Scalar_Tensor", "bitwise_right_shift",
-    "rshift_operator", "bitwise_right_shift__Tensor", "bitwise_right_shift__Tensor_Scalar",
-    "bitwise_right_shift_", "irshift_operator", "__lshift___Tensor", "__lshift___Scalar",
-    "__lshift__", "__rshift___Tensor", "__rshift___Scalar", "__rshift__", "logaddexp2_out",
-    "logaddexp2", "fmax_out", "fmax", "fmin_out", "fmin", "deg2rad_out", "deg2rad", "deg2rad_",
-    "rad2deg_out", "rad2deg", "rad2deg_", "float_power_Tensor_Tensor_out",
-    "float_power_Tensor_Scalar_out", "float_power_Scalar_out", "float_power_Tensor_Tensor",
-    "float_power_Tensor_Scalar", "float_power_Scalar", "float_power", "float_power__Tensor",
-    "float_power__Scalar", "float_power_", "conj_physical_out", "conj_physical", "conj_physical_",
-    "resolve_neg", "is_conj", "is_neg", "_conj_physical_out", "_conj_physical", "is_complex",
-    "is_floating_point", "angle_out", "angle", "item", "_local_scalar_dense", "is_nonzero",
-    "sigmoid_backward", "tanh_backward",
+    "greater_Tensor_out", "greater_Scalar_out", "greater_Tensor", "greater_Scalar", "greater",
+    "greater__Tensor", "greater__Scalar", "greater_", "greater_equal_Tensor_out",
+    "greater_equal_Scalar_out", "greater_equal_Tensor", "greater_equal_Scalar", "greater_equal",
+    "greater_equal__Tensor", "greater_equal__Scalar", "greater_equal_", "less_Tensor_out",
+    "less_Scalar_out", "less_Tensor", "less_Scalar", "less", "less__Tensor", "less__Scalar",
+    "less_", "less_equal_Tensor_out", "less_equal_Scalar_out", "less_equal_Tensor",
+    "less_equal_Scalar", "less_equal", "less_equal__Tensor", "less_equal__Scalar", "less_equal_",
+    "not_equal_Tensor_out", "not_equal_Scalar_out", "not_equal_Tensor", "not_equal_Scalar",
+    "not_equal", "not_equal__Tensor", "not_equal__Scalar", "not_equal_", "isclose", "equal",
+    "allclose", "copysign_out", "copysign_Scalar_out", "copysign", "copysign_", "signbit_out",
+    "signbit", "isposinf_out", "isposinf", "isneginf_out", "isneginf", "isreal", "nextafter_out",
+    "nextafter", "nextafter_", "heaviside_out", "heaviside", "heaviside_", "ldexp_out", "ldexp",
+    "ldexp_", "frexp_Tensor_out", "frexp", "gcd_out", "gcd", "gcd_", "lcm_out", "lcm", "lcm_",
+    "bitwise_left_shift_Tensor_out", "bitwise_left_shift_Tensor_Scalar_out",
+    "bitwise_left_shift_Scalar_Tensor_out", "bitwise_left_shift_Tensor",
+    "bitwise_left_shift_Tensor_Scalar", "bitwise_left_shift_Scalar_Tensor", "bitwise_left_shift",
+    "lshift_operator", "bitwise_left_shift__Tensor", "bitwise_left_shift__Tensor_Scalar",
+    "bitwise_left_shift_", "ilshift_operator", "bitwise_right_shift_Tensor_out",
+    "bitwise_right_shift_Tensor_Scalar_out", "bitwise_right_shift_Scalar_Tensor_out",
+    "bitwise_right_shift_Tensor", "bitwise_right_shift_Tensor_Scalar",
+    "bitwise_right_shift_Scalar_Tensor", "bitwise_right_shift", "rshift_operator",
+    "bitwise_right_shift__Tensor", "bitwise_right_shift__Tensor_Scalar", "bitwise_right_shift_",
+    "irshift_operator", "__lshift___Tensor", "__lshift___Scalar", "__lshift__", "__rshift___Tensor",
+    "__rshift___Scalar", "__rshift__", "logaddexp2_out", "logaddexp2", "fmax_out", "fmax",
+    "fmin_out", "fmin", "deg2rad_out", "deg2rad", "deg2rad_", "rad2deg_out", "rad2deg", "rad2deg_",
+    "float_power_Tensor_Tensor_out", "float_power_Tensor_Scalar_out", "float_power_Scalar_out",
+    "float_power_Tensor_Tensor", "float_power_Tensor_Scalar", "float_power_Scalar", "float_power",
+    "float_power__Tensor", "float_power__Scalar", "float_power_", "conj_physical_out",
+    "conj_physical", "conj_physical_", "resolve_neg", "is_conj", "is_neg", "_conj_physical_out",
+    "_conj_physical", "is_complex", "is_floating_point", "angle_out", "angle", "item",
+    "_local_scalar_dense", "is_nonzero", "sigmoid_backward_grad_input", "sigmoid_backward",
+    "tanh_backward_grad_input", "tanh_backward",
 ]
 
 
@@ -686,6 +691,8 @@ def ipow_operator(input, other):
     return operate(pow_, input, other)
 
 
+def subtract_out(input, other, *, alpha=1, out): return complete(subtract_out, "aten::subtract", "out")(input, other, alpha=alpha, out=out)
+
 subtract_Tensor_op, subtract_Tensor_routes = operator("aten::subtract", "Tensor")
 def subtract_Tensor(input, other, *, alpha=1):
     if alpha.__class__ is not int and alpha.__class__ is not float:
@@ -711,7 +718,7 @@ def subtract_Scalar(input, other, alpha=1):
     return miss(subtract_Scalar_op, (input, other, alpha,), {}, subtract)
 
 _subtract_overloads = Overloads("aten::subtract", {
-    "Tensor": (subtract_Tensor, None), "Scalar": (subtract_Scalar, None),
+    "Tensor": (subtract_Tensor, subtract_out), "Scalar": (subtract_Scalar, subtract_out),
 })
 def subtract(*args, **kwargs):
     if not kwargs:
@@ -745,6 +752,8 @@ def subtract_(*args, **kwargs):
     return _subtract__overloads.choose(args, kwargs)
 
 
+def multiply_out(input, other, *, out): return complete(multiply_out, "aten::multiply", "out")(input, other, out=out)
+
 multiply_Tensor_op, multiply_Tensor_routes = operator("aten::multiply", "Tensor")
 def multiply_Tensor(input, other):
     try:
@@ -768,7 +777,7 @@ def multiply_Scalar(input, other):
     return miss(multiply_Scalar_op, (input, other,), {}, multiply)
 
 _multiply_overloads = Overloads("aten::multiply", {
-    "Tensor": (multiply_Tensor, None), "Scalar": (multiply_Scalar, None),
+    "Tensor": (multiply_Tensor, multiply_out), "Scalar": (multiply_Scalar, multiply_out),
 })
 def multiply(*args, **kwargs):
     if not kwargs:
@@ -799,7 +808,7 @@ def multiply_(*args, **kwargs):
 
 
 def divide_out(input, other, *, out): return complete(divide_out, "aten::divide", "out")(input, other, out=out)
-def divide_Scalar_out(input, other, *, out): return complete(divide_Scalar_out, "aten::divide", "Scalar_out")(input, other, out=out)
+def divide_out_mode(input, other, *, rounding_mode, out): return complete(divide_out_mode, "aten::divide", "out_mode")(input, other, rounding_mode=rounding_mode, out=out)
 
 divide_Tensor_op, divide_Tensor_routes = operator("aten::divide", "Tensor")
 def divide_Tensor(input, other):
@@ -848,8 +857,9 @@ def divide_Scalar_mode(input, other, *, rounding_mode):
     return miss(divide_Scalar_mode_op, (input, other,), {"rounding_mode": rounding_mode}, divide)
 
 _divide_overloads = Overloads("aten::divide", {
-    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, divide_Scalar_out),
-    "Tensor_mode": (divide_Tensor_mode, None), "Scalar_mode": (divide_Scalar_mode, None),
+    "Tensor": (divide_Tensor, divide_out), "Scalar": (divide_Scalar, divide_out),
+    "Tensor_mode": (divide_Tensor_mode, divide_out_mode),
+    "Scalar_mode": (divide_Scalar_mode, divide_out_mode),
 })
 def divide(*args, **kwargs):
     if not kwargs:
@@ -883,7 +893,6 @@ def divide_(*args, **kwargs):
 
 
 def true_divide_out(input, other, *, out): return complete(true_divide_out, "aten::true_divide", "out")(input, other, out=out)
-def true_divide_Scalar_out(input, other, *, out): return complete(true_divide_Scalar_out, "aten::true_divide", "Scalar_out")(input, other, out=out)
 
 true_divide_Tensor_op, true_divide_Tensor_routes = operator("aten::true_divide", "Tensor")
 def true_divide_Tensor(input, other):
@@ -909,7 +918,7 @@ def true_divide_Scalar(input, other):
 
 _true_divide_overloads = Overloads("aten::true_divide", {
     "Tensor": (true_divide_Tensor, true_divide_out),
-    "Scalar": (true_divide_Scalar, true_divide_Scalar_out),
+    "Scalar": (true_divide_Scalar, true_divide_out),
 })
 def true_divide(*args, **kwargs):
     if not kwargs:
@@ -939,8 +948,12 @@ def true_divide_(*args, **kwargs):
     return _true_divide__overloads.choose(args, kwargs)
 
 
+def negative_out(input, *, out): return complete(negative_out, "aten::negative", "out")(input, out=out)
+
 negative_op, negative_routes = operator("aten::negative", "")
-def negative(input):
+def negative(input, *, out=None):
+    if out is not None:
+        return negative_out(input, out=out)
     try:
         route = negative_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -952,8 +965,12 @@ def negative(input):
 def negative_(input): return complete(negative_, "aten::negative_", "")(input)
 
 
+def absolute_out(input, *, out): return complete(absolute_out, "aten::absolute", "out")(input, out=out)
+
 absolute_op, absolute_routes = operator("aten::absolute", "")
-def absolute(input):
+def absolute(input, *, out=None):
+    if out is not None:
+        return absolute_out(input, out=out)
     try:
         route = absolute_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1212,8 +1229,12 @@ def rsqrt(input, *, out=None):
 def rsqrt_(input): return complete(rsqrt_, "aten::rsqrt_", "")(input)
 
 
+def square_out(input, *, out): return complete(square_out, "aten::square", "out")(input, out=out)
+
 square_op, square_routes = operator("aten::square", "")
-def square(input):
+def square(input, *, out=None):
+    if out is not None:
+        return square_out(input, out=out)
     try:
         route = square_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1721,8 +1742,12 @@ def trunc(input, *, out=None):
 def trunc_(input): return complete(trunc_, "aten::trunc_", "")(input)
 
 
+def fix_out(input, *, out): return complete(fix_out, "aten::fix", "out")(input, out=out)
+
 fix_op, fix_routes = operator("aten::fix", "")
-def fix(input):
+def fix(input, *, out=None):
+    if out is not None:
+        return fix_out(input, out=out)
     try:
         route = fix_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1811,8 +1836,12 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
 def nan_to_num_(input, nan=None, posinf=None, neginf=None): return complete(nan_to_num_, "aten::nan_to_num_", "")(input, nan, posinf, neginf)
 
 
+def arcsin_out(input, *, out): return complete(arcsin_out, "aten::arcsin", "out")(input, out=out)
+
 arcsin_op, arcsin_routes = operator("aten::arcsin", "")
-def arcsin(input):
+def arcsin(input, *, out=None):
+    if out is not None:
+        return arcsin_out(input, out=out)
     try:
         route = arcsin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1824,8 +1853,12 @@ def arcsin(input):
 def arcsin_(input): return complete(arcsin_, "aten::arcsin_", "")(input)
 
 
+def arccos_out(input, *, out): return complete(arccos_out, "aten::arccos", "out")(input, out=out)
+
 arccos_op, arccos_routes = operator("aten::arccos", "")
-def arccos(input):
+def arccos(input, *, out=None):
+    if out is not None:
+        return arccos_out(input, out=out)
     try:
         route = arccos_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1837,8 +1870,12 @@ def arccos(input):
 def arccos_(input): return complete(arccos_, "aten::arccos_", "")(input)
 
 
+def arctan_out(input, *, out): return complete(arctan_out, "aten::arctan", "out")(input, out=out)
+
 arctan_op, arctan_routes = operator("aten::arctan", "")
-def arctan(input):
+def arctan(input, *, out=None):
+    if out is not None:
+        return arctan_out(input, out=out)
     try:
         route = arctan_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1850,8 +1887,12 @@ def arctan(input):
 def arctan_(input): return complete(arctan_, "aten::arctan_", "")(input)
 
 
+def arctan2_out(input, other, *, out): return complete(arctan2_out, "aten::arctan2", "out")(input, other, out=out)
+
 arctan2_op, arctan2_routes = operator("aten::arctan2", "")
-def arctan2(input, other):
+def arctan2(input, other, *, out=None):
+    if out is not None:
+        return arctan2_out(input, other, out=out)
     try:
         route = arctan2_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1863,8 +1904,12 @@ def arctan2(input, other):
 def arctan2_(input, other): return complete(arctan2_, "aten::arctan2_", "")(input, other)
 
 
+def arcsinh_out(input, *, out): return complete(arcsinh_out, "aten::arcsinh", "out")(input, out=out)
+
 arcsinh_op, arcsinh_routes = operator("aten::arcsinh", "")
-def arcsinh(input):
+def arcsinh(input, *, out=None):
+    if out is not None:
+        return arcsinh_out(input, out=out)
     try:
         route = arcsinh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1876,8 +1921,12 @@ def arcsinh(input):
 def arcsinh_(input): return complete(arcsinh_, "aten::arcsinh_", "")(input)
 
 
+def arccosh_out(input, *, out): return complete(arccosh_out, "aten::arccosh", "out")(input, out=out)
+
 arccosh_op, arccosh_routes = operator("aten::arccosh", "")
-def arccosh(input):
+def arccosh(input, *, out=None):
+    if out is not None:
+        return arccosh_out(input, out=out)
     try:
         route = arccosh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1889,8 +1938,12 @@ def arccosh(input):
 def arccosh_(input): return complete(arccosh_, "aten::arccosh_", "")(input)
 
 
+def arctanh_out(input, *, out): return complete(arctanh_out, "aten::arctanh", "out")(input, out=out)
+
 arctanh_op, arctanh_routes = operator("aten::arctanh", "")
-def arctanh(input):
+def arctanh(input, *, out=None):
+    if out is not None:
+        return arctanh_out(input, out=out)
     try:
         route = arctanh_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1901,6 +1954,9 @@ def arctanh(input):
 
 def arctanh_(input): return complete(arctanh_, "aten::arctanh_", "")(input)
 
+
+def clip_out(input, min=None, max=None, *, out): return complete(clip_out, "aten::clip", "out")(input, min, max, out=out)
+def clip_Tensor_out(input, min=None, max=None, *, out): return complete(clip_Tensor_out, "aten::clip", "Tensor_out")(input, min, max, out=out)
 
 clip_op, clip_routes = operator("aten::clip", "")
 def clip_default(input, min=None, max=None):
@@ -1929,7 +1985,9 @@ def clip_Tensor(input, min=None, max=None):
         return route(input, min, max)
     return miss(clip_Tensor_op, (input, min, max,), {}, clip)
 
-_clip_overloads = Overloads("aten::clip", {"": (clip_default, None), "Tensor": (clip_Tensor, None)})
+_clip_overloads = Overloads("aten::clip", {
+    "": (clip_default, clip_out), "Tensor": (clip_Tensor, clip_Tensor_out),
+})
 def clip(*args, **kwargs):
     if not kwargs:
         count = len(args)
@@ -3006,6 +3064,9 @@ def ge_operator(input, other):
 def ge_(input, other): return complete(ge_, "aten::ge_", "Tensor")(input, other)
 
 
+def greater_Tensor_out(input, other, *, out): return complete(greater_Tensor_out, "aten::greater", "Tensor_out")(input, other, out=out)
+def greater_Scalar_out(input, other, *, out): return complete(greater_Scalar_out, "aten::greater", "Scalar_out")(input, other, out=out)
+
 greater_Tensor_op, greater_Tensor_routes = operator("aten::greater", "Tensor")
 def greater_Tensor(input, other):
     try:
@@ -3029,7 +3090,7 @@ def greater_Scalar(input, other):
     return miss(greater_Scalar_op, (input, other,), {}, greater)
 
 _greater_overloads = Overloads("aten::greater", {
-    "Tensor": (greater_Tensor, None), "Scalar": (greater_Scalar, None),
+    "Tensor": (greater_Tensor, greater_Tensor_out), "Scalar": (greater_Scalar, greater_Scalar_out),
 })
 def greater(*args, **kwargs):
     if not kwargs:
@@ -3059,6 +3120,9 @@ def greater_(*args, **kwargs):
     return _greater__overloads.choose(args, kwargs)
 
 
+def greater_equal_Tensor_out(input, other, *, out): return complete(greater_equal_Tensor_out, "aten::greater_equal", "Tensor_out")(input, other, out=out)
+def greater_equal_Scalar_out(input, other, *, out): return complete(greater_equal_Scalar_out, "aten::greater_equal", "Scalar_out")(input, other, out=out)
+
 greater_equal_Tensor_op, greater_equal_Tensor_routes = operator("aten::greater_equal", "Tensor")
 def greater_equal_Tensor(input, other):
     try:
@@ -3082,7 +3146,8 @@ def greater_equal_Scalar(input, other):
     return miss(greater_equal_Scalar_op, (input, other,), {}, greater_equal)
 
 _greater_equal_overloads = Overloads("aten::greater_equal", {
-    "Tensor": (greater_equal_Tensor, None), "Scalar": (greater_equal_Scalar, None),
+    "Tensor": (greater_equal_Tensor, greater_equal_Tensor_out),
+    "Scalar": (greater_equal_Scalar, greater_equal_Scalar_out),
 })
 def greater_equal(*args, **kwargs):
     if not kwargs:
@@ -3112,6 +3177,9 @@ def greater_equal_(*args, **kwargs):
     return _greater_equal__overloads.choose(args, kwargs)
 
 
+def less_Tensor_out(input, other, *, out): return complete(less_Tensor_out, "aten::less", "Tensor_out")(input, other, out=out)
+def less_Scalar_out(input, other, *, out): return complete(less_Scalar_out, "aten::less", "Scalar_out")(input, other, out=out)
+
 less_Tensor_op, less_Tensor_routes = operator("aten::less", "Tensor")
 def less_Tensor(input, other):
     try:
@@ -3135,7 +3203,7 @@ def less_Scalar(input, other):
     return miss(less_Scalar_op, (input, other,), {}, less)
 
 _less_overloads = Overloads("aten::less", {
-    "Tensor": (less_Tensor, None), "Scalar": (less_Scalar, None),
+    "Tensor": (less_Tensor, less_Tensor_out), "Scalar": (less_Scalar, less_Scalar_out),
 })
 def less(*args, **kwargs):
     if not kwargs:
@@ -3165,6 +3233,9 @@ def less_(*args, **kwargs):
     return _less__overloads.choose(args, kwargs)
 
 
+def less_equal_Tensor_out(input, other, *, out): return complete(less_equal_Tensor_out, "aten::less_equal", "Tensor_out")(input, other, out=out)
+def less_equal_Scalar_out(input, other, *, out): return complete(less_equal_Scalar_out, "aten::less_equal", "Scalar_out")(input, other, out=out)
+
 less_equal_Tensor_op, less_equal_Tensor_routes = operator("aten::less_equal", "Tensor")
 def less_equal_Tensor(input, other):
     try:
@@ -3188,7 +3259,8 @@ def less_equal_Scalar(input, other):
     return miss(less_equal_Scalar_op, (input, other,), {}, less_equal)
 
 _less_equal_overloads = Overloads("aten::less_equal", {
-    "Tensor": (less_equal_Tensor, None), "Scalar": (less_equal_Scalar, None),
+    "Tensor": (less_equal_Tensor, less_equal_Tensor_out),
+    "Scalar": (less_equal_Scalar, less_equal_Scalar_out),
 })
 def less_equal(*args, **kwargs):
     if not kwargs:
@@ -3218,6 +3290,9 @@ def less_equal_(*args, **kwargs):
     return _less_equal__overloads.choose(args, kwargs)
 
 
+def not_equal_Tensor_out(input, other, *, out): return complete(not_equal_Tensor_out, "aten::not_equal", "Tensor_out")(input, other, out=out)
+def not_equal_Scalar_out(input, other, *, out): return complete(not_equal_Scalar_out, "aten::not_equal", "Scalar_out")(input, other, out=out)
+
 not_equal_Tensor_op, not_equal_Tensor_routes = operator("aten::not_equal", "Tensor")
 def not_equal_Tensor(input, other):
     try:
@@ -3241,7 +3316,8 @@ def not_equal_Scalar(input, other):
     return miss(not_equal_Scalar_op, (input, other,), {}, not_equal)
 
 _not_equal_overloads = Overloads("aten::not_equal", {
-    "Tensor": (not_equal_Tensor, None), "Scalar": (not_equal_Scalar, None),
+    "Tensor": (not_equal_Tensor, not_equal_Tensor_out),
+    "Scalar": (not_equal_Scalar, not_equal_Scalar_out),
 })
 def not_equal(*args, **kwargs):
     if not kwargs:
@@ -4062,8 +4138,12 @@ def is_nonzero(input):
     return miss(is_nonzero_op, (input,), {}, is_nonzero)
 
 
+def sigmoid_backward_grad_input(grad_output, output, *, grad_input): return complete(sigmoid_backward_grad_input, "aten::sigmoid_backward", "grad_input")(grad_output, output, grad_input=grad_input)
+
 sigmoid_backward_op, sigmoid_backward_routes = operator("aten::sigmoid_backward", "")
-def sigmoid_backward(grad_output, output):
+def sigmoid_backward(grad_output, output, *, out=None):
+    if out is not None:
+        return sigmoid_backward_grad_input(grad_output, output, grad_input=out)
     try:
         cls = output.__class__
         if cls in SCALAR_BITS:
@@ -4077,8 +4157,12 @@ def sigmoid_backward(grad_output, output):
     return miss(sigmoid_backward_op, (grad_output, output,), {}, sigmoid_backward)
 
 
+def tanh_backward_grad_input(grad_output, output, *, grad_input): return complete(tanh_backward_grad_input, "aten::tanh_backward", "grad_input")(grad_output, output, grad_input=grad_input)
+
 tanh_backward_op, tanh_backward_routes = operator("aten::tanh_backward", "")
-def tanh_backward(grad_output, output):
+def tanh_backward(grad_output, output, *, out=None):
+    if out is not None:
+        return tanh_backward_grad_input(grad_output, output, grad_input=out)
     try:
         cls = output.__class__
         if cls in SCALAR_BITS:

@@ -17,192 +17,134 @@ from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
-    "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "max_pool1d",
-    "max_pool2d", "max_pool3d", "avg_pool1d_out", "avg_pool1d", "avg_pool2d_out", "avg_pool2d",
-    "avg_pool3d_out", "avg_pool3d", "adaptive_avg_pool1d_out", "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d_out", "adaptive_avg_pool2d", "_adaptive_avg_pool2d_out",
-    "_adaptive_avg_pool2d", "adaptive_avg_pool3d_out", "adaptive_avg_pool3d",
-    "_adaptive_avg_pool3d_out", "_adaptive_avg_pool3d", "adaptive_max_pool1d",
-    "adaptive_max_pool2d", "adaptive_max_pool3d", "fractional_max_pool2d", "fractional_max_pool3d",
+    "max_pool1d_with_indices", "max_pool2d_with_indices_out", "max_pool2d_with_indices",
+    "max_pool3d_with_indices_out", "max_pool3d_with_indices", "max_pool1d", "max_pool2d",
+    "max_pool3d", "avg_pool1d_out", "avg_pool1d", "avg_pool2d_out", "avg_pool2d", "avg_pool3d_out",
+    "avg_pool3d", "adaptive_avg_pool1d_out", "adaptive_avg_pool1d", "adaptive_avg_pool2d_out",
+    "adaptive_avg_pool2d", "_adaptive_avg_pool2d_out", "_adaptive_avg_pool2d",
+    "adaptive_avg_pool3d_out", "adaptive_avg_pool3d", "_adaptive_avg_pool3d_out",
+    "_adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_out", "adaptive_max_pool2d",
+    "adaptive_max_pool3d_out", "adaptive_max_pool3d", "fractional_max_pool2d_output",
+    "fractional_max_pool2d", "fractional_max_pool3d_output", "fractional_max_pool3d",
     "max_unpool2d_out", "max_unpool2d", "max_unpool3d_out", "max_unpool3d",
-    "max_pool2d_with_indices_backward", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward",
-    "adaptive_max_pool2d_backward", "fractional_max_pool2d_backward",
-    "max_pool3d_with_indices_backward", "avg_pool3d_backward", "_adaptive_avg_pool3d_backward",
-    "adaptive_max_pool3d_backward", "fractional_max_pool3d_backward",
+    "max_pool2d_with_indices_backward_grad_input", "max_pool2d_with_indices_backward",
+    "avg_pool2d_backward_grad_input", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward",
+    "adaptive_max_pool2d_backward_grad_input", "adaptive_max_pool2d_backward",
+    "fractional_max_pool2d_backward_grad_input", "fractional_max_pool2d_backward",
+    "max_pool3d_with_indices_backward_grad_input", "max_pool3d_with_indices_backward",
+    "avg_pool3d_backward_grad_input", "avg_pool3d_backward", "_adaptive_avg_pool3d_backward",
+    "adaptive_max_pool3d_backward_grad_input", "adaptive_max_pool3d_backward",
+    "fractional_max_pool3d_backward_grad_input", "fractional_max_pool3d_backward",
 ]
 
 
 max_pool1d_with_indices_op, max_pool1d_with_indices_routes = operator("aten::max_pool1d_with_indices", "")
 def max_pool1d_with_indices(input, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,)
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,)
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,)
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,)
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool1d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d_with_indices)
     try:
         route = max_pool1d_with_indices_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool1d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d_with_indices)
 
 
+def max_pool2d_with_indices_out(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, *, out, indices): return complete(max_pool2d_with_indices_out, "aten::max_pool2d_with_indices", "out")(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
+
 max_pool2d_with_indices_op, max_pool2d_with_indices_routes = operator("aten::max_pool2d_with_indices", "")
-def max_pool2d_with_indices(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+def max_pool2d_with_indices(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, *, out=None):
+    if out is not None:
+        return max_pool2d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool2d_with_indices", ("out", "indices"), out))
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool2d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d_with_indices)
     try:
         route = max_pool2d_with_indices_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool2d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d_with_indices)
 
 
+def max_pool3d_with_indices_out(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, *, out, indices): return complete(max_pool3d_with_indices_out, "aten::max_pool3d_with_indices", "out")(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
+
 max_pool3d_with_indices_op, max_pool3d_with_indices_routes = operator("aten::max_pool3d_with_indices", "")
-def max_pool3d_with_indices(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 3
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+def max_pool3d_with_indices(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, *, out=None):
+    if out is not None:
+        return max_pool3d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool3d_with_indices", ("out", "indices"), out))
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool3d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d_with_indices)
     try:
         route = max_pool3d_with_indices_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool3d_with_indices_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d_with_indices)
 
 
 max_pool1d_op, max_pool1d_routes = operator("aten::max_pool1d", "")
 def max_pool1d(input, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,)
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,)
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,)
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,)
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool1d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d)
     try:
         route = max_pool1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool1d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool1d)
 
 
 max_pool2d_op, max_pool2d_routes = operator("aten::max_pool2d", "")
 def max_pool2d(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool2d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d)
     try:
         route = max_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool2d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool2d)
 
 
 max_pool3d_op, max_pool3d_routes = operator("aten::max_pool3d", "")
 def max_pool3d(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 3
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool3d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d)
     try:
         route = max_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, dilation, ceil_mode)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode)
     return miss(max_pool3d_op, (input, kernel_size, stride, padding, dilation, ceil_mode,), {}, max_pool3d)
 
 
@@ -212,26 +154,17 @@ avg_pool1d_op, avg_pool1d_routes = operator("aten::avg_pool1d", "")
 def avg_pool1d(input, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, *, out=None):
     if out is not None:
         return avg_pool1d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, out=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,)
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,)
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,)
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool:
+    kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool:
         return miss(avg_pool1d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad,), {}, avg_pool1d)
     try:
         route = avg_pool1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad)
     return miss(avg_pool1d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad,), {}, avg_pool1d)
 
 
@@ -241,26 +174,17 @@ avg_pool2d_op, avg_pool2d_routes = operator("aten::avg_pool2d", "")
 def avg_pool2d(input, kernel_size, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
     if out is not None:
         return avg_pool2d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
         return miss(avg_pool2d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d)
     try:
         route = avg_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
     return miss(avg_pool2d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d)
 
 
@@ -270,26 +194,17 @@ avg_pool3d_op, avg_pool3d_routes = operator("aten::avg_pool3d", "")
 def avg_pool3d(input, kernel_size, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
     if out is not None:
         return avg_pool3d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
         return miss(avg_pool3d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d)
     try:
         route = avg_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return route(input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
     return miss(avg_pool3d_op, (input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d)
 
 
@@ -299,18 +214,15 @@ adaptive_avg_pool1d_op, adaptive_avg_pool1d_routes = operator("aten::adaptive_av
 def adaptive_avg_pool1d(input, output_size, *, out=None):
     if out is not None:
         return adaptive_avg_pool1d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_avg_pool1d_op, (input, output_size,), {}, adaptive_avg_pool1d)
     try:
         route = adaptive_avg_pool1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_avg_pool1d_op, (input, output_size,), {}, adaptive_avg_pool1d)
 
 
@@ -320,18 +232,15 @@ adaptive_avg_pool2d_op, adaptive_avg_pool2d_routes = operator("aten::adaptive_av
 def adaptive_avg_pool2d(input, output_size, *, out=None):
     if out is not None:
         return adaptive_avg_pool2d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_avg_pool2d_op, (input, output_size,), {}, adaptive_avg_pool2d)
     try:
         route = adaptive_avg_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_avg_pool2d_op, (input, output_size,), {}, adaptive_avg_pool2d)
 
 
@@ -341,18 +250,15 @@ _adaptive_avg_pool2d_op, _adaptive_avg_pool2d_routes = operator("aten::_adaptive
 def _adaptive_avg_pool2d(input, output_size, *, out=None):
     if out is not None:
         return _adaptive_avg_pool2d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(_adaptive_avg_pool2d_op, (input, output_size,), {}, _adaptive_avg_pool2d)
     try:
         route = _adaptive_avg_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(_adaptive_avg_pool2d_op, (input, output_size,), {}, _adaptive_avg_pool2d)
 
 
@@ -362,18 +268,15 @@ adaptive_avg_pool3d_op, adaptive_avg_pool3d_routes = operator("aten::adaptive_av
 def adaptive_avg_pool3d(input, output_size, *, out=None):
     if out is not None:
         return adaptive_avg_pool3d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_avg_pool3d_op, (input, output_size,), {}, adaptive_avg_pool3d)
     try:
         route = adaptive_avg_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_avg_pool3d_op, (input, output_size,), {}, adaptive_avg_pool3d)
 
 
@@ -383,111 +286,103 @@ _adaptive_avg_pool3d_op, _adaptive_avg_pool3d_routes = operator("aten::_adaptive
 def _adaptive_avg_pool3d(input, output_size, *, out=None):
     if out is not None:
         return _adaptive_avg_pool3d_out(input, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(_adaptive_avg_pool3d_op, (input, output_size,), {}, _adaptive_avg_pool3d)
     try:
         route = _adaptive_avg_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(_adaptive_avg_pool3d_op, (input, output_size,), {}, _adaptive_avg_pool3d)
 
 
 adaptive_max_pool1d_op, adaptive_max_pool1d_routes = operator("aten::adaptive_max_pool1d", "")
 def adaptive_max_pool1d(input, output_size):
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_max_pool1d_op, (input, output_size,), {}, adaptive_max_pool1d)
     try:
         route = adaptive_max_pool1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_max_pool1d_op, (input, output_size,), {}, adaptive_max_pool1d)
 
 
+def adaptive_max_pool2d_out(input, output_size, *, out, indices): return complete(adaptive_max_pool2d_out, "aten::adaptive_max_pool2d", "out")(input, output_size, out=out, indices=indices)
+
 adaptive_max_pool2d_op, adaptive_max_pool2d_routes = operator("aten::adaptive_max_pool2d", "")
-def adaptive_max_pool2d(input, output_size):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+def adaptive_max_pool2d(input, output_size, *, out=None):
+    if out is not None:
+        return adaptive_max_pool2d_out(input, output_size, **several_outs("adaptive_max_pool2d", ("out", "indices"), out))
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_max_pool2d_op, (input, output_size,), {}, adaptive_max_pool2d)
     try:
         route = adaptive_max_pool2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_max_pool2d_op, (input, output_size,), {}, adaptive_max_pool2d)
 
 
+def adaptive_max_pool3d_out(input, output_size, *, out, indices): return complete(adaptive_max_pool3d_out, "aten::adaptive_max_pool3d", "out")(input, output_size, out=out, indices=indices)
+
 adaptive_max_pool3d_op, adaptive_max_pool3d_routes = operator("aten::adaptive_max_pool3d", "")
-def adaptive_max_pool3d(input, output_size):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+def adaptive_max_pool3d(input, output_size, *, out=None):
+    if out is not None:
+        return adaptive_max_pool3d_out(input, output_size, **several_outs("adaptive_max_pool3d", ("out", "indices"), out))
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(adaptive_max_pool3d_op, (input, output_size,), {}, adaptive_max_pool3d)
     try:
         route = adaptive_max_pool3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size)
+        return route(input, output_size_ints)
     return miss(adaptive_max_pool3d_op, (input, output_size,), {}, adaptive_max_pool3d)
 
 
+def fractional_max_pool2d_output(input, kernel_size, output_size, random_samples, *, output, indices): return complete(fractional_max_pool2d_output, "aten::fractional_max_pool2d", "output")(input, kernel_size, output_size, random_samples, output=output, indices=indices)
+
 fractional_max_pool2d_op, fractional_max_pool2d_routes = operator("aten::fractional_max_pool2d", "")
-def fractional_max_pool2d(input, kernel_size, output_size, random_samples):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(kernel_size) or not are_ints(output_size):
+def fractional_max_pool2d(input, kernel_size, output_size, random_samples, *, out=None):
+    if out is not None:
+        return fractional_max_pool2d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool2d", ("output", "indices"), out))
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
         return miss(fractional_max_pool2d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool2d)
     try:
         route = fractional_max_pool2d_routes[input._signature | random_samples._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, output_size, random_samples)
+        return route(input, kernel_size_ints, output_size_ints, random_samples)
     return miss(fractional_max_pool2d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool2d)
 
 
+def fractional_max_pool3d_output(input, kernel_size, output_size, random_samples, *, output, indices): return complete(fractional_max_pool3d_output, "aten::fractional_max_pool3d", "output")(input, kernel_size, output_size, random_samples, output=output, indices=indices)
+
 fractional_max_pool3d_op, fractional_max_pool3d_routes = operator("aten::fractional_max_pool3d", "")
-def fractional_max_pool3d(input, kernel_size, output_size, random_samples):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(kernel_size) or not are_ints(output_size):
+def fractional_max_pool3d(input, kernel_size, output_size, random_samples, *, out=None):
+    if out is not None:
+        return fractional_max_pool3d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool3d", ("output", "indices"), out))
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
         return miss(fractional_max_pool3d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool3d)
     try:
         route = fractional_max_pool3d_routes[input._signature | random_samples._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, kernel_size, output_size, random_samples)
+        return route(input, kernel_size_ints, output_size_ints, random_samples)
     return miss(fractional_max_pool3d_op, (input, kernel_size, output_size, random_samples,), {}, fractional_max_pool3d)
 
 
@@ -497,18 +392,15 @@ max_unpool2d_op, max_unpool2d_routes = operator("aten::max_unpool2d", "")
 def max_unpool2d(input, indices, output_size, *, out=None):
     if out is not None:
         return max_unpool2d_out(input, indices, output_size, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size):
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints):
         return miss(max_unpool2d_op, (input, indices, output_size,), {}, max_unpool2d)
     try:
         route = max_unpool2d_routes[input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, indices, output_size)
+        return route(input, indices, output_size_ints)
     return miss(max_unpool2d_op, (input, indices, output_size,), {}, max_unpool2d)
 
 
@@ -518,80 +410,58 @@ max_unpool3d_op, max_unpool3d_routes = operator("aten::max_unpool3d", "")
 def max_unpool3d(input, indices, output_size, stride, padding, *, out=None):
     if out is not None:
         return max_unpool3d_out(input, indices, output_size, stride, padding, out=out)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(output_size) or not are_ints(stride) or not are_ints(padding):
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(output_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints):
         return miss(max_unpool3d_op, (input, indices, output_size, stride, padding,), {}, max_unpool3d)
     try:
         route = max_unpool3d_routes[input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, indices, output_size, stride, padding)
+        return route(input, indices, output_size_ints, stride_ints, padding_ints)
     return miss(max_unpool3d_op, (input, indices, output_size, stride, padding,), {}, max_unpool3d)
 
 
+def max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, grad_input): return complete(max_pool2d_with_indices_backward_grad_input, "aten::max_pool2d_with_indices_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=grad_input)
+
 max_pool2d_with_indices_backward_op, max_pool2d_with_indices_backward_routes = operator("aten::max_pool2d_with_indices_backward", "")
-def max_pool2d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 2
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+def max_pool2d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, out=None):
+    if out is not None:
+        return max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool2d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool2d_with_indices_backward)
     try:
         route = max_pool2d_with_indices_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices)
+        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode, indices)
     return miss(max_pool2d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool2d_with_indices_backward)
 
 
+def avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, grad_input): return complete(avg_pool2d_backward_grad_input, "aten::avg_pool2d_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=grad_input)
+
 avg_pool2d_backward_op, avg_pool2d_backward_routes = operator("aten::avg_pool2d_backward", "")
-def avg_pool2d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 2
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 2
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
+def avg_pool2d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, out=None):
+    if out is not None:
+        return avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
         return miss(avg_pool2d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d_backward)
     try:
         route = avg_pool2d_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
     return miss(avg_pool2d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d_backward)
 
 
@@ -606,8 +476,12 @@ def _adaptive_avg_pool2d_backward(grad_output, input):
     return miss(_adaptive_avg_pool2d_backward_op, (grad_output, input,), {}, _adaptive_avg_pool2d_backward)
 
 
+def adaptive_max_pool2d_backward_grad_input(grad_output, input, indices, *, grad_input): return complete(adaptive_max_pool2d_backward_grad_input, "aten::adaptive_max_pool2d_backward", "grad_input")(grad_output, input, indices, grad_input=grad_input)
+
 adaptive_max_pool2d_backward_op, adaptive_max_pool2d_backward_routes = operator("aten::adaptive_max_pool2d_backward", "")
-def adaptive_max_pool2d_backward(grad_output, input, indices):
+def adaptive_max_pool2d_backward(grad_output, input, indices, *, out=None):
+    if out is not None:
+        return adaptive_max_pool2d_backward_grad_input(grad_output, input, indices, grad_input=out)
     try:
         route = adaptive_max_pool2d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -617,78 +491,63 @@ def adaptive_max_pool2d_backward(grad_output, input, indices):
     return miss(adaptive_max_pool2d_backward_op, (grad_output, input, indices,), {}, adaptive_max_pool2d_backward)
 
 
+def fractional_max_pool2d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool2d_backward_grad_input, "aten::fractional_max_pool2d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
+
 fractional_max_pool2d_backward_op, fractional_max_pool2d_backward_routes = operator("aten::fractional_max_pool2d_backward", "")
-def fractional_max_pool2d_backward(grad_output, input, kernel_size, output_size, indices):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 2
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(kernel_size) or not are_ints(output_size):
+def fractional_max_pool2d_backward(grad_output, input, kernel_size, output_size, indices, *, out=None):
+    if out is not None:
+        return fractional_max_pool2d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
+    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
         return miss(fractional_max_pool2d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool2d_backward)
     try:
         route = fractional_max_pool2d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, output_size, indices)
+        return route(grad_output, input, kernel_size_ints, output_size_ints, indices)
     return miss(fractional_max_pool2d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool2d_backward)
 
 
+def max_pool3d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, grad_input): return complete(max_pool3d_with_indices_backward_grad_input, "aten::max_pool3d_with_indices_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=grad_input)
+
 max_pool3d_with_indices_backward_op, max_pool3d_with_indices_backward_routes = operator("aten::max_pool3d_with_indices_backward", "")
-def max_pool3d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if dilation.__class__ is int:
-        dilation = (dilation,) * 3
-    elif dilation.__class__ is list:
-        dilation = tuple(dilation)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or not are_ints(dilation) or ceil_mode.__class__ is not bool:
+def max_pool3d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, out=None):
+    if out is not None:
+        return max_pool3d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
         return miss(max_pool3d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool3d_with_indices_backward)
     try:
         route = max_pool3d_with_indices_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices)
+        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode, indices)
     return miss(max_pool3d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool3d_with_indices_backward)
 
 
+def avg_pool3d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, grad_input): return complete(avg_pool3d_backward_grad_input, "aten::avg_pool3d_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=grad_input)
+
 avg_pool3d_backward_op, avg_pool3d_backward_routes = operator("aten::avg_pool3d_backward", "")
-def avg_pool3d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if stride.__class__ is int:
-        stride = (stride,) * 3
-    elif stride.__class__ is list:
-        stride = tuple(stride)
-    if padding.__class__ is int:
-        padding = (padding,) * 3
-    elif padding.__class__ is list:
-        padding = tuple(padding)
-    if not are_ints(kernel_size) or not are_ints(stride) or not are_ints(padding) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
+def avg_pool3d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, out=None):
+    if out is not None:
+        return avg_pool3d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
+    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
+    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
         return miss(avg_pool3d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d_backward)
     try:
         route = avg_pool3d_backward_routes[grad_output._signature | input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
     return miss(avg_pool3d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d_backward)
 
 
@@ -703,8 +562,12 @@ def _adaptive_avg_pool3d_backward(grad_output, input):
     return miss(_adaptive_avg_pool3d_backward_op, (grad_output, input,), {}, _adaptive_avg_pool3d_backward)
 
 
+def adaptive_max_pool3d_backward_grad_input(grad_output, input, indices, *, grad_input): return complete(adaptive_max_pool3d_backward_grad_input, "aten::adaptive_max_pool3d_backward", "grad_input")(grad_output, input, indices, grad_input=grad_input)
+
 adaptive_max_pool3d_backward_op, adaptive_max_pool3d_backward_routes = operator("aten::adaptive_max_pool3d_backward", "")
-def adaptive_max_pool3d_backward(grad_output, input, indices):
+def adaptive_max_pool3d_backward(grad_output, input, indices, *, out=None):
+    if out is not None:
+        return adaptive_max_pool3d_backward_grad_input(grad_output, input, indices, grad_input=out)
     try:
         route = adaptive_max_pool3d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -714,22 +577,20 @@ def adaptive_max_pool3d_backward(grad_output, input, indices):
     return miss(adaptive_max_pool3d_backward_op, (grad_output, input, indices,), {}, adaptive_max_pool3d_backward)
 
 
+def fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool3d_backward_grad_input, "aten::fractional_max_pool3d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
+
 fractional_max_pool3d_backward_op, fractional_max_pool3d_backward_routes = operator("aten::fractional_max_pool3d_backward", "")
-def fractional_max_pool3d_backward(grad_output, input, kernel_size, output_size, indices):
-    if kernel_size.__class__ is int:
-        kernel_size = (kernel_size,) * 3
-    elif kernel_size.__class__ is list:
-        kernel_size = tuple(kernel_size)
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(kernel_size) or not are_ints(output_size):
+def fractional_max_pool3d_backward(grad_output, input, kernel_size, output_size, indices, *, out=None):
+    if out is not None:
+        return fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
+    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
         return miss(fractional_max_pool3d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool3d_backward)
     try:
         route = fractional_max_pool3d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input, kernel_size, output_size, indices)
+        return route(grad_output, input, kernel_size_ints, output_size_ints, indices)
     return miss(fractional_max_pool3d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool3d_backward)

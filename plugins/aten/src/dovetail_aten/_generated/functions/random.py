@@ -18,16 +18,16 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "rand_like", "randn_like", "rand", "randn", "randint_default", "randint_low", "randint",
-    "randperm", "uniform_", "normal_", "cauchy_", "exponential_", "geometric_", "log_normal_",
-    "random__from", "random__to", "random__default", "random_", "normal_Tensor_float_out",
-    "normal_float_Tensor_out", "normal_Tensor_Tensor_out", "normal_float_float_out",
-    "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor", "normal_float_float",
-    "normal", "poisson_out", "poisson", "binomial_out", "binomial", "_standard_gamma_out",
-    "_standard_gamma", "_standard_gamma_grad_out", "_standard_gamma_grad", "_sample_dirichlet_out",
-    "_sample_dirichlet", "_dirichlet_grad_out", "_dirichlet_grad", "_slopes_of_rrelu",
-    "bernoulli_out", "bernoulli_default", "bernoulli_p", "bernoulli", "bernoulli__float",
-    "bernoulli__Tensor", "bernoulli_", "native_dropout", "dropout", "multinomial_out",
-    "multinomial", "native_dropout_backward",
+    "randperm_default", "randperm_generator", "randperm", "uniform_", "normal_", "cauchy_",
+    "exponential_", "geometric_", "log_normal_", "random__from", "random__to", "random__default",
+    "random_", "normal_Tensor_float_out", "normal_float_Tensor_out", "normal_Tensor_Tensor_out",
+    "normal_float_float_out", "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor",
+    "normal_float_float", "normal", "poisson_out", "poisson", "binomial_out", "binomial",
+    "_standard_gamma_out", "_standard_gamma", "_standard_gamma_grad_out", "_standard_gamma_grad",
+    "_sample_dirichlet_out", "_sample_dirichlet", "_dirichlet_grad_out", "_dirichlet_grad",
+    "_slopes_of_rrelu", "bernoulli_out", "bernoulli_default", "bernoulli_p", "bernoulli",
+    "bernoulli__float", "bernoulli__Tensor", "bernoulli_", "native_dropout_out", "native_dropout",
+    "dropout", "multinomial_out", "multinomial", "native_dropout_backward",
 ]
 
 
@@ -61,16 +61,15 @@ rand_op, rand_routes = operator("aten::rand", "")
 def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
     try:
         route = rand_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
+        return route(size_ints, dtype, layout, device, pin_memory)
     return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
 
 
@@ -78,47 +77,44 @@ randn_op, randn_routes = operator("aten::randn", "")
 def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
     try:
         route = randn_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(size, dtype, layout, device, pin_memory)
+        return route(size_ints, dtype, layout, device, pin_memory)
     return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
 
 
 randint_op, randint_routes = operator("aten::randint", "")
 dtype_default = default_of(operator("aten::randint", "")[0].schema.arguments[2])
 def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(high, size, dtype, layout, device, pin_memory)
+        return route(high, size_ints, dtype, layout, device, pin_memory)
     return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 randint_low_op, randint_low_routes = operator("aten::randint", "low")
 dtype_default = default_of(operator("aten::randint", "low")[0].schema.arguments[3])
 def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if low.__class__ is not int or high.__class__ is not int or not are_ints(size) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if low.__class__ is not int or high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_low_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(low, high, size, dtype, layout, device, pin_memory)
+        return route(low, high, size_ints, dtype, layout, device, pin_memory)
     return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
 
 _randint_overloads = Overloads("aten::randint", {
@@ -136,7 +132,7 @@ def randint(*args, **kwargs):
 
 randperm_op, randperm_routes = operator("aten::randperm", "")
 dtype_default = default_of(operator("aten::randperm", "")[0].schema.arguments[1])
-def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
+def randperm_default(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
     try:
@@ -146,6 +142,29 @@ def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=Non
     else:
         return route(n, dtype, layout, device, pin_memory)
     return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
+
+randperm_generator_op, randperm_generator_routes = operator("aten::randperm", "generator")
+dtype_default = default_of(operator("aten::randperm", "generator")[0].schema.arguments[2])
+def randperm_generator(n, *, generator, dtype=dtype_default, layout=None, device=None, pin_memory=None):
+    if n.__class__ is not int or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(randperm_generator_op, (n,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
+    try:
+        route = randperm_generator_routes[state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(n, generator, dtype, layout, device, pin_memory)
+    return miss(randperm_generator_op, (n,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
+
+_randperm_overloads = Overloads("aten::randperm", {
+    "": (randperm_default, None), "generator": (randperm_generator, None),
+})
+def randperm(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randperm_default(*args)
+    return _randperm_overloads.choose(args, kwargs)
 
 def uniform_(input, from_=0.0, to=1.0, *, generator=None): return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator)
 def normal_(input, mean=0.0, std=1.0, *, generator=None): return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator)
@@ -217,16 +236,15 @@ def normal_Tensor_Tensor(mean, std, *, generator=None):
 
 normal_float_float_op, normal_float_float_routes = operator("aten::normal", "float_float")
 def normal_float_float(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size_ints) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
     try:
         route = normal_float_float_routes[state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(mean, std, size, generator, dtype, layout, device, pin_memory)
+        return route(mean, std, size_ints, generator, dtype, layout, device, pin_memory)
     return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
 
 _normal_overloads = Overloads("aten::normal", {
@@ -425,8 +443,12 @@ def bernoulli_(*args, **kwargs):
     return _bernoulli__overloads.choose(args, kwargs)
 
 
+def native_dropout_out(input, p, train, *, out0, out1): return complete(native_dropout_out, "aten::native_dropout", "out")(input, p, train, out0=out0, out1=out1)
+
 native_dropout_op, native_dropout_routes = operator("aten::native_dropout", "")
-def native_dropout(input, p, train):
+def native_dropout(input, p, train, *, out=None):
+    if out is not None:
+        return native_dropout_out(input, p, train, **several_outs("native_dropout", ("out0", "out1"), out))
     if p.__class__ is not float or train is not None and train.__class__ is not bool:
         return miss(native_dropout_op, (input, p, train,), {}, native_dropout)
     try:

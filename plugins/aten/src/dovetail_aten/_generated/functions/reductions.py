@@ -20,24 +20,24 @@ __all__ = [
     "sum_IntList_out", "sum_out", "sum_dim_IntList", "sum_default", "sum", "mean_dtype_out",
     "mean_out", "mean_default", "mean_dim", "mean", "nansum_out", "nansum", "nanmean_out",
     "nanmean", "prod_out", "prod_int_out", "prod_default", "prod_dim_int", "prod", "amax_out",
-    "amax", "amin_out", "amin", "max_unary_out", "max_dim_max", "max_other", "max_default",
-    "max_dim", "max", "min_unary_out", "min_dim_min", "min_other", "min_default", "min_dim", "min",
-    "aminmax_out", "aminmax", "argmax_out", "argmax", "argmin_out", "argmin", "any_all_out",
-    "any_out", "any_dims_out", "any_default", "any_dim", "any_dims", "any", "all_all_out",
-    "all_out", "all_dims_out", "all_default", "all_dim", "all_dims", "all", "var_correction_out",
-    "var_default", "var_dim", "var_correction", "var", "var_mean_correction_out",
-    "var_mean_default", "var_mean_dim", "var_mean_correction", "var_mean", "std_correction_out",
-    "std_default", "std_dim", "std_correction", "std", "std_mean_correction_out",
-    "std_mean_default", "std_mean_dim", "std_mean_correction", "std_mean", "linalg_vector_norm_out",
-    "linalg_vector_norm", "norm_Scalar_out", "norm_out", "norm_Scalar", "norm_ScalarOpt_dim",
-    "norm", "logsumexp_out", "logsumexp", "cumsum_out", "cumsum", "cumsum_", "cumprod_out",
-    "cumprod", "cumprod_", "cummax_out", "cummax", "cummin_out", "cummin", "logcumsumexp_out",
-    "logcumsumexp", "sort_values", "sort_values_stable", "sort_default", "sort_stable", "sort",
-    "msort_out", "msort", "argsort_stable_out", "argsort_default", "argsort_stable", "argsort",
-    "topk_values", "topk", "nonzero_out", "nonzero", "nonzero_numpy", "argwhere",
-    "nonzero_static_out", "nonzero_static", "count_nonzero_out", "count_nonzero_dim_IntList_out",
-    "count_nonzero_default", "count_nonzero_dim_IntList", "count_nonzero", "sum_to_size",
-    "value_selecting_reduction_backward",
+    "amax", "amin_out", "amin", "max_out", "max_unary_out", "max_dim_max", "max_other",
+    "max_default", "max_dim", "max", "min_out", "min_unary_out", "min_dim_min", "min_other",
+    "min_default", "min_dim", "min", "aminmax_out", "aminmax", "argmax_out", "argmax", "argmin_out",
+    "argmin", "any_all_out", "any_out", "any_dims_out", "any_default", "any_dim", "any_dims", "any",
+    "all_all_out", "all_out", "all_dims_out", "all_default", "all_dim", "all_dims", "all",
+    "var_out", "var_correction_out", "var_default", "var_dim", "var_correction", "var",
+    "var_mean_correction_out", "var_mean_default", "var_mean_dim", "var_mean_correction",
+    "var_mean", "std_out", "std_correction_out", "std_default", "std_dim", "std_correction", "std",
+    "std_mean_correction_out", "std_mean_default", "std_mean_dim", "std_mean_correction",
+    "std_mean", "linalg_vector_norm_out", "linalg_vector_norm", "norm_Scalar_out", "norm_out",
+    "norm_Scalar", "norm_ScalarOpt_dim", "norm", "logsumexp_out", "logsumexp", "cumsum_out",
+    "cumsum", "cumsum_", "cumprod_out", "cumprod", "cumprod_", "cummax_out", "cummax", "cummin_out",
+    "cummin", "logcumsumexp_out", "logcumsumexp", "sort_values", "sort_values_stable",
+    "sort_default", "sort_stable", "sort", "msort_out", "msort", "argsort_stable_out",
+    "argsort_default", "argsort_stable", "argsort", "topk_values", "topk", "nonzero_out", "nonzero",
+    "nonzero_numpy", "argwhere", "nonzero_static_out", "nonzero_static", "count_nonzero_out",
+    "count_nonzero_dim_IntList_out", "count_nonzero_default", "count_nonzero_dim_IntList",
+    "count_nonzero", "sum_to_size", "value_selecting_reduction_backward",
 ]
 
 
@@ -46,18 +46,15 @@ def sum_out(input, *, dtype=None, out): return complete(sum_out, "aten::sum", "o
 
 sum_dim_IntList_op, sum_dim_IntList_routes = operator("aten::sum", "dim_IntList")
 def sum_dim_IntList(input, dim, keepdim=False, *, dtype=None):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
     try:
         route = sum_dim_IntList_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, dtype)
+        return route(input, dim_ints, keepdim, dtype)
     return miss(sum_dim_IntList_op, (input, dim, keepdim,), {"dtype": dtype}, sum)
 
 sum_op, sum_routes = operator("aten::sum", "")
@@ -104,18 +101,15 @@ def mean_default(input, *, dtype=None):
 
 mean_dim_op, mean_dim_routes = operator("aten::mean", "dim")
 def mean_dim(input, dim, keepdim=False, *, dtype=None):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
     try:
         route = mean_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, dtype)
+        return route(input, dim_ints, keepdim, dtype)
     return miss(mean_dim_op, (input, dim, keepdim,), {"dtype": dtype}, mean)
 
 _mean_overloads = Overloads("aten::mean", {
@@ -139,18 +133,15 @@ nansum_op, nansum_routes = operator("aten::nansum", "")
 def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     if out is not None:
         return nansum_out(input, dim, keepdim, dtype=dtype, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(nansum_op, (input, dim, keepdim,), {"dtype": dtype}, nansum)
     try:
         route = nansum_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, dtype)
+        return route(input, dim_ints, keepdim, dtype)
     return miss(nansum_op, (input, dim, keepdim,), {"dtype": dtype}, nansum)
 
 
@@ -160,18 +151,15 @@ nanmean_op, nanmean_routes = operator("aten::nanmean", "")
 def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
     if out is not None:
         return nanmean_out(input, dim, keepdim, dtype=dtype, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(nanmean_op, (input, dim, keepdim,), {"dtype": dtype}, nanmean)
     try:
         route = nanmean_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim, dtype)
+        return route(input, dim_ints, keepdim, dtype)
     return miss(nanmean_op, (input, dim, keepdim,), {"dtype": dtype}, nanmean)
 
 
@@ -223,18 +211,15 @@ amax_op, amax_routes = operator("aten::amax", "")
 def amax(input, dim=(), keepdim=False, *, out=None):
     if out is not None:
         return amax_out(input, dim, keepdim, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(amax_op, (input, dim, keepdim,), {}, amax)
     try:
         route = amax_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(amax_op, (input, dim, keepdim,), {}, amax)
 
 
@@ -244,21 +229,19 @@ amin_op, amin_routes = operator("aten::amin", "")
 def amin(input, dim=(), keepdim=False, *, out=None):
     if out is not None:
         return amin_out(input, dim, keepdim, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(amin_op, (input, dim, keepdim,), {}, amin)
     try:
         route = amin_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(amin_op, (input, dim, keepdim,), {}, amin)
 
 
+def max_out(input, other, *, out): return complete(max_out, "aten::max", "out")(input, other, out=out)
 def max_unary_out(input, *, out): return complete(max_unary_out, "aten::max", "unary_out")(input, out=out)
 def max_dim_max(input, dim, keepdim=False, *, max, max_values): return complete(max_dim_max, "aten::max", "dim_max")(input, dim, keepdim, max=max, max_values=max_values)
 
@@ -296,7 +279,7 @@ def max_dim(input, dim, keepdim=False):
     return max_dim_named(miss(max_dim_op, (input, dim, keepdim,), {}, max))
 
 _max_overloads = Overloads("aten::max", {
-    "other": (max_other, None), "": (max_default, max_unary_out), "dim": (max_dim, max_dim_max),
+    "other": (max_other, max_out), "": (max_default, max_unary_out), "dim": (max_dim, max_dim_max),
 })
 def max(*args, **kwargs):
     if not kwargs:
@@ -313,6 +296,7 @@ def max(*args, **kwargs):
     return _max_overloads.choose(args, kwargs)
 
 
+def min_out(input, other, *, out): return complete(min_out, "aten::min", "out")(input, other, out=out)
 def min_unary_out(input, *, out): return complete(min_unary_out, "aten::min", "unary_out")(input, out=out)
 def min_dim_min(input, dim, keepdim=False, *, min, min_indices): return complete(min_dim_min, "aten::min", "dim_min")(input, dim, keepdim, min=min, min_indices=min_indices)
 
@@ -350,7 +334,7 @@ def min_dim(input, dim, keepdim=False):
     return min_dim_named(miss(min_dim_op, (input, dim, keepdim,), {}, min))
 
 _min_overloads = Overloads("aten::min", {
-    "other": (min_other, None), "": (min_default, min_unary_out), "dim": (min_dim, min_dim_min),
+    "other": (min_other, min_out), "": (min_default, min_unary_out), "dim": (min_dim, min_dim_min),
 })
 def min(*args, **kwargs):
     if not kwargs:
@@ -447,16 +431,15 @@ def any_dim(input, dim, keepdim=False):
 
 any_dims_op, any_dims_routes = operator("aten::any", "dims")
 def any_dims(input, dim=None, keepdim=False):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(any_dims_op, (input, dim, keepdim,), {}, any)
     try:
         route = any_dims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(any_dims_op, (input, dim, keepdim,), {}, any)
 
 _any_overloads = Overloads("aten::any", {
@@ -508,16 +491,15 @@ def all_dim(input, dim, keepdim=False):
 
 all_dims_op, all_dims_routes = operator("aten::all", "dims")
 def all_dims(input, dim=None, keepdim=False):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(all_dims_op, (input, dim, keepdim,), {}, all)
     try:
         route = all_dims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(all_dims_op, (input, dim, keepdim,), {}, all)
 
 _all_overloads = Overloads("aten::all", {
@@ -541,6 +523,7 @@ def all(*args, **kwargs):
     return _all_overloads.choose(args, kwargs)
 
 
+def var_out(input, dim, unbiased=True, keepdim=False, *, out): return complete(var_out, "aten::var", "out")(input, dim, unbiased, keepdim, out=out)
 def var_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(var_correction_out, "aten::var", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
 
 var_op, var_routes = operator("aten::var", "")
@@ -557,38 +540,32 @@ def var_default(input, unbiased=True):
 
 var_dim_op, var_dim_routes = operator("aten::var", "dim")
 def var_dim(input, dim, unbiased=True, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
         return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
     try:
         route = var_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, unbiased, keepdim)
+        return route(input, dim_ints, unbiased, keepdim)
     return miss(var_dim_op, (input, dim, unbiased, keepdim,), {}, var)
 
 var_correction_op, var_correction_routes = operator("aten::var", "correction")
 def var_correction(input, dim=None, *, correction=None, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
         return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
     try:
         route = var_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, correction, keepdim)
+        return route(input, dim_ints, correction, keepdim)
     return miss(var_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var)
 
 _var_overloads = Overloads("aten::var", {
-    "": (var_default, None), "dim": (var_dim, None),
+    "": (var_default, None), "dim": (var_dim, var_out),
     "correction": (var_correction, var_correction_out),
 })
 def var(*args, **kwargs):
@@ -622,34 +599,28 @@ def var_mean_default(input, unbiased=True):
 
 var_mean_dim_op, var_mean_dim_routes = operator("aten::var_mean", "dim")
 def var_mean_dim(input, dim, unbiased=True, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
         return miss(var_mean_dim_op, (input, dim, unbiased, keepdim,), {}, var_mean)
     try:
         route = var_mean_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, unbiased, keepdim)
+        return route(input, dim_ints, unbiased, keepdim)
     return miss(var_mean_dim_op, (input, dim, unbiased, keepdim,), {}, var_mean)
 
 var_mean_correction_op, var_mean_correction_routes = operator("aten::var_mean", "correction")
 def var_mean_correction(input, dim=None, *, correction=None, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
         return miss(var_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var_mean)
     try:
         route = var_mean_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, correction, keepdim)
+        return route(input, dim_ints, correction, keepdim)
     return miss(var_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, var_mean)
 
 _var_mean_overloads = Overloads("aten::var_mean", {
@@ -671,6 +642,7 @@ def var_mean(*args, **kwargs):
     return _var_mean_overloads.choose(args, kwargs)
 
 
+def std_out(input, dim, unbiased=True, keepdim=False, *, out): return complete(std_out, "aten::std", "out")(input, dim, unbiased, keepdim, out=out)
 def std_correction_out(input, dim=None, *, correction=None, keepdim=False, out): return complete(std_correction_out, "aten::std", "correction_out")(input, dim, correction=correction, keepdim=keepdim, out=out)
 
 std_op, std_routes = operator("aten::std", "")
@@ -687,38 +659,32 @@ def std_default(input, unbiased=True):
 
 std_dim_op, std_dim_routes = operator("aten::std", "dim")
 def std_dim(input, dim, unbiased=True, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
         return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
     try:
         route = std_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, unbiased, keepdim)
+        return route(input, dim_ints, unbiased, keepdim)
     return miss(std_dim_op, (input, dim, unbiased, keepdim,), {}, std)
 
 std_correction_op, std_correction_routes = operator("aten::std", "correction")
 def std_correction(input, dim=None, *, correction=None, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
         return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
     try:
         route = std_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, correction, keepdim)
+        return route(input, dim_ints, correction, keepdim)
     return miss(std_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std)
 
 _std_overloads = Overloads("aten::std", {
-    "": (std_default, None), "dim": (std_dim, None),
+    "": (std_default, None), "dim": (std_dim, std_out),
     "correction": (std_correction, std_correction_out),
 })
 def std(*args, **kwargs):
@@ -752,34 +718,28 @@ def std_mean_default(input, unbiased=True):
 
 std_mean_dim_op, std_mean_dim_routes = operator("aten::std_mean", "dim")
 def std_mean_dim(input, dim, unbiased=True, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or unbiased.__class__ is not bool or keepdim.__class__ is not bool:
         return miss(std_mean_dim_op, (input, dim, unbiased, keepdim,), {}, std_mean)
     try:
         route = std_mean_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, unbiased, keepdim)
+        return route(input, dim_ints, unbiased, keepdim)
     return miss(std_mean_dim_op, (input, dim, unbiased, keepdim,), {}, std_mean)
 
 std_mean_correction_op, std_mean_correction_routes = operator("aten::std_mean", "correction")
 def std_mean_correction(input, dim=None, *, correction=None, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if dim is not None and not are_ints(dim) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if dim_ints is not None and not are_ints(dim_ints) or correction is not None and correction.__class__ is not int and correction.__class__ is not float or keepdim.__class__ is not bool:
         return miss(std_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std_mean)
     try:
         route = std_mean_correction_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, correction, keepdim)
+        return route(input, dim_ints, correction, keepdim)
     return miss(std_mean_correction_op, (input, dim,), {"correction": correction, "keepdim": keepdim}, std_mean)
 
 _std_mean_overloads = Overloads("aten::std_mean", {
@@ -807,18 +767,15 @@ linalg_vector_norm_op, linalg_vector_norm_routes = operator("aten::linalg_vector
 def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
     if out is not None:
         return linalg_vector_norm_out(input, ord, dim, keepdim, dtype=dtype, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if ord.__class__ is not int and ord.__class__ is not float or dim is not None and not are_ints(dim) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if ord.__class__ is not int and ord.__class__ is not float or dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
         return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_vector_norm)
     try:
         route = linalg_vector_norm_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, ord, dim, keepdim, dtype)
+        return route(input, ord, dim_ints, keepdim, dtype)
     return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_vector_norm)
 
 
@@ -839,18 +796,15 @@ def norm_Scalar(input, p=2):
 
 norm_ScalarOpt_dim_op, norm_ScalarOpt_dim_routes = operator("aten::norm", "ScalarOpt_dim")
 def norm_ScalarOpt_dim(input, p, dim, keepdim=False):
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if p is not None and p.__class__ is not int and p.__class__ is not float or not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if p is not None and p.__class__ is not int and p.__class__ is not float or not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
     try:
         route = norm_ScalarOpt_dim_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, p, dim, keepdim)
+        return route(input, p, dim_ints, keepdim)
     return miss(norm_ScalarOpt_dim_op, (input, p, dim, keepdim,), {}, norm)
 
 _norm_overloads = Overloads("aten::norm", {
@@ -876,18 +830,15 @@ logsumexp_op, logsumexp_routes = operator("aten::logsumexp", "")
 def logsumexp(input, dim, keepdim=False, *, out=None):
     if out is not None:
         return logsumexp_out(input, dim, keepdim, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(logsumexp_op, (input, dim, keepdim,), {}, logsumexp)
     try:
         route = logsumexp_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(logsumexp_op, (input, dim, keepdim,), {}, logsumexp)
 
 
@@ -1173,16 +1124,15 @@ count_nonzero_dim_IntList_op, count_nonzero_dim_IntList_routes = operator("aten:
 def count_nonzero_dim_IntList(input, *dims_, dim=None):
     if dim is None:
         dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim):
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints):
         return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
     try:
         route = count_nonzero_dim_IntList_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim)
+        return route(input, dim_ints)
     return miss(count_nonzero_dim_IntList_op, (input, dim,), {}, count_nonzero)
 
 _count_nonzero_overloads = Overloads("aten::count_nonzero", {
@@ -1208,29 +1158,27 @@ sum_to_size_op, sum_to_size_routes = operator("aten::sum_to_size", "")
 def sum_to_size(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size):
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints):
         return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
     try:
         route = sum_to_size_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size)
+        return route(input, size_ints)
     return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
 
 
 value_selecting_reduction_backward_op, value_selecting_reduction_backward_routes = operator("aten::value_selecting_reduction_backward", "")
 def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
-    if sizes.__class__ is list:
-        sizes = tuple(sizes)
-    if dim.__class__ is not int or not are_ints(sizes) or keepdim.__class__ is not bool:
+    sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
+    if dim.__class__ is not int or not are_ints(sizes_ints) or keepdim.__class__ is not bool:
         return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
     try:
         route = value_selecting_reduction_backward_routes[grad._signature | indices._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad, dim, indices, sizes, keepdim)
+        return route(grad, dim, indices, sizes_ints, keepdim)
     return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)

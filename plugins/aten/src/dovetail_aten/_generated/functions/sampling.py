@@ -18,27 +18,33 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "upsample_nearest1d_out", "upsample_nearest1d_default", "upsample_nearest1d_vec",
-    "upsample_nearest1d", "upsample_nearest1d_backward", "upsample_nearest2d_out",
-    "upsample_nearest2d_default", "upsample_nearest2d_vec", "upsample_nearest2d",
-    "upsample_nearest2d_backward", "upsample_nearest3d_out", "upsample_nearest3d_default",
-    "upsample_nearest3d_vec", "upsample_nearest3d", "upsample_nearest3d_backward",
+    "upsample_nearest1d", "upsample_nearest1d_backward_grad_input", "upsample_nearest1d_backward",
+    "upsample_nearest2d_out", "upsample_nearest2d_default", "upsample_nearest2d_vec",
+    "upsample_nearest2d", "upsample_nearest2d_backward_grad_input", "upsample_nearest2d_backward",
+    "upsample_nearest3d_out", "upsample_nearest3d_default", "upsample_nearest3d_vec",
+    "upsample_nearest3d", "upsample_nearest3d_backward_grad_input", "upsample_nearest3d_backward",
     "_upsample_nearest_exact1d_out", "_upsample_nearest_exact1d_default",
     "_upsample_nearest_exact1d_vec", "_upsample_nearest_exact1d",
-    "_upsample_nearest_exact1d_backward", "_upsample_nearest_exact2d_out",
-    "_upsample_nearest_exact2d_default", "_upsample_nearest_exact2d_vec",
-    "_upsample_nearest_exact2d", "_upsample_nearest_exact2d_backward",
+    "_upsample_nearest_exact1d_backward_grad_input", "_upsample_nearest_exact1d_backward",
+    "_upsample_nearest_exact2d_out", "_upsample_nearest_exact2d_default",
+    "_upsample_nearest_exact2d_vec", "_upsample_nearest_exact2d",
+    "_upsample_nearest_exact2d_backward_grad_input", "_upsample_nearest_exact2d_backward",
     "_upsample_nearest_exact3d_out", "_upsample_nearest_exact3d_default",
     "_upsample_nearest_exact3d_vec", "_upsample_nearest_exact3d",
-    "_upsample_nearest_exact3d_backward", "upsample_linear1d_out", "upsample_linear1d_default",
-    "upsample_linear1d_vec", "upsample_linear1d", "upsample_linear1d_backward",
+    "_upsample_nearest_exact3d_backward_grad_input", "_upsample_nearest_exact3d_backward",
+    "upsample_linear1d_out", "upsample_linear1d_default", "upsample_linear1d_vec",
+    "upsample_linear1d", "upsample_linear1d_backward_grad_input", "upsample_linear1d_backward",
     "upsample_bilinear2d_out", "upsample_bilinear2d_default", "upsample_bilinear2d_vec",
-    "upsample_bilinear2d", "upsample_bilinear2d_backward", "upsample_trilinear3d_out",
-    "upsample_trilinear3d_default", "upsample_trilinear3d_vec", "upsample_trilinear3d",
+    "upsample_bilinear2d", "upsample_bilinear2d_backward_grad_input",
+    "upsample_bilinear2d_backward", "upsample_trilinear3d_out", "upsample_trilinear3d_default",
+    "upsample_trilinear3d_vec", "upsample_trilinear3d", "upsample_trilinear3d_backward_grad_input",
     "upsample_trilinear3d_backward", "upsample_bicubic2d_out", "upsample_bicubic2d_default",
-    "upsample_bicubic2d_vec", "upsample_bicubic2d", "upsample_bicubic2d_backward",
-    "_upsample_bilinear2d_aa_out", "_upsample_bilinear2d_aa_default", "_upsample_bilinear2d_aa_vec",
-    "_upsample_bilinear2d_aa", "_upsample_bilinear2d_aa_backward", "_upsample_bicubic2d_aa_out",
-    "_upsample_bicubic2d_aa_default", "_upsample_bicubic2d_aa_vec", "_upsample_bicubic2d_aa",
+    "upsample_bicubic2d_vec", "upsample_bicubic2d", "upsample_bicubic2d_backward_grad_input",
+    "upsample_bicubic2d_backward", "_upsample_bilinear2d_aa_out", "_upsample_bilinear2d_aa_default",
+    "_upsample_bilinear2d_aa_vec", "_upsample_bilinear2d_aa",
+    "_upsample_bilinear2d_aa_backward_grad_input", "_upsample_bilinear2d_aa_backward",
+    "_upsample_bicubic2d_aa_out", "_upsample_bicubic2d_aa_default", "_upsample_bicubic2d_aa_vec",
+    "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa_backward_grad_input",
     "_upsample_bicubic2d_aa_backward", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d",
     "affine_grid_generator",
 ]
@@ -48,32 +54,28 @@ def upsample_nearest1d_out(input, output_size, scales=None, *, out): return comp
 
 upsample_nearest1d_op, upsample_nearest1d_routes = operator("aten::upsample_nearest1d", "")
 def upsample_nearest1d_default(input, output_size, scales=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or scales is not None and scales.__class__ is not float:
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or scales is not None and scales.__class__ is not float:
         return miss(upsample_nearest1d_op, (input, output_size, scales,), {}, upsample_nearest1d)
     try:
         route = upsample_nearest1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scales)
+        return route(input, output_size_ints, scales)
     return miss(upsample_nearest1d_op, (input, output_size, scales,), {}, upsample_nearest1d)
 
 upsample_nearest1d_vec_op, upsample_nearest1d_vec_routes = operator("aten::upsample_nearest1d", "vec")
 def upsample_nearest1d_vec(input, output_size, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
         return miss(upsample_nearest1d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest1d)
     try:
         route = upsample_nearest1d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scale_factors)
+        return route(input, output_size_ints, scale_factors)
     return miss(upsample_nearest1d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest1d)
 
 _upsample_nearest1d_overloads = Overloads("aten::upsample_nearest1d", {
@@ -87,24 +89,22 @@ def upsample_nearest1d(*args, **kwargs):
     return _upsample_nearest1d_overloads.choose(args, kwargs)
 
 
+def upsample_nearest1d_backward_grad_input(grad_output, output_size, input_size, scales=None, *, grad_input): return complete(upsample_nearest1d_backward_grad_input, "aten::upsample_nearest1d_backward", "grad_input")(grad_output, output_size, input_size, scales, grad_input=grad_input)
+
 upsample_nearest1d_backward_op, upsample_nearest1d_backward_routes = operator("aten::upsample_nearest1d_backward", "")
-def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 3
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or scales is not None and scales.__class__ is not float:
+def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None, *, out=None):
+    if out is not None:
+        return upsample_nearest1d_backward_grad_input(grad_output, output_size, input_size, scales, grad_input=out)
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 3 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales is not None and scales.__class__ is not float:
         return miss(upsample_nearest1d_backward_op, (grad_output, output_size, input_size, scales,), {}, upsample_nearest1d_backward)
     try:
         route = upsample_nearest1d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, scales)
+        return route(grad_output, output_size_ints, input_size_ints, scales)
     return miss(upsample_nearest1d_backward_op, (grad_output, output_size, input_size, scales,), {}, upsample_nearest1d_backward)
 
 
@@ -112,32 +112,28 @@ def upsample_nearest2d_out(input, output_size, scales_h=None, scales_w=None, *, 
 
 upsample_nearest2d_op, upsample_nearest2d_routes = operator("aten::upsample_nearest2d", "")
 def upsample_nearest2d_default(input, output_size, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_nearest2d_op, (input, output_size, scales_h, scales_w,), {}, upsample_nearest2d)
     try:
         route = upsample_nearest2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scales_h, scales_w)
+        return route(input, output_size_ints, scales_h, scales_w)
     return miss(upsample_nearest2d_op, (input, output_size, scales_h, scales_w,), {}, upsample_nearest2d)
 
 upsample_nearest2d_vec_op, upsample_nearest2d_vec_routes = operator("aten::upsample_nearest2d", "vec")
 def upsample_nearest2d_vec(input, output_size, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
         return miss(upsample_nearest2d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest2d)
     try:
         route = upsample_nearest2d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scale_factors)
+        return route(input, output_size_ints, scale_factors)
     return miss(upsample_nearest2d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest2d)
 
 _upsample_nearest2d_overloads = Overloads("aten::upsample_nearest2d", {
@@ -153,24 +149,22 @@ def upsample_nearest2d(*args, **kwargs):
     return _upsample_nearest2d_overloads.choose(args, kwargs)
 
 
+def upsample_nearest2d_backward_grad_input(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_nearest2d_backward_grad_input, "aten::upsample_nearest2d_backward", "grad_input")(grad_output, output_size, input_size, scales_h, scales_w, grad_input=grad_input)
+
 upsample_nearest2d_backward_op, upsample_nearest2d_backward_routes = operator("aten::upsample_nearest2d_backward", "")
-def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 4
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_nearest2d_backward_grad_input(grad_output, output_size, input_size, scales_h, scales_w, grad_input=out)
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_nearest2d_backward_op, (grad_output, output_size, input_size, scales_h, scales_w,), {}, upsample_nearest2d_backward)
     try:
         route = upsample_nearest2d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, scales_h, scales_w)
+        return route(grad_output, output_size_ints, input_size_ints, scales_h, scales_w)
     return miss(upsample_nearest2d_backward_op, (grad_output, output_size, input_size, scales_h, scales_w,), {}, upsample_nearest2d_backward)
 
 
@@ -178,32 +172,28 @@ def upsample_nearest3d_out(input, output_size, scales_d=None, scales_h=None, sca
 
 upsample_nearest3d_op, upsample_nearest3d_routes = operator("aten::upsample_nearest3d", "")
 def upsample_nearest3d_default(input, output_size, scales_d=None, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_nearest3d_op, (input, output_size, scales_d, scales_h, scales_w,), {}, upsample_nearest3d)
     try:
         route = upsample_nearest3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scales_d, scales_h, scales_w)
+        return route(input, output_size_ints, scales_d, scales_h, scales_w)
     return miss(upsample_nearest3d_op, (input, output_size, scales_d, scales_h, scales_w,), {}, upsample_nearest3d)
 
 upsample_nearest3d_vec_op, upsample_nearest3d_vec_routes = operator("aten::upsample_nearest3d", "vec")
 def upsample_nearest3d_vec(input, output_size, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
         return miss(upsample_nearest3d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest3d)
     try:
         route = upsample_nearest3d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scale_factors)
+        return route(input, output_size_ints, scale_factors)
     return miss(upsample_nearest3d_vec_op, (input, output_size, scale_factors,), {}, upsample_nearest3d)
 
 _upsample_nearest3d_overloads = Overloads("aten::upsample_nearest3d", {
@@ -221,24 +211,22 @@ def upsample_nearest3d(*args, **kwargs):
     return _upsample_nearest3d_overloads.choose(args, kwargs)
 
 
+def upsample_nearest3d_backward_grad_input(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_nearest3d_backward_grad_input, "aten::upsample_nearest3d_backward", "grad_input")(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=grad_input)
+
 upsample_nearest3d_backward_op, upsample_nearest3d_backward_routes = operator("aten::upsample_nearest3d_backward", "")
-def upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 5
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+def upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_nearest3d_backward_grad_input(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=out)
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 5 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_nearest3d_backward_op, (grad_output, output_size, input_size, scales_d, scales_h, scales_w,), {}, upsample_nearest3d_backward)
     try:
         route = upsample_nearest3d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, scales_d, scales_h, scales_w)
+        return route(grad_output, output_size_ints, input_size_ints, scales_d, scales_h, scales_w)
     return miss(upsample_nearest3d_backward_op, (grad_output, output_size, input_size, scales_d, scales_h, scales_w,), {}, upsample_nearest3d_backward)
 
 
@@ -246,32 +234,28 @@ def _upsample_nearest_exact1d_out(input, output_size, scales=None, *, out): retu
 
 _upsample_nearest_exact1d_op, _upsample_nearest_exact1d_routes = operator("aten::_upsample_nearest_exact1d", "")
 def _upsample_nearest_exact1d_default(input, output_size, scales=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or scales is not None and scales.__class__ is not float:
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or scales is not None and scales.__class__ is not float:
         return miss(_upsample_nearest_exact1d_op, (input, output_size, scales,), {}, _upsample_nearest_exact1d)
     try:
         route = _upsample_nearest_exact1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scales)
+        return route(input, output_size_ints, scales)
     return miss(_upsample_nearest_exact1d_op, (input, output_size, scales,), {}, _upsample_nearest_exact1d)
 
 _upsample_nearest_exact1d_vec_op, _upsample_nearest_exact1d_vec_routes = operator("aten::_upsample_nearest_exact1d", "vec")
 def _upsample_nearest_exact1d_vec(input, output_size, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
         return miss(_upsample_nearest_exact1d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact1d)
     try:
         route = _upsample_nearest_exact1d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scale_factors)
+        return route(input, output_size_ints, scale_factors)
     return miss(_upsample_nearest_exact1d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact1d)
 
 __upsample_nearest_exact1d_overloads = Overloads("aten::_upsample_nearest_exact1d", {
@@ -286,24 +270,22 @@ def _upsample_nearest_exact1d(*args, **kwargs):
     return __upsample_nearest_exact1d_overloads.choose(args, kwargs)
 
 
+def _upsample_nearest_exact1d_backward_grad_input(grad_output, output_size, input_size, scales=None, *, grad_input): return complete(_upsample_nearest_exact1d_backward_grad_input, "aten::_upsample_nearest_exact1d_backward", "grad_input")(grad_output, output_size, input_size, scales, grad_input=grad_input)
+
 _upsample_nearest_exact1d_backward_op, _upsample_nearest_exact1d_backward_routes = operator("aten::_upsample_nearest_exact1d_backward", "")
-def _upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 3
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or scales is not None and scales.__class__ is not float:
+def _upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None, *, out=None):
+    if out is not None:
+        return _upsample_nearest_exact1d_backward_grad_input(grad_output, output_size, input_size, scales, grad_input=out)
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 3 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales is not None and scales.__class__ is not float:
         return miss(_upsample_nearest_exact1d_backward_op, (grad_output, output_size, input_size, scales,), {}, _upsample_nearest_exact1d_backward)
     try:
         route = _upsample_nearest_exact1d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, scales)
+        return route(grad_output, output_size_ints, input_size_ints, scales)
     return miss(_upsample_nearest_exact1d_backward_op, (grad_output, output_size, input_size, scales,), {}, _upsample_nearest_exact1d_backward)
 
 
@@ -311,32 +293,28 @@ def _upsample_nearest_exact2d_out(input, output_size, scales_h=None, scales_w=No
 
 _upsample_nearest_exact2d_op, _upsample_nearest_exact2d_routes = operator("aten::_upsample_nearest_exact2d", "")
 def _upsample_nearest_exact2d_default(input, output_size, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(_upsample_nearest_exact2d_op, (input, output_size, scales_h, scales_w,), {}, _upsample_nearest_exact2d)
     try:
         route = _upsample_nearest_exact2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scales_h, scales_w)
+        return route(input, output_size_ints, scales_h, scales_w)
     return miss(_upsample_nearest_exact2d_op, (input, output_size, scales_h, scales_w,), {}, _upsample_nearest_exact2d)
 
 _upsample_nearest_exact2d_vec_op, _upsample_nearest_exact2d_vec_routes = operator("aten::_upsample_nearest_exact2d", "vec")
 def _upsample_nearest_exact2d_vec(input, output_size, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
         return miss(_upsample_nearest_exact2d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact2d)
     try:
         route = _upsample_nearest_exact2d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scale_factors)
+        return route(input, output_size_ints, scale_factors)
     return miss(_upsample_nearest_exact2d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact2d)
 
 __upsample_nearest_exact2d_overloads = Overloads("aten::_upsample_nearest_exact2d", {
@@ -353,24 +331,22 @@ def _upsample_nearest_exact2d(*args, **kwargs):
     return __upsample_nearest_exact2d_overloads.choose(args, kwargs)
 
 
+def _upsample_nearest_exact2d_backward_grad_input(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_nearest_exact2d_backward_grad_input, "aten::_upsample_nearest_exact2d_backward", "grad_input")(grad_output, output_size, input_size, scales_h, scales_w, grad_input=grad_input)
+
 _upsample_nearest_exact2d_backward_op, _upsample_nearest_exact2d_backward_routes = operator("aten::_upsample_nearest_exact2d_backward", "")
-def _upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 4
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+def _upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return _upsample_nearest_exact2d_backward_grad_input(grad_output, output_size, input_size, scales_h, scales_w, grad_input=out)
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(_upsample_nearest_exact2d_backward_op, (grad_output, output_size, input_size, scales_h, scales_w,), {}, _upsample_nearest_exact2d_backward)
     try:
         route = _upsample_nearest_exact2d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, scales_h, scales_w)
+        return route(grad_output, output_size_ints, input_size_ints, scales_h, scales_w)
     return miss(_upsample_nearest_exact2d_backward_op, (grad_output, output_size, input_size, scales_h, scales_w,), {}, _upsample_nearest_exact2d_backward)
 
 
@@ -378,32 +354,28 @@ def _upsample_nearest_exact3d_out(input, output_size, scales_d=None, scales_h=No
 
 _upsample_nearest_exact3d_op, _upsample_nearest_exact3d_routes = operator("aten::_upsample_nearest_exact3d", "")
 def _upsample_nearest_exact3d_default(input, output_size, scales_d=None, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(_upsample_nearest_exact3d_op, (input, output_size, scales_d, scales_h, scales_w,), {}, _upsample_nearest_exact3d)
     try:
         route = _upsample_nearest_exact3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scales_d, scales_h, scales_w)
+        return route(input, output_size_ints, scales_d, scales_h, scales_w)
     return miss(_upsample_nearest_exact3d_op, (input, output_size, scales_d, scales_h, scales_w,), {}, _upsample_nearest_exact3d)
 
 _upsample_nearest_exact3d_vec_op, _upsample_nearest_exact3d_vec_routes = operator("aten::_upsample_nearest_exact3d", "vec")
 def _upsample_nearest_exact3d_vec(input, output_size, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or scale_factors is not None:
         return miss(_upsample_nearest_exact3d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact3d)
     try:
         route = _upsample_nearest_exact3d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, scale_factors)
+        return route(input, output_size_ints, scale_factors)
     return miss(_upsample_nearest_exact3d_vec_op, (input, output_size, scale_factors,), {}, _upsample_nearest_exact3d)
 
 __upsample_nearest_exact3d_overloads = Overloads("aten::_upsample_nearest_exact3d", {
@@ -422,24 +394,22 @@ def _upsample_nearest_exact3d(*args, **kwargs):
     return __upsample_nearest_exact3d_overloads.choose(args, kwargs)
 
 
+def _upsample_nearest_exact3d_backward_grad_input(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_nearest_exact3d_backward_grad_input, "aten::_upsample_nearest_exact3d_backward", "grad_input")(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=grad_input)
+
 _upsample_nearest_exact3d_backward_op, _upsample_nearest_exact3d_backward_routes = operator("aten::_upsample_nearest_exact3d_backward", "")
-def _upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 5
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+def _upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return _upsample_nearest_exact3d_backward_grad_input(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=out)
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 5 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(_upsample_nearest_exact3d_backward_op, (grad_output, output_size, input_size, scales_d, scales_h, scales_w,), {}, _upsample_nearest_exact3d_backward)
     try:
         route = _upsample_nearest_exact3d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, scales_d, scales_h, scales_w)
+        return route(grad_output, output_size_ints, input_size_ints, scales_d, scales_h, scales_w)
     return miss(_upsample_nearest_exact3d_backward_op, (grad_output, output_size, input_size, scales_d, scales_h, scales_w,), {}, _upsample_nearest_exact3d_backward)
 
 
@@ -447,32 +417,28 @@ def upsample_linear1d_out(input, output_size, align_corners, scales=None, *, out
 
 upsample_linear1d_op, upsample_linear1d_routes = operator("aten::upsample_linear1d", "")
 def upsample_linear1d_default(input, output_size, align_corners, scales=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or align_corners.__class__ is not bool or scales is not None and scales.__class__ is not float:
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales is not None and scales.__class__ is not float:
         return miss(upsample_linear1d_op, (input, output_size, align_corners, scales,), {}, upsample_linear1d)
     try:
         route = upsample_linear1d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scales)
+        return route(input, output_size_ints, align_corners, scales)
     return miss(upsample_linear1d_op, (input, output_size, align_corners, scales,), {}, upsample_linear1d)
 
 upsample_linear1d_vec_op, upsample_linear1d_vec_routes = operator("aten::upsample_linear1d", "vec")
 def upsample_linear1d_vec(input, output_size, align_corners, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or align_corners.__class__ is not bool or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
         return miss(upsample_linear1d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_linear1d)
     try:
         route = upsample_linear1d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scale_factors)
+        return route(input, output_size_ints, align_corners, scale_factors)
     return miss(upsample_linear1d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_linear1d)
 
 _upsample_linear1d_overloads = Overloads("aten::upsample_linear1d", {
@@ -486,24 +452,22 @@ def upsample_linear1d(*args, **kwargs):
     return _upsample_linear1d_overloads.choose(args, kwargs)
 
 
+def upsample_linear1d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales=None, *, grad_input): return complete(upsample_linear1d_backward_grad_input, "aten::upsample_linear1d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales, grad_input=grad_input)
+
 upsample_linear1d_backward_op, upsample_linear1d_backward_routes = operator("aten::upsample_linear1d_backward", "")
-def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,)
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 3
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or align_corners.__class__ is not bool or scales is not None and scales.__class__ is not float:
+def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None, *, out=None):
+    if out is not None:
+        return upsample_linear1d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales, grad_input=out)
+    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 3 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales is not None and scales.__class__ is not float:
         return miss(upsample_linear1d_backward_op, (grad_output, output_size, input_size, align_corners, scales,), {}, upsample_linear1d_backward)
     try:
         route = upsample_linear1d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, align_corners, scales)
+        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales)
     return miss(upsample_linear1d_backward_op, (grad_output, output_size, input_size, align_corners, scales,), {}, upsample_linear1d_backward)
 
 
@@ -511,32 +475,28 @@ def upsample_bilinear2d_out(input, output_size, align_corners, scales_h=None, sc
 
 upsample_bilinear2d_op, upsample_bilinear2d_routes = operator("aten::upsample_bilinear2d", "")
 def upsample_bilinear2d_default(input, output_size, align_corners, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_bilinear2d_op, (input, output_size, align_corners, scales_h, scales_w,), {}, upsample_bilinear2d)
     try:
         route = upsample_bilinear2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scales_h, scales_w)
+        return route(input, output_size_ints, align_corners, scales_h, scales_w)
     return miss(upsample_bilinear2d_op, (input, output_size, align_corners, scales_h, scales_w,), {}, upsample_bilinear2d)
 
 upsample_bilinear2d_vec_op, upsample_bilinear2d_vec_routes = operator("aten::upsample_bilinear2d", "vec")
 def upsample_bilinear2d_vec(input, output_size, align_corners, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or align_corners.__class__ is not bool or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
         return miss(upsample_bilinear2d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_bilinear2d)
     try:
         route = upsample_bilinear2d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scale_factors)
+        return route(input, output_size_ints, align_corners, scale_factors)
     return miss(upsample_bilinear2d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_bilinear2d)
 
 _upsample_bilinear2d_overloads = Overloads("aten::upsample_bilinear2d", {
@@ -553,24 +513,22 @@ def upsample_bilinear2d(*args, **kwargs):
     return _upsample_bilinear2d_overloads.choose(args, kwargs)
 
 
+def upsample_bilinear2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_bilinear2d_backward_grad_input, "aten::upsample_bilinear2d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
+
 upsample_bilinear2d_backward_op, upsample_bilinear2d_backward_routes = operator("aten::upsample_bilinear2d_backward", "")
-def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 4
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_bilinear2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_bilinear2d_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, upsample_bilinear2d_backward)
     try:
         route = upsample_bilinear2d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_h, scales_w)
     return miss(upsample_bilinear2d_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, upsample_bilinear2d_backward)
 
 
@@ -578,32 +536,28 @@ def upsample_trilinear3d_out(input, output_size, align_corners, scales_d=None, s
 
 upsample_trilinear3d_op, upsample_trilinear3d_routes = operator("aten::upsample_trilinear3d", "")
 def upsample_trilinear3d_default(input, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or align_corners.__class__ is not bool or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_trilinear3d_op, (input, output_size, align_corners, scales_d, scales_h, scales_w,), {}, upsample_trilinear3d)
     try:
         route = upsample_trilinear3d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scales_d, scales_h, scales_w)
+        return route(input, output_size_ints, align_corners, scales_d, scales_h, scales_w)
     return miss(upsample_trilinear3d_op, (input, output_size, align_corners, scales_d, scales_h, scales_w,), {}, upsample_trilinear3d)
 
 upsample_trilinear3d_vec_op, upsample_trilinear3d_vec_routes = operator("aten::upsample_trilinear3d", "vec")
 def upsample_trilinear3d_vec(input, output_size, align_corners, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or align_corners.__class__ is not bool or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
         return miss(upsample_trilinear3d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_trilinear3d)
     try:
         route = upsample_trilinear3d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scale_factors)
+        return route(input, output_size_ints, align_corners, scale_factors)
     return miss(upsample_trilinear3d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_trilinear3d)
 
 _upsample_trilinear3d_overloads = Overloads("aten::upsample_trilinear3d", {
@@ -622,24 +576,22 @@ def upsample_trilinear3d(*args, **kwargs):
     return _upsample_trilinear3d_overloads.choose(args, kwargs)
 
 
+def upsample_trilinear3d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_trilinear3d_backward_grad_input, "aten::upsample_trilinear3d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input=grad_input)
+
 upsample_trilinear3d_backward_op, upsample_trilinear3d_backward_routes = operator("aten::upsample_trilinear3d_backward", "")
-def upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 3
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 5
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or align_corners.__class__ is not bool or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+def upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_trilinear3d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input=out)
+    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 5 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_trilinear3d_backward_op, (grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w,), {}, upsample_trilinear3d_backward)
     try:
         route = upsample_trilinear3d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w)
+        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_d, scales_h, scales_w)
     return miss(upsample_trilinear3d_backward_op, (grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w,), {}, upsample_trilinear3d_backward)
 
 
@@ -647,32 +599,28 @@ def upsample_bicubic2d_out(input, output_size, align_corners, scales_h=None, sca
 
 upsample_bicubic2d_op, upsample_bicubic2d_routes = operator("aten::upsample_bicubic2d", "")
 def upsample_bicubic2d_default(input, output_size, align_corners, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_bicubic2d_op, (input, output_size, align_corners, scales_h, scales_w,), {}, upsample_bicubic2d)
     try:
         route = upsample_bicubic2d_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scales_h, scales_w)
+        return route(input, output_size_ints, align_corners, scales_h, scales_w)
     return miss(upsample_bicubic2d_op, (input, output_size, align_corners, scales_h, scales_w,), {}, upsample_bicubic2d)
 
 upsample_bicubic2d_vec_op, upsample_bicubic2d_vec_routes = operator("aten::upsample_bicubic2d", "vec")
 def upsample_bicubic2d_vec(input, output_size, align_corners, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or align_corners.__class__ is not bool or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
         return miss(upsample_bicubic2d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_bicubic2d)
     try:
         route = upsample_bicubic2d_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scale_factors)
+        return route(input, output_size_ints, align_corners, scale_factors)
     return miss(upsample_bicubic2d_vec_op, (input, output_size, align_corners, scale_factors,), {}, upsample_bicubic2d)
 
 _upsample_bicubic2d_overloads = Overloads("aten::upsample_bicubic2d", {
@@ -688,24 +636,22 @@ def upsample_bicubic2d(*args, **kwargs):
     return _upsample_bicubic2d_overloads.choose(args, kwargs)
 
 
+def upsample_bicubic2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_bicubic2d_backward_grad_input, "aten::upsample_bicubic2d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
+
 upsample_bicubic2d_backward_op, upsample_bicubic2d_backward_routes = operator("aten::upsample_bicubic2d_backward", "")
-def upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 4
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+def upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return upsample_bicubic2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(upsample_bicubic2d_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, upsample_bicubic2d_backward)
     try:
         route = upsample_bicubic2d_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_h, scales_w)
     return miss(upsample_bicubic2d_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, upsample_bicubic2d_backward)
 
 
@@ -713,32 +659,28 @@ def _upsample_bilinear2d_aa_out(input, output_size, align_corners, scales_h=None
 
 _upsample_bilinear2d_aa_op, _upsample_bilinear2d_aa_routes = operator("aten::_upsample_bilinear2d_aa", "")
 def _upsample_bilinear2d_aa_default(input, output_size, align_corners, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(_upsample_bilinear2d_aa_op, (input, output_size, align_corners, scales_h, scales_w,), {}, _upsample_bilinear2d_aa)
     try:
         route = _upsample_bilinear2d_aa_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scales_h, scales_w)
+        return route(input, output_size_ints, align_corners, scales_h, scales_w)
     return miss(_upsample_bilinear2d_aa_op, (input, output_size, align_corners, scales_h, scales_w,), {}, _upsample_bilinear2d_aa)
 
 _upsample_bilinear2d_aa_vec_op, _upsample_bilinear2d_aa_vec_routes = operator("aten::_upsample_bilinear2d_aa", "vec")
 def _upsample_bilinear2d_aa_vec(input, output_size, align_corners, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or align_corners.__class__ is not bool or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
         return miss(_upsample_bilinear2d_aa_vec_op, (input, output_size, align_corners, scale_factors,), {}, _upsample_bilinear2d_aa)
     try:
         route = _upsample_bilinear2d_aa_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scale_factors)
+        return route(input, output_size_ints, align_corners, scale_factors)
     return miss(_upsample_bilinear2d_aa_vec_op, (input, output_size, align_corners, scale_factors,), {}, _upsample_bilinear2d_aa)
 
 __upsample_bilinear2d_aa_overloads = Overloads("aten::_upsample_bilinear2d_aa", {
@@ -755,24 +697,22 @@ def _upsample_bilinear2d_aa(*args, **kwargs):
     return __upsample_bilinear2d_aa_overloads.choose(args, kwargs)
 
 
+def _upsample_bilinear2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_bilinear2d_aa_backward_grad_input, "aten::_upsample_bilinear2d_aa_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
+
 _upsample_bilinear2d_aa_backward_op, _upsample_bilinear2d_aa_backward_routes = operator("aten::_upsample_bilinear2d_aa_backward", "")
-def _upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 4
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+def _upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return _upsample_bilinear2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(_upsample_bilinear2d_aa_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, _upsample_bilinear2d_aa_backward)
     try:
         route = _upsample_bilinear2d_aa_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_h, scales_w)
     return miss(_upsample_bilinear2d_aa_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, _upsample_bilinear2d_aa_backward)
 
 
@@ -780,32 +720,28 @@ def _upsample_bicubic2d_aa_out(input, output_size, align_corners, scales_h=None,
 
 _upsample_bicubic2d_aa_op, _upsample_bicubic2d_aa_routes = operator("aten::_upsample_bicubic2d_aa", "")
 def _upsample_bicubic2d_aa_default(input, output_size, align_corners, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if not are_ints(output_size) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    if not are_ints(output_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(_upsample_bicubic2d_aa_op, (input, output_size, align_corners, scales_h, scales_w,), {}, _upsample_bicubic2d_aa)
     try:
         route = _upsample_bicubic2d_aa_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scales_h, scales_w)
+        return route(input, output_size_ints, align_corners, scales_h, scales_w)
     return miss(_upsample_bicubic2d_aa_op, (input, output_size, align_corners, scales_h, scales_w,), {}, _upsample_bicubic2d_aa)
 
 _upsample_bicubic2d_aa_vec_op, _upsample_bicubic2d_aa_vec_routes = operator("aten::_upsample_bicubic2d_aa", "vec")
 def _upsample_bicubic2d_aa_vec(input, output_size, align_corners, scale_factors):
-    if output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if output_size is not None and not are_ints(output_size) or align_corners.__class__ is not bool or scale_factors is not None:
+    output_size_ints = tuple(output_size) if output_size.__class__ is list else output_size
+    if output_size_ints is not None and not are_ints(output_size_ints) or align_corners.__class__ is not bool or scale_factors is not None:
         return miss(_upsample_bicubic2d_aa_vec_op, (input, output_size, align_corners, scale_factors,), {}, _upsample_bicubic2d_aa)
     try:
         route = _upsample_bicubic2d_aa_vec_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, output_size, align_corners, scale_factors)
+        return route(input, output_size_ints, align_corners, scale_factors)
     return miss(_upsample_bicubic2d_aa_vec_op, (input, output_size, align_corners, scale_factors,), {}, _upsample_bicubic2d_aa)
 
 __upsample_bicubic2d_aa_overloads = Overloads("aten::_upsample_bicubic2d_aa", {
@@ -822,24 +758,22 @@ def _upsample_bicubic2d_aa(*args, **kwargs):
     return __upsample_bicubic2d_aa_overloads.choose(args, kwargs)
 
 
+def _upsample_bicubic2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_bicubic2d_aa_backward_grad_input, "aten::_upsample_bicubic2d_aa_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
+
 _upsample_bicubic2d_aa_backward_op, _upsample_bicubic2d_aa_backward_routes = operator("aten::_upsample_bicubic2d_aa_backward", "")
-def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None):
-    if output_size.__class__ is int:
-        output_size = (output_size,) * 2
-    elif output_size.__class__ is list:
-        output_size = tuple(output_size)
-    if input_size.__class__ is int:
-        input_size = (input_size,) * 4
-    elif input_size.__class__ is list:
-        input_size = tuple(input_size)
-    if not are_ints(output_size) or not are_ints(input_size) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
+def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
+    if out is not None:
+        return _upsample_bicubic2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
+    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
+    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
+    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
         return miss(_upsample_bicubic2d_aa_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, _upsample_bicubic2d_aa_backward)
     try:
         route = _upsample_bicubic2d_aa_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, output_size, input_size, align_corners, scales_h, scales_w)
+        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_h, scales_w)
     return miss(_upsample_bicubic2d_aa_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, _upsample_bicubic2d_aa_backward)
 
 
@@ -884,14 +818,13 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 
 affine_grid_generator_op, affine_grid_generator_routes = operator("aten::affine_grid_generator", "")
 def affine_grid_generator(theta, size, align_corners):
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or align_corners.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or align_corners.__class__ is not bool:
         return miss(affine_grid_generator_op, (theta, size, align_corners,), {}, affine_grid_generator)
     try:
         route = affine_grid_generator_routes[theta._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(theta, size, align_corners)
+        return route(theta, size_ints, align_corners)
     return miss(affine_grid_generator_op, (theta, size, align_corners,), {}, affine_grid_generator)

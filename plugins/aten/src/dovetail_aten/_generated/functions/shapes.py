@@ -21,7 +21,7 @@ __all__ = [
     "to_dtype_layout", "to", "_to_copy", "flip_out", "flip", "roll_out", "roll", "repeat", "tile",
     "cat_out", "cat", "concat_out", "concat", "concatenate_out", "concatenate", "stack_out",
     "stack", "hstack_out", "hstack", "vstack_out", "vstack", "tril_out", "tril", "tril_",
-    "triu_out", "triu", "triu_", "diag", "diag_embed", "constant_pad_nd", "pad",
+    "triu_out", "triu", "triu_", "diag_out", "diag", "diag_embed", "constant_pad_nd", "pad",
 ]
 
 
@@ -156,16 +156,15 @@ def flip(input, *dimss_, dims=None, out=None):
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     if out is not None:
         return flip_out(input, dims, out=out)
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(dims):
+    dims_ints = tuple(dims) if dims.__class__ is list else dims
+    if not are_ints(dims_ints):
         return miss(flip_op, (input, dims,), {}, flip)
     try:
         route = flip_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dims)
+        return route(input, dims_ints)
     return miss(flip_op, (input, dims,), {}, flip)
 
 
@@ -175,22 +174,16 @@ roll_op, roll_routes = operator("aten::roll", "")
 def roll(input, shifts, dims=(), *, out=None):
     if out is not None:
         return roll_out(input, shifts, dims, out=out)
-    if shifts.__class__ is int:
-        shifts = (shifts,)
-    elif shifts.__class__ is list:
-        shifts = tuple(shifts)
-    if dims.__class__ is int:
-        dims = (dims,)
-    elif dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(shifts) or not are_ints(dims):
+    shifts_ints = (shifts,) if shifts.__class__ is int else tuple(shifts) if shifts.__class__ is list else shifts
+    dims_ints = (dims,) if dims.__class__ is int else tuple(dims) if dims.__class__ is list else dims
+    if not are_ints(shifts_ints) or not are_ints(dims_ints):
         return miss(roll_op, (input, shifts, dims,), {}, roll)
     try:
         route = roll_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, shifts, dims)
+        return route(input, shifts_ints, dims_ints)
     return miss(roll_op, (input, shifts, dims,), {}, roll)
 
 
@@ -198,16 +191,15 @@ repeat_op, repeat_routes = operator("aten::repeat", "")
 def repeat(input, *repeatss_, repeats=None):
     if repeats is None:
         repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_ or None
-    if repeats.__class__ is list:
-        repeats = tuple(repeats)
-    if not are_ints(repeats):
+    repeats_ints = tuple(repeats) if repeats.__class__ is list else repeats
+    if not are_ints(repeats_ints):
         return miss(repeat_op, (input, repeats,), {}, repeat)
     try:
         route = repeat_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, repeats)
+        return route(input, repeats_ints)
     return miss(repeat_op, (input, repeats,), {}, repeat)
 
 
@@ -215,16 +207,15 @@ tile_op, tile_routes = operator("aten::tile", "")
 def tile(input, *dimss_, dims=None):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(dims):
+    dims_ints = tuple(dims) if dims.__class__ is list else dims
+    if not are_ints(dims_ints):
         return miss(tile_op, (input, dims,), {}, tile)
     try:
         route = tile_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dims)
+        return route(input, dims_ints)
     return miss(tile_op, (input, dims,), {}, tile)
 
 
@@ -386,8 +377,12 @@ def triu(input, diagonal=0, *, out=None):
 def triu_(input, diagonal=0): return complete(triu_, "aten::triu_", "")(input, diagonal)
 
 
+def diag_out(input, diagonal=0, *, out): return complete(diag_out, "aten::diag", "out")(input, diagonal, out=out)
+
 diag_op, diag_routes = operator("aten::diag", "")
-def diag(input, diagonal=0):
+def diag(input, diagonal=0, *, out=None):
+    if out is not None:
+        return diag_out(input, diagonal, out=out)
     if diagonal.__class__ is not int:
         return miss(diag_op, (input, diagonal,), {}, diag)
     try:
@@ -414,29 +409,27 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 constant_pad_nd_op, constant_pad_nd_routes = operator("aten::constant_pad_nd", "")
 def constant_pad_nd(input, pad, value=0):
-    if pad.__class__ is list:
-        pad = tuple(pad)
-    if not are_ints(pad) or value.__class__ is not int and value.__class__ is not float:
+    pad_ints = tuple(pad) if pad.__class__ is list else pad
+    if not are_ints(pad_ints) or value.__class__ is not int and value.__class__ is not float:
         return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
     try:
         route = constant_pad_nd_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, pad, value)
+        return route(input, pad_ints, value)
     return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
 
 
 pad_op, pad_routes = operator("aten::pad", "")
 def pad(input, pad, mode='constant', value=None):
-    if pad.__class__ is list:
-        pad = tuple(pad)
-    if not are_ints(pad) or mode.__class__ is not str or value is not None and value.__class__ is not float:
+    pad_ints = tuple(pad) if pad.__class__ is list else pad
+    if not are_ints(pad_ints) or mode.__class__ is not str or value is not None and value.__class__ is not float:
         return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])
     try:
         route = pad_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, pad, mode, value)
+        return route(input, pad_ints, mode, value)
     return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])

@@ -24,8 +24,8 @@ __all__ = [
     "special_zeta_other_scalar", "special_zeta_self_scalar", "special_zeta", "erfinv_out", "erfinv",
     "erfinv_", "special_erfcx_out", "special_erfcx", "special_ndtr_out", "special_ndtr",
     "special_ndtri_out", "special_ndtri", "special_log_ndtr_out", "special_log_ndtr", "logit_out",
-    "logit", "logit_", "logit_backward", "sinc_out", "sinc", "sinc_", "special_entr_out",
-    "special_entr", "special_xlog1py_out", "special_xlog1py_other_scalar_out",
+    "logit", "logit_", "logit_backward_grad_input", "logit_backward", "sinc_out", "sinc", "sinc_",
+    "special_entr_out", "special_entr", "special_xlog1py_out", "special_xlog1py_other_scalar_out",
     "special_xlog1py_self_scalar_out", "special_xlog1py_default", "special_xlog1py_other_scalar",
     "special_xlog1py_self_scalar", "special_xlog1py", "i0_out", "i0", "i0_", "special_i0e_out",
     "special_i0e", "special_i1_out", "special_i1", "special_i1e_out", "special_i1e",
@@ -374,8 +374,12 @@ def logit(input, eps=None, *, out=None):
 def logit_(input, eps=None): return complete(logit_, "aten::logit_", "")(input, eps)
 
 
+def logit_backward_grad_input(grad_output, input, eps=None, *, grad_input): return complete(logit_backward_grad_input, "aten::logit_backward", "grad_input")(grad_output, input, eps, grad_input=grad_input)
+
 logit_backward_op, logit_backward_routes = operator("aten::logit_backward", "")
-def logit_backward(grad_output, input, eps=None):
+def logit_backward(grad_output, input, eps=None, *, out=None):
+    if out is not None:
+        return logit_backward_grad_input(grad_output, input, eps, grad_input=out)
     if eps is not None and eps.__class__ is not float:
         return miss(logit_backward_op, (grad_output, input, eps,), {}, logit_backward)
     try:
@@ -1785,18 +1789,15 @@ special_logsumexp_op, special_logsumexp_routes = operator("aten::special_logsume
 def special_logsumexp(input, dim, keepdim=False, *, out=None):
     if out is not None:
         return special_logsumexp_out(input, dim, keepdim, out=out)
-    if dim.__class__ is int:
-        dim = (dim,)
-    elif dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or keepdim.__class__ is not bool:
+    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
         return miss(special_logsumexp_op, (input, dim, keepdim,), {}, special_logsumexp)
     try:
         route = special_logsumexp_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, keepdim)
+        return route(input, dim_ints, keepdim)
     return miss(special_logsumexp_op, (input, dim, keepdim,), {}, special_logsumexp)
 
 

@@ -322,16 +322,15 @@ rot90_op, rot90_routes = operator("aten::rot90", "")
 def rot90(input, k=1, dims=(0, 1), *, out=None):
     if out is not None:
         return rot90_out(input, k, dims, out=out)
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if k.__class__ is not int or not are_ints(dims):
+    dims_ints = tuple(dims) if dims.__class__ is list else dims
+    if k.__class__ is not int or not are_ints(dims_ints):
         return miss(rot90_op, (input, k, dims,), {}, rot90)
     try:
         route = rot90_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, k, dims)
+        return route(input, k, dims_ints)
     return miss(rot90_op, (input, k, dims,), {}, rot90)
 
 

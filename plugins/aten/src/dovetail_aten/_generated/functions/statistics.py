@@ -291,30 +291,28 @@ def gradient_scalarint(input, *, spacing=None, dim=None, edge_order=1):
 
 gradient_scalararray_op, gradient_scalararray_routes = operator("aten::gradient", "scalararray")
 def gradient_scalararray(input, *, spacing, dim, edge_order=1):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if spacing.__class__ is not int and spacing.__class__ is not float or not are_ints(dim) or edge_order.__class__ is not int:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if spacing.__class__ is not int and spacing.__class__ is not float or not are_ints(dim_ints) or edge_order.__class__ is not int:
         return miss(gradient_scalararray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
     try:
         route = gradient_scalararray_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, spacing, dim, edge_order))
+        return tuple(route(input, spacing, dim_ints, edge_order))
     return miss(gradient_scalararray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
 
 gradient_array_op, gradient_array_routes = operator("aten::gradient", "array")
 def gradient_array(input, *, dim, edge_order=1):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or edge_order.__class__ is not int:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or edge_order.__class__ is not int:
         return miss(gradient_array_op, (input,), {"dim": dim, "edge_order": edge_order}, gradient)
     try:
         route = gradient_array_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, dim, edge_order))
+        return tuple(route(input, dim_ints, edge_order))
     return miss(gradient_array_op, (input,), {"dim": dim, "edge_order": edge_order}, gradient)
 
 gradient_scalarrayint_op, gradient_scalarrayint_routes = operator("aten::gradient", "scalarrayint")
@@ -331,16 +329,15 @@ def gradient_scalarrayint(input, *, spacing, dim=None, edge_order=1):
 
 gradient_scalarrayarray_op, gradient_scalarrayarray_routes = operator("aten::gradient", "scalarrayarray")
 def gradient_scalarrayarray(input, *, spacing, dim, edge_order=1):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if True or not are_ints(dim) or edge_order.__class__ is not int:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if True or not are_ints(dim_ints) or edge_order.__class__ is not int:
         return miss(gradient_scalarrayarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
     try:
         route = gradient_scalarrayarray_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, spacing, dim, edge_order))
+        return tuple(route(input, spacing, dim_ints, edge_order))
     return miss(gradient_scalarrayarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
 
 gradient_tensorarrayint_op, gradient_tensorarrayint_routes = operator("aten::gradient", "tensorarrayint")
@@ -360,9 +357,8 @@ def gradient_tensorarrayint(input, *, spacing, dim=None, edge_order=1):
 
 gradient_tensorarray_op, gradient_tensorarray_routes = operator("aten::gradient", "tensorarray")
 def gradient_tensorarray(input, *, spacing, dim, edge_order=1):
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim) or edge_order.__class__ is not int or spacing.__class__ is not list and spacing.__class__ is not tuple:
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints) or edge_order.__class__ is not int or spacing.__class__ is not list and spacing.__class__ is not tuple:
         return miss(gradient_tensorarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
     try:
         key = input._signature | state()
@@ -372,7 +368,7 @@ def gradient_tensorarray(input, *, spacing, dim, edge_order=1):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, spacing, dim, edge_order))
+        return tuple(route(input, spacing, dim_ints, edge_order))
     return miss(gradient_tensorarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
 
 _gradient_overloads = Overloads("aten::gradient", {
@@ -571,9 +567,8 @@ _histogramdd_bin_edges_op, _histogramdd_bin_edges_routes = operator("aten::_hist
 def _histogramdd_bin_edges(input, *binss_, bins=None, range=None, weight=None, density=False):
     if bins is None:
         bins = binss_[0] if len(binss_) == 1 and binss_[0].__class__ is not int else binss_ or None
-    if bins.__class__ is list:
-        bins = tuple(bins)
-    if not are_ints(bins) or range is not None or density.__class__ is not bool:
+    bins_ints = tuple(bins) if bins.__class__ is list else bins
+    if not are_ints(bins_ints) or range is not None or density.__class__ is not bool:
         return miss(_histogramdd_bin_edges_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_bin_edges)
     try:
         key = input._signature | state()
@@ -583,7 +578,7 @@ def _histogramdd_bin_edges(input, *binss_, bins=None, range=None, weight=None, d
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, bins, range, weight, density))
+        return tuple(route(input, bins_ints, range, weight, density))
     return miss(_histogramdd_bin_edges_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_bin_edges)
 
 
@@ -595,9 +590,8 @@ def _histogramdd_from_bin_cts(input, *binss_, bins=None, range=None, weight=None
         bins = binss_[0] if len(binss_) == 1 and binss_[0].__class__ is not int else binss_ or None
     if out is not None:
         return _histogramdd_from_bin_cts_out(input, bins, range=range, weight=weight, density=density, out=out)
-    if bins.__class__ is list:
-        bins = tuple(bins)
-    if not are_ints(bins) or range is not None or density.__class__ is not bool:
+    bins_ints = tuple(bins) if bins.__class__ is list else bins
+    if not are_ints(bins_ints) or range is not None or density.__class__ is not bool:
         return miss(_histogramdd_from_bin_cts_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_from_bin_cts)
     try:
         key = input._signature | state()
@@ -607,7 +601,7 @@ def _histogramdd_from_bin_cts(input, *binss_, bins=None, range=None, weight=None
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, bins, range, weight, density)
+        return route(input, bins_ints, range, weight, density)
     return miss(_histogramdd_from_bin_cts_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_from_bin_cts)
 
 
@@ -636,9 +630,8 @@ def _histogramdd_from_bin_tensors(input, bins, *, weight=None, density=False, ou
 histogramdd_op, histogramdd_routes = operator("aten::histogramdd", "")
 histogramdd_named = named("histogramdd", ("hist", "bin_edges"))
 def histogramdd_default(input, bins, range=None, weight=None, density=False):
-    if bins.__class__ is list:
-        bins = tuple(bins)
-    if not are_ints(bins) or range is not None or density.__class__ is not bool:
+    bins_ints = tuple(bins) if bins.__class__ is list else bins
+    if not are_ints(bins_ints) or range is not None or density.__class__ is not bool:
         return histogramdd_named(miss(histogramdd_op, (input, bins, range, weight, density,), {}, histogramdd))
     try:
         key = input._signature | state()
@@ -648,7 +641,7 @@ def histogramdd_default(input, bins, range=None, weight=None, density=False):
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return histogramdd_named(route(input, bins, range, weight, density))
+        return histogramdd_named(route(input, bins_ints, range, weight, density))
     return histogramdd_named(miss(histogramdd_op, (input, bins, range, weight, density,), {}, histogramdd))
 
 histogramdd_int_bins_op, histogramdd_int_bins_routes = operator("aten::histogramdd", "int_bins")

@@ -25,17 +25,20 @@ __all__ = [
     "expand", "expand_copy_out", "expand_copy", "unsqueeze", "unsqueeze_copy_out", "unsqueeze_copy",
     "squeeze_default", "squeeze_dim", "squeeze_dims", "squeeze", "squeeze_copy_out",
     "squeeze_copy_dim_out", "squeeze_copy_dims_out", "squeeze_copy_default", "squeeze_copy_dim",
-    "squeeze_copy_dims", "squeeze_copy", "unbind", "unbind_copy", "split_Tensor", "split_sizes",
-    "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "chunk", "diagonal",
+    "squeeze_copy_dims", "squeeze_copy", "unbind", "unbind_copy_int_out", "unbind_copy",
+    "split_Tensor", "split_sizes", "split", "split_copy_Tensor_out", "split_copy",
+    "split_with_sizes", "split_with_sizes_copy_out", "split_with_sizes_copy", "chunk", "diagonal",
     "diagonal_copy_out", "diagonal_copy", "narrow_default", "narrow_Tensor", "narrow", "flatten",
     "unflatten", "movedim_int", "movedim_intlist", "movedim", "moveaxis_intlist", "moveaxis_int",
     "moveaxis", "as_strided", "as_strided_copy_out", "as_strided_copy", "alias", "alias_copy_out",
     "alias_copy", "detach", "detach_copy_out", "detach_copy", "view_as", "expand_as", "reshape_as",
     "view_as_real", "view_as_real_copy_out", "view_as_real_copy", "view_as_complex",
     "view_as_complex_copy_out", "view_as_complex_copy", "swapaxes", "swapdims", "broadcast_to",
-    "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward", "resize_",
-    "resize_as_", "set__source_Storage", "set__source_Storage_storage_offset", "set__source_Tensor",
-    "set__source_Tensor_storage_offset", "set__default", "set_",
+    "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward", "squeeze__default",
+    "squeeze__dim", "squeeze__dims", "squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_",
+    "swapdims_", "as_strided_", "resize_", "resize_as_", "set__source_Storage",
+    "set__source_Storage_storage_offset", "set__source_Tensor", "set__source_Tensor_storage_offset",
+    "set__default", "set_",
 ]
 
 
@@ -87,16 +90,15 @@ view_op, view_routes = operator("aten::view", "")
 def view_default(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size):
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints):
         return miss(view_op, (input, size,), {}, view)
     try:
         route = view_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size)
+        return route(input, size_ints)
     return miss(view_op, (input, size,), {}, view)
 
 view_dtype_op, view_dtype_routes = operator("aten::view", "dtype")
@@ -132,16 +134,15 @@ view_copy_op, view_copy_routes = operator("aten::view_copy", "")
 def view_copy_default(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size):
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints):
         return miss(view_copy_op, (input, size,), {}, view_copy)
     try:
         route = view_copy_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size)
+        return route(input, size_ints)
     return miss(view_copy_op, (input, size,), {}, view_copy)
 
 view_copy_dtype_op, view_copy_dtype_routes = operator("aten::view_copy", "dtype")
@@ -176,16 +177,15 @@ reshape_op, reshape_routes = operator("aten::reshape", "")
 def reshape(input, *shapes_, shape=None):
     if shape is None:
         shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_ or None
-    if shape.__class__ is list:
-        shape = tuple(shape)
-    if not are_ints(shape):
+    shape_ints = tuple(shape) if shape.__class__ is list else shape
+    if not are_ints(shape_ints):
         return miss(reshape_op, (input, shape,), {}, reshape)
     try:
         route = reshape_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, shape)
+        return route(input, shape_ints)
     return miss(reshape_op, (input, shape,), {}, reshape)
 
 
@@ -193,16 +193,15 @@ permute_op, permute_routes = operator("aten::permute", "")
 def permute(input, *dimss_, dims=None):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(dims):
+    dims_ints = tuple(dims) if dims.__class__ is list else dims
+    if not are_ints(dims_ints):
         return miss(permute_op, (input, dims,), {}, permute)
     try:
         route = permute_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dims)
+        return route(input, dims_ints)
     return miss(permute_op, (input, dims,), {}, permute)
 
 
@@ -214,16 +213,15 @@ def permute_copy(input, *dimss_, dims=None, out=None):
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     if out is not None:
         return permute_copy_out(input, dims, out=out)
-    if dims.__class__ is list:
-        dims = tuple(dims)
-    if not are_ints(dims):
+    dims_ints = tuple(dims) if dims.__class__ is list else dims
+    if not are_ints(dims_ints):
         return miss(permute_copy_op, (input, dims,), {}, permute_copy)
     try:
         route = permute_copy_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dims)
+        return route(input, dims_ints)
     return miss(permute_copy_op, (input, dims,), {}, permute_copy)
 
 
@@ -402,16 +400,15 @@ expand_op, expand_routes = operator("aten::expand", "")
 def expand(input, *sizes_, size=None, implicit=False):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or implicit.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or implicit.__class__ is not bool:
         return miss(expand_op, (input, size,), {"implicit": implicit}, expand)
     try:
         route = expand_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size, implicit)
+        return route(input, size_ints, implicit)
     return miss(expand_op, (input, size,), {"implicit": implicit}, expand)
 
 
@@ -423,16 +420,15 @@ def expand_copy(input, *sizes_, size=None, implicit=False, out=None):
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if out is not None:
         return expand_copy_out(input, size, implicit=implicit, out=out)
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size) or implicit.__class__ is not bool:
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints) or implicit.__class__ is not bool:
         return miss(expand_copy_op, (input, size,), {"implicit": implicit}, expand_copy)
     try:
         route = expand_copy_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size, implicit)
+        return route(input, size_ints, implicit)
     return miss(expand_copy_op, (input, size,), {"implicit": implicit}, expand_copy)
 
 
@@ -492,16 +488,15 @@ squeeze_dims_op, squeeze_dims_routes = operator("aten::squeeze", "dims")
 def squeeze_dims(input, *dims_, dim=None):
     if dim is None:
         dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim):
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints):
         return miss(squeeze_dims_op, (input, dim,), {}, squeeze)
     try:
         route = squeeze_dims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim)
+        return route(input, dim_ints)
     return miss(squeeze_dims_op, (input, dim,), {}, squeeze)
 
 _squeeze_overloads = Overloads("aten::squeeze", {
@@ -552,16 +547,15 @@ squeeze_copy_dims_op, squeeze_copy_dims_routes = operator("aten::squeeze_copy", 
 def squeeze_copy_dims(input, *dims_, dim=None):
     if dim is None:
         dim = dims_[0] if len(dims_) == 1 and dims_[0].__class__ is not int else dims_ or None
-    if dim.__class__ is list:
-        dim = tuple(dim)
-    if not are_ints(dim):
+    dim_ints = tuple(dim) if dim.__class__ is list else dim
+    if not are_ints(dim_ints):
         return miss(squeeze_copy_dims_op, (input, dim,), {}, squeeze_copy)
     try:
         route = squeeze_copy_dims_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim)
+        return route(input, dim_ints)
     return miss(squeeze_copy_dims_op, (input, dim,), {}, squeeze_copy)
 
 _squeeze_copy_overloads = Overloads("aten::squeeze_copy", {
@@ -596,8 +590,12 @@ def unbind(input, dim=0):
     return miss(unbind_int_op, (input, dim,), {}, unbind)
 
 
+def unbind_copy_int_out(input, dim=0, *, out): return complete(unbind_copy_int_out, "aten::unbind_copy", "int_out")(input, dim, out=out)
+
 unbind_copy_int_op, unbind_copy_int_routes = operator("aten::unbind_copy", "int")
-def unbind_copy(input, dim=0):
+def unbind_copy(input, dim=0, *, out=None):
+    if out is not None:
+        return unbind_copy_int_out(input, dim, out=out)
     if dim.__class__ is not int:
         return miss(unbind_copy_int_op, (input, dim,), {}, unbind_copy)
     try:
@@ -623,16 +621,15 @@ def split_Tensor(input, split_size, dim=0):
 
 split_sizes_op, split_sizes_routes = operator("aten::split", "sizes")
 def split_sizes(input, split_size, dim=0):
-    if split_size.__class__ is list:
-        split_size = tuple(split_size)
-    if not are_ints(split_size) or dim.__class__ is not int:
+    split_size_ints = tuple(split_size) if split_size.__class__ is list else split_size
+    if not are_ints(split_size_ints) or dim.__class__ is not int:
         return miss(split_sizes_op, (input, split_size, dim,), {}, split)
     try:
         route = split_sizes_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, split_size, dim))
+        return tuple(route(input, split_size_ints, dim))
     return miss(split_sizes_op, (input, split_size, dim,), {}, split)
 
 _split_overloads = Overloads("aten::split", {
@@ -654,8 +651,12 @@ def split(*args, **kwargs):
     return _split_overloads.choose(args, kwargs)
 
 
+def split_copy_Tensor_out(input, split_size, dim=0, *, out): return complete(split_copy_Tensor_out, "aten::split_copy", "Tensor_out")(input, split_size, dim, out=out)
+
 split_copy_Tensor_op, split_copy_Tensor_routes = operator("aten::split_copy", "Tensor")
-def split_copy(input, split_size, dim=0):
+def split_copy(input, split_size, dim=0, *, out=None):
+    if out is not None:
+        return split_copy_Tensor_out(input, split_size, dim, out=out)
     if split_size.__class__ is not int or dim.__class__ is not int:
         return miss(split_copy_Tensor_op, (input, split_size, dim,), {}, split_copy)
     try:
@@ -669,31 +670,33 @@ def split_copy(input, split_size, dim=0):
 
 split_with_sizes_op, split_with_sizes_routes = operator("aten::split_with_sizes", "")
 def split_with_sizes(input, split_sizes, dim=0):
-    if split_sizes.__class__ is list:
-        split_sizes = tuple(split_sizes)
-    if not are_ints(split_sizes) or dim.__class__ is not int:
+    split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
+    if not are_ints(split_sizes_ints) or dim.__class__ is not int:
         return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
     try:
         route = split_with_sizes_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, split_sizes, dim))
+        return tuple(route(input, split_sizes_ints, dim))
     return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
 
 
+def split_with_sizes_copy_out(input, split_sizes, dim=0, *, out): return complete(split_with_sizes_copy_out, "aten::split_with_sizes_copy", "out")(input, split_sizes, dim, out=out)
+
 split_with_sizes_copy_op, split_with_sizes_copy_routes = operator("aten::split_with_sizes_copy", "")
-def split_with_sizes_copy(input, split_sizes, dim=0):
-    if split_sizes.__class__ is list:
-        split_sizes = tuple(split_sizes)
-    if not are_ints(split_sizes) or dim.__class__ is not int:
+def split_with_sizes_copy(input, split_sizes, dim=0, *, out=None):
+    if out is not None:
+        return split_with_sizes_copy_out(input, split_sizes, dim, out=out)
+    split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
+    if not are_ints(split_sizes_ints) or dim.__class__ is not int:
         return miss(split_with_sizes_copy_op, (input, split_sizes, dim,), {}, split_with_sizes_copy)
     try:
         route = split_with_sizes_copy_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return tuple(route(input, split_sizes, dim))
+        return tuple(route(input, split_sizes_ints, dim))
     return miss(split_with_sizes_copy_op, (input, split_sizes, dim,), {}, split_with_sizes_copy)
 
 
@@ -793,16 +796,15 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 unflatten_int_op, unflatten_int_routes = operator("aten::unflatten", "int")
 def unflatten(input, dim, sizes):
-    if sizes.__class__ is list:
-        sizes = tuple(sizes)
-    if dim.__class__ is not int or not are_ints(sizes):
+    sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
+    if dim.__class__ is not int or not are_ints(sizes_ints):
         return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
     try:
         route = unflatten_int_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, dim, sizes)
+        return route(input, dim, sizes_ints)
     return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
 
 
@@ -820,18 +822,16 @@ def movedim_int(input, source, destination):
 
 movedim_intlist_op, movedim_intlist_routes = operator("aten::movedim", "intlist")
 def movedim_intlist(input, source, destination):
-    if source.__class__ is list:
-        source = tuple(source)
-    if destination.__class__ is list:
-        destination = tuple(destination)
-    if not are_ints(source) or not are_ints(destination):
+    source_ints = tuple(source) if source.__class__ is list else source
+    destination_ints = tuple(destination) if destination.__class__ is list else destination
+    if not are_ints(source_ints) or not are_ints(destination_ints):
         return miss(movedim_intlist_op, (input, source, destination,), {}, movedim)
     try:
         route = movedim_intlist_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, source, destination)
+        return route(input, source_ints, destination_ints)
     return miss(movedim_intlist_op, (input, source, destination,), {}, movedim)
 
 _movedim_overloads = Overloads("aten::movedim", {
@@ -850,18 +850,16 @@ def movedim(*args, **kwargs):
 
 moveaxis_intlist_op, moveaxis_intlist_routes = operator("aten::moveaxis", "intlist")
 def moveaxis_intlist(input, source, destination):
-    if source.__class__ is list:
-        source = tuple(source)
-    if destination.__class__ is list:
-        destination = tuple(destination)
-    if not are_ints(source) or not are_ints(destination):
+    source_ints = tuple(source) if source.__class__ is list else source
+    destination_ints = tuple(destination) if destination.__class__ is list else destination
+    if not are_ints(source_ints) or not are_ints(destination_ints):
         return miss(moveaxis_intlist_op, (input, source, destination,), {}, moveaxis)
     try:
         route = moveaxis_intlist_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, source, destination)
+        return route(input, source_ints, destination_ints)
     return miss(moveaxis_intlist_op, (input, source, destination,), {}, moveaxis)
 
 moveaxis_int_op, moveaxis_int_routes = operator("aten::moveaxis", "int")
@@ -892,18 +890,16 @@ def moveaxis(*args, **kwargs):
 
 as_strided_op, as_strided_routes = operator("aten::as_strided", "")
 def as_strided(input, size, stride, storage_offset=None):
-    if size.__class__ is list:
-        size = tuple(size)
-    if stride.__class__ is list:
-        stride = tuple(stride)
-    if not are_ints(size) or not are_ints(stride) or storage_offset is not None and storage_offset.__class__ is not int:
+    size_ints = tuple(size) if size.__class__ is list else size
+    stride_ints = tuple(stride) if stride.__class__ is list else stride
+    if not are_ints(size_ints) or not are_ints(stride_ints) or storage_offset is not None and storage_offset.__class__ is not int:
         return miss(as_strided_op, (input, size, stride, storage_offset,), {}, as_strided)
     try:
         route = as_strided_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size, stride, storage_offset)
+        return route(input, size_ints, stride_ints, storage_offset)
     return miss(as_strided_op, (input, size, stride, storage_offset,), {}, as_strided)
 
 
@@ -913,18 +909,16 @@ as_strided_copy_op, as_strided_copy_routes = operator("aten::as_strided_copy", "
 def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
     if out is not None:
         return as_strided_copy_out(input, size, stride, storage_offset, out=out)
-    if size.__class__ is list:
-        size = tuple(size)
-    if stride.__class__ is list:
-        stride = tuple(stride)
-    if not are_ints(size) or not are_ints(stride) or storage_offset is not None and storage_offset.__class__ is not int:
+    size_ints = tuple(size) if size.__class__ is list else size
+    stride_ints = tuple(stride) if stride.__class__ is list else stride
+    if not are_ints(size_ints) or not are_ints(stride_ints) or storage_offset is not None and storage_offset.__class__ is not int:
         return miss(as_strided_copy_op, (input, size, stride, storage_offset,), {}, as_strided_copy)
     try:
         route = as_strided_copy_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size, stride, storage_offset)
+        return route(input, size_ints, stride_ints, storage_offset)
     return miss(as_strided_copy_op, (input, size, stride, storage_offset,), {}, as_strided_copy)
 
 
@@ -1095,16 +1089,15 @@ broadcast_to_op, broadcast_to_routes = operator("aten::broadcast_to", "")
 def broadcast_to(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size):
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints):
         return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
     try:
         route = broadcast_to_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size)
+        return route(input, size_ints)
     return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
 
 
@@ -1112,63 +1105,87 @@ _unsafe_view_op, _unsafe_view_routes = operator("aten::_unsafe_view", "")
 def _unsafe_view(input, *sizes_, size=None):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    if size.__class__ is list:
-        size = tuple(size)
-    if not are_ints(size):
+    size_ints = tuple(size) if size.__class__ is list else size
+    if not are_ints(size_ints):
         return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
     try:
         route = _unsafe_view_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(input, size)
+        return route(input, size_ints)
     return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
 
 
 select_backward_op, select_backward_routes = operator("aten::select_backward", "")
 def select_backward(grad_output, input_sizes, dim, index):
-    if input_sizes.__class__ is list:
-        input_sizes = tuple(input_sizes)
-    if not are_ints(input_sizes) or dim.__class__ is not int or index.__class__ is not int:
+    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
+    if not are_ints(input_sizes_ints) or dim.__class__ is not int or index.__class__ is not int:
         return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
     try:
         route = select_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input_sizes, dim, index)
+        return route(grad_output, input_sizes_ints, dim, index)
     return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
 
 
 slice_backward_op, slice_backward_routes = operator("aten::slice_backward", "")
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
-    if input_sizes.__class__ is list:
-        input_sizes = tuple(input_sizes)
-    if not are_ints(input_sizes) or dim.__class__ is not int or start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
+    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
+    if not are_ints(input_sizes_ints) or dim.__class__ is not int or start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
         return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
     try:
         route = slice_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input_sizes, dim, start, end, step)
+        return route(grad_output, input_sizes_ints, dim, start, end, step)
     return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
 
 
 diagonal_backward_op, diagonal_backward_routes = operator("aten::diagonal_backward", "")
 def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
-    if input_sizes.__class__ is list:
-        input_sizes = tuple(input_sizes)
-    if not are_ints(input_sizes) or offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
+    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
+    if not are_ints(input_sizes_ints) or offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
         return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
     try:
         route = diagonal_backward_routes[grad_output._signature | state()]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
-        return route(grad_output, input_sizes, offset, dim1, dim2)
+        return route(grad_output, input_sizes_ints, offset, dim1, dim2)
     return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
 
+
+def squeeze__default(input): return complete(squeeze__default, "aten::squeeze_", "")(input)
+def squeeze__dim(input, dim): return complete(squeeze__dim, "aten::squeeze_", "dim")(input, dim)
+def squeeze__dims(input, *dims_, dim=None): return complete(squeeze__dims, "aten::squeeze_", "dims")(input, *dims_, dim=dim)
+
+_squeeze__overloads = Overloads("aten::squeeze_", {
+    "": (squeeze__default, None), "dim": (squeeze__dim, None), "dims": (squeeze__dims, None),
+})
+def squeeze_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count > 2 and args[1].__class__ is int:
+            return squeeze__dims(*args)
+        if count == 1:
+            return squeeze__default(*args)
+        if count == 2:
+            if args[1].__class__ is int:
+                return squeeze__dim(*args)
+            if isinstance(args[1], (tuple, list)):
+                return squeeze__dims(*args)
+    return _squeeze__overloads.choose(args, kwargs)
+
+def unsqueeze_(input, dim): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim)
+def t_(input): return complete(t_, "aten::t_", "")(input)
+def transpose_(input, dim0, dim1): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1)
+def swapaxes_(input, axis0, axis1): return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1)
+def swapdims_(input, dim0, dim1): return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1)
+def as_strided_(input, size, stride, storage_offset=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset)
 def resize_(input, *sizes_, size=None, memory_format=None): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format)
 def resize_as_(input, the_template, *, memory_format=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format)
 

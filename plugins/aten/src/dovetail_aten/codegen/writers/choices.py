@@ -45,7 +45,7 @@ def operator_choice(overloads: OverloadSet, name: str) -> list[str]:
 
 
 def _entry(function: NativeFunction, overloads: OverloadSet) -> str:
-    out = overloads.outs.get(function.name)
+    out = overloads.out_of(function)
     runs = function_name(overloads.run_by(function))
     writes = None if out is None else function_name(out)
     return f'"{function.schema.overload_name}": ({runs}, {writes})'

@@ -147,7 +147,7 @@ def _function(
         function.promote,
         name,
         out=function_name(out) if out is not None else None,
-        outs=outs if len(outs) > 1 else (),
+        outs=() if outs == ["out"] else outs,
         takes_old=takes_old,
     )
     if _is_short(function):

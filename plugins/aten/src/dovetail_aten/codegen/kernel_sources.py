@@ -1,0 +1,149 @@
+"""Reads in the sources of a library which family of array kernels has which operators, without
+importing any.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from .errors import DeclarationError, Location
+
+_FOLDER: Final = "array_kernels"
+_LISTING: Final = "families.py"
+_OF_THE_NAMESPACE: Final = ("functions", "functions_with_out")
+_OF_SCIPY: Final = "scipy_functions"
+
+
+@dataclass
+class KernelFamily:
+    """What a family of array kernels defines.
+
+    Attributes
+    ----------
+    name
+        Module and class, ``arithmetic.Arithmetic``.
+    operators
+        The operators that it has kernels of.
+    functions
+        Of these, what are functions of the array namespace and nothing else, with the name there.
+    helpers
+        The names that derivative bodies call.
+    """
+
+    name: str
+    operators: list[str] = field(default_factory=list)
+    functions: dict[str, str] = field(default_factory=dict)
+    helpers: list[str] = field(default_factory=list)
+
+
+def kernel_families(package: Path) -> list[KernelFamily]:
+    """Return the families that a package lists in ``array_kernels/families.py``; none if it has no
+    such file.
+
+    Raises
+    ------
+    DeclarationError
+        For a name in the list that is no class there, and functions that are no literals.
+    """
+    folder = package / _FOLDER
+    if not (folder / _LISTING).exists():
+        return []
+    sources = _Classes(folder)
+    return [sources.family(name) for name in _listed(folder / _LISTING)]
+
+
+def _listed(path: Path) -> list[str]:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.AnnAssign(target=ast.Name(id="FAMILIES"), value=ast.expr() as value):
+                return list(ast.literal_eval(value))
+    raise DeclarationError(
+        Location(f"{_FOLDER}/{_LISTING}", 1),
+        "there is no list FAMILIES.",
+        "Write FAMILIES: Final = ('module.Class', ...).",
+    )
+
+
+class _Classes:
+    """The classes in the modules of a folder, read when they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._trees: dict[str, ast.Module] = {}
+
+    def family(self, name: str) -> KernelFamily:
+        """Return what a class and those that it is derived from define."""
+        found = KernelFamily(name)
+        functions: dict[str, dict[str, str]] = {}
+        for module, node in reversed(list(self._with_bases(*name.split(".")))):
+            for statement in node.body:
+                if isinstance(statement, ast.FunctionDef):
+                    self._add_marked(found, statement)
+                elif (mapping := self._functions(module, statement)) is not None:
+                    functions.update([mapping])
+        for kind in _OF_THE_NAMESPACE:
+            found.functions |= functions.get(kind, {})
+        found.operators += [*found.functions, *functions.get(_OF_SCIPY, ())]
+        found.operators = sorted(set(found.operators))
+        found.helpers = sorted(set(found.helpers))
+        return found
+
+    def _with_bases(self, module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
+        """Yield a class and, of this folder, those that it is derived from."""
+        for node in self._tree(module).body:
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                yield module, node
+                imported = dict(self._imports(module))
+                for base in node.bases:
+                    if isinstance(base, ast.Name) and base.id != "Family":
+                        yield from self._with_bases(imported.get(base.id, module), base.id)
+                return
+        raise DeclarationError(
+            Location(f"{_FOLDER}/{_LISTING}", 1),
+            f"{_FOLDER}/{module}.py has no class {name}.",
+            "Correct the list FAMILIES.",
+        )
+
+    def _tree(self, module: str) -> ast.Module:
+        if module not in self._trees:
+            path = self._folder / f"{module}.py"
+            text = path.read_text(encoding="utf-8") if path.exists() else ""
+            self._trees[module] = ast.parse(text)
+        return self._trees[module]
+
+    def _imports(self, module: str) -> Iterator[tuple[str, str]]:
+        for node in self._tree(module).body:
+            if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+                for alias in node.names:
+                    yield alias.asname or alias.name, node.module
+
+    @staticmethod
+    def _add_marked(found: KernelFamily, method: ast.FunctionDef) -> None:
+        for decorator in method.decorator_list:
+            match decorator:
+                case ast.Call(func=ast.Name(id="operator"), args=names):
+                    found.operators += map(ast.literal_eval, names)
+                case ast.Call(func=ast.Name(id="helper"), args=names):
+                    found.helpers += map(ast.literal_eval, names)
+
+    @staticmethod
+    def _functions(module: str, node: ast.stmt) -> tuple[str, dict[str, str]] | None:
+        """Return the mapping of operators to functions that a statement of a class is, by name."""
+        match node:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                | ast.Assign(targets=[ast.Name(id=name)], value=value)
+            ) if name in (*_OF_THE_NAMESPACE, _OF_SCIPY):
+                try:
+                    return name, dict(ast.literal_eval(value))
+                except ValueError:
+                    raise DeclarationError(
+                        Location(f"{_FOLDER}/{module}.py", node.lineno),
+                        f"{name} is no literal.",
+                        "Write the operators out: the generator reads them.",
+                    ) from None
+        return None

@@ -1,0 +1,177 @@
+"""The methods by which a module gets hooks, and its tables of them under PyTorch's names."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import Any
+
+from .hooks import Hook, HookTable, RemovableHandle, add_backward_hook, add_hook
+from .state import State
+
+__all__ = ["HookRegistration"]
+
+_ON_ONE = "on a single Module"
+
+
+class HookView(MutableMapping[int, Callable[..., Any]]):
+    """The functions of a table of hooks by their ids; changes change the table.
+
+    Parameters
+    ----------
+    table : OrderedDict
+        The table.
+    """
+
+    def __init__(self, table: HookTable) -> None:
+        self._table = table
+
+    def __getitem__(self, key: int) -> Callable[..., Any]:
+        return self._table[key].function
+
+    def __setitem__(self, key: int, function: Callable[..., Any]) -> None:
+        old = self._table.get(key)
+        self._table[key] = Hook(function) if old is None else old._replace(function=function)
+
+    def __delitem__(self, key: int) -> None:
+        del self._table[key]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __repr__(self) -> str:
+        return repr(OrderedDict(self))
+
+
+def _view(kind: str) -> property:
+    """Return a property that is the view of a table, and takes other hooks for it."""
+
+    def read(self: HookRegistration) -> HookView:
+        return HookView(getattr(self._own_hooks(), kind))
+
+    def write(self: HookRegistration, functions: Any) -> None:
+        table: HookTable = getattr(self._own_hooks(), kind)
+        kept = {key: table.get(key, Hook(function)) for key, function in functions.items()}
+        table.clear()
+        table.update(kept)
+
+    return property(read, write, doc=f"The functions of its hooks ``{kind}`` by their ids.")
+
+
+def _flagged(kind: str, flag: str) -> property:
+    def read(self: HookRegistration) -> dict[int, bool]:
+        table: HookTable = getattr(self._own_hooks(), kind)
+        return {key: True for key, hook in table.items() if getattr(hook, flag)}
+
+    return property(read, doc=f"Which of its hooks ``{kind}`` were registered with ``{flag}``.")
+
+
+class HookRegistration(State):
+    """The part of Module that hooks are registered with."""
+
+    _forward_hooks = _view("forward")
+    _forward_pre_hooks = _view("forward_pre")
+    _backward_pre_hooks = _view("full_backward_pre")
+    _state_dict_hooks = _view("state_dict_post")
+    _state_dict_pre_hooks = _view("state_dict_pre")
+    _load_state_dict_pre_hooks = _view("load_state_dict_pre")
+    _load_state_dict_post_hooks = _view("load_state_dict_post")
+    _forward_hooks_with_kwargs = _flagged("forward", "with_kwargs")
+    _forward_hooks_always_called = _flagged("forward", "always_call")
+    _forward_pre_hooks_with_kwargs = _flagged("forward_pre", "with_kwargs")
+
+    @property
+    def _is_full_backward_hook(self) -> bool | None:
+        """Whether its backward hooks are full ones; None if it has had none."""
+        if self._hooks is None:
+            return None
+        return True if self._hooks.full_backward else False if self._hooks.backward else None
+
+    @property
+    def _backward_hooks(self) -> HookView:
+        hooks = self._own_hooks()
+        return HookView(hooks.backward or hooks.full_backward)
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before forward.
+
+        Parameters
+        ----------
+        hook : callable
+            Returns None, or new positional arguments (one value, or a tuple of all).
+        prepend : bool, default False
+            Run it before the hooks registered so far.
+        with_kwargs : bool, default False
+            Call ``hook(module, args, kwargs)``, which returns None or ``(new_args, new_kwargs)``.
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+        """
+        return add_hook(self._own_hooks().forward_pre, Hook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after forward.
+
+        Parameters
+        ----------
+        hook : callable
+            Returns None, or a new output.
+        prepend : bool, default False
+            Run it before the hooks registered so far.
+        with_kwargs : bool, default False
+            Call ``hook(module, args, kwargs, output)``.
+        always_call : bool, default False
+            Call it also when forward has raised (then ``output`` is None).
+
+        Returns
+        -------
+        RemovableHandle
+            Its ``remove()`` takes the hook away.
+        """
+        return add_hook(self._own_hooks().forward, Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` when the gradients of the outputs are known.
+
+        The hook returns None, or new gradients of the outputs, which backward then continues with.
+        """
+        return add_hook(self._own_hooks().full_backward_pre, Hook(hook), prepend)
+
+    def register_full_backward_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the gradients of the inputs are
+        known.
+
+        The hook returns None, or new gradients of the inputs. ``grad_input`` is all None where no
+        input needs one. With such a hook inputs and outputs of the module may not be modified in
+        place.
+        """
+        return add_backward_hook(
+            self._own_hooks(), Hook(hook), full=True, prepend=prepend, where=_ON_ONE
+        )
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` behind the node that made the output.
+
+        Deprecated: it sees the gradients of that node, which are those of the module only where
+        this is a single operator. Use `register_full_backward_hook`, which a module cannot have
+        beside it.
+        """
+        return add_backward_hook(self._own_hooks(), Hook(hook), full=False, where=_ON_ONE)

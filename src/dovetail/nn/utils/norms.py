@@ -1,0 +1,68 @@
+"""Matrices of weights, their norms by slices, and the power method for their greatest singular
+value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
+from dovetail_dispatcher import ops
+
+from ..functional import normalize
+from ..module import Module
+
+__all__: list[str] = []
+
+
+def norm_except_dim(tensor: Tensor, dim: int) -> Tensor:
+    """Return the 2-norm over all dimensions but ``dim``, which are kept with size 1; ``dim=-1``:
+    over all, as a number.
+    """
+    dims = None if dim == -1 else [each for each in range(tensor.dim()) if each != dim]
+    if dim != -1 and not 0 <= dim < max(tensor.dim(), 1):
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-tensor.dim()}, "
+            f"{tensor.dim() - 1}], but got {dim}). Pass the dimension of the outputs."
+        )
+    if dims == []:  # a vector: each number is its own slice
+        return tensor.abs()
+    norm: Tensor = ops.aten.linalg_vector_norm(tensor, 2, dims, dims is not None)
+    return norm
+
+
+def weight_of_norm(direction: Tensor, norm: Tensor, dim: int) -> Tensor:
+    """Return ``direction`` with norms ``norm`` of its slices along ``dim``."""
+    return direction * (norm / norm_except_dim(direction, dim))
+
+
+def matrix_of(weight: Tensor, dim: int) -> Tensor:
+    """Return a weight as a matrix with ``dim`` first and all other dimensions in one."""
+    if dim != 0:
+        weight = weight.permute(dim, *(each for each in range(weight.dim()) if each != dim))
+    return weight.reshape(weight.size(0), -1)
+
+
+def output_dimension(module: Any) -> int:
+    """Return where the weight of a module has its outputs: 1 if it is a transposed convolution."""
+    return int(getattr(module, "transposed", False) is True)
+
+
+@no_grad()
+def power_method(matrix: Tensor, u: Tensor, v: Tensor, steps: int, eps: float) -> None:
+    """Bring ``u`` and ``v``, in place, nearer to the first singular vectors of ``matrix``."""
+    for _ in range(steps):
+        u.copy_(normalize(matrix.mv(v), dim=0, eps=eps))
+        v.copy_(normalize(matrix.H.mv(u), dim=0, eps=eps))
+
+
+def forget_forward_pre_hook(module: Module, kind: type, name: str) -> Any:
+    """Take the hook of this class for this tensor off a module; return it, or None."""
+    tables = module._hooks
+    if tables is not None:
+        for key, hook in tables.forward_pre.items():
+            if isinstance(hook.function, kind) and getattr(hook.function, "name", None) == name:
+                del tables.forward_pre[key]
+                return hook.function
+    return None

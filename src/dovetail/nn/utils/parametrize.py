@@ -1,0 +1,274 @@
+"""Parameters and buffers that are functions of others: a module computes its weight from what is
+trained, whenever the weight is read.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
+
+from ..containers import ModuleDict
+from ..module import Module
+from ..parameter import Parameter
+from .parametrization_list import ParametrizationList, check_unchanged, register_tensor
+
+__all__ = [
+    "ParametrizationList",
+    "cached",
+    "is_parametrized",
+    "register_parametrization",
+    "remove_parametrizations",
+    "transfer_parametrizations_and_params",
+    "type_before_parametrizations",
+]
+
+M = TypeVar("M", bound=Module)
+
+_cache_enabled = 0
+_cache: dict[tuple[int, str], Tensor] = {}
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Compute every parametrized tensor at most once within the block.
+
+    What is read again is the same tensor; it is computed anew after it was assigned to. Leaving the
+    outermost block forgets them.
+    """
+    global _cache, _cache_enabled
+    _cache_enabled += 1
+    try:
+        yield
+    finally:
+        _cache_enabled -= 1
+        if not _cache_enabled:
+            _cache = {}
+
+
+def _inject_new_class(module: Module) -> None:
+    """Give the module a class of its own, to which properties can be added."""
+    cls = type(module)
+
+    def refuse_to_pickle(self: Any) -> Any:
+        raise RuntimeError(
+            "Serialization of parametrized modules is only supported through state_dict(). Save "
+            "module.state_dict(), and load it into a module with the same parametrizations."
+        )
+
+    def deep_copy(self: Any, memo: dict[int, Any]) -> Any:
+        copied = memo[id(self)] = self.__new__(type(self))
+        copied.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return copied
+
+    members: dict[str, Any] = {"__getstate__": refuse_to_pickle, "__module__": __name__}
+    if not hasattr(cls, "__deepcopy__"):
+        members["__deepcopy__"] = deep_copy
+    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
+
+
+def _inject_property(module: Module, tensor_name: str) -> None:
+    """Let reading ``tensor_name`` compute it, and writing set the originals."""
+
+    def compute(self: Any) -> Any:
+        parametrizations = self.parametrizations[tensor_name]
+        if not _cache_enabled:
+            return parametrizations()
+        key = id(self), tensor_name
+        if key not in _cache:
+            _cache[key] = parametrizations()
+        return _cache[key]
+
+    def assign(self: Any, value: Tensor) -> None:
+        self.parametrizations[tensor_name].right_inverse(value)
+        _cache.pop((id(self), tensor_name), None)
+
+    setattr(type(module), tensor_name, property(compute, assign))
+
+
+def register_parametrization(
+    module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+) -> M:
+    """Let a parameter or buffer of a module be ``parametrization(original)``.
+
+    The tensor becomes a property of the module's new class; what was trained moves to
+    ``module.parametrizations.<tensor_name>.original``. Several parametrizations are applied in the
+    order in which they were registered.
+
+    Parameters
+    ----------
+    module : Module
+        Changed in place.
+    tensor_name : str
+        The name of its parameter or buffer.
+    parametrization : Module
+        Its ``forward`` returns a tensor of the same shape and dtype. If it has ``right_inverse``,
+        the original is that of the present value, so that the tensor keeps it, and the tensor can
+        be assigned to. A ``right_inverse`` that returns several tensors makes several originals,
+        all of which ``forward`` takes.
+    unsafe : bool, default False
+        Allow shape and dtype to change, and check nothing.
+
+    Returns
+    -------
+    Module
+        ``module``.
+
+    Raises
+    ------
+    ValueError
+        If the module has no such tensor, or the parametrization does not keep kind, shape and
+        dtype.
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        _append(module, tensor_name, parametrization, unsafe)
+        return module
+    tensor = module._parameters.get(tensor_name, module._buffers.get(tensor_name))
+    if tensor is None:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element "
+            f"with name '{tensor_name}'. named_parameters() and named_buffers() list them."
+        )
+    value, requires_grad = tensor.data, tensor.requires_grad
+    try:
+        parametrizations = ParametrizationList([parametrization], tensor, unsafe=unsafe)
+    except BaseException:
+        tensor.data = value
+        tensor.requires_grad_(requires_grad)
+        raise
+    delattr(module, tensor_name)
+    if not is_parametrized(module):
+        _inject_new_class(module)
+        module.parametrizations = ModuleDict()
+    _inject_property(module, tensor_name)
+    _tables(module)[tensor_name] = parametrizations
+    return module
+
+
+def _tables(module: Module) -> ModuleDict:
+    found: ModuleDict = module.parametrizations
+    return found
+
+
+def _append(module: Module, tensor_name: str, parametrization: Any, unsafe: bool) -> None:
+    parametrizations: Any = _tables(module)[tensor_name]
+    if not unsafe:
+        before = getattr(module, tensor_name)
+        after = parametrization(before)
+        check_unchanged(before, after)
+        if hasattr(parametrization, "right_inverse"):
+            inverse = parametrization.right_inverse(after)
+            if not isinstance(inverse, Tensor):
+                raise ValueError(
+                    "parametrization.right_inverse must return a tensor. Got: "
+                    f"{type(inverse).__name__}"
+                )
+            check_unchanged(before, inverse)
+    parametrizations.append(parametrization)
+    parametrizations.unsafe |= unsafe
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Return whether a module has parametrizations, or whether its tensor ``tensor_name`` has."""
+    found = getattr(module, "parametrizations", None)
+    if not isinstance(found, ModuleDict):
+        return False
+    return len(found) > 0 if tensor_name is None else tensor_name in found
+
+
+@restoring()
+def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
+    """Make a parametrized tensor a plain parameter or buffer again.
+
+    Parameters
+    ----------
+    module : Module
+        Changed in place; of its old class again when the last parametrization goes.
+    tensor_name : str
+        The name of the tensor.
+    leave_parametrized : bool, default True
+        Keep the value that it has now; otherwise that of the original.
+
+    Returns
+    -------
+    Module
+        ``module``.
+
+    Raises
+    ------
+    ValueError
+        If the tensor is not parametrized, or has several originals of which none is its value.
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(
+            f"Module {module} does not have a parametrization on {tensor_name}. "
+            "module.parametrizations lists those that have."
+        )
+    parametrizations: Any = _tables(module)[tensor_name]
+    if parametrizations.is_tensor:
+        tensor = parametrizations.original
+        if leave_parametrized:
+            with no_grad():
+                tensor.data = getattr(module, tensor_name).detach()
+    elif leave_parametrized:
+        value = getattr(module, tensor_name)
+        tensor = Parameter(value.detach()) if value.requires_grad else value
+    else:
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is "
+            "parametrized in terms of a sequence of tensors."
+        )
+    delattr(type(module), tensor_name)
+    del _tables(module)[tensor_name]
+    register_tensor(module, tensor_name, tensor)
+    if not is_parametrized(module):
+        del module.parametrizations
+        module.__class__ = type(module).__bases__[0]
+    return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """Return the class that a module had before it was parametrized."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Parametrize ``to_module`` as ``from_module`` is, with the same originals.
+
+    Parameters
+    ----------
+    from_module, to_module : Module
+        Those of the second that have parametrizations already get more.
+    tensor_name : str, optional
+        Only that of this tensor.
+
+    Returns
+    -------
+    Module
+        ``to_module``.
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    names = list(_tables(from_module)) if tensor_name is None else [tensor_name]
+    for name in names:
+        source: Any = _tables(from_module)[name]
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name)))
+        for parametrization in source:
+            register_parametrization(to_module, name, parametrization)
+        target: Any = _tables(to_module)[name]
+        for original in (
+            ["original"]
+            if source.is_tensor
+            else [f"original{place}" for place in range(source.ntensors)]
+        ):
+            setattr(target, original, getattr(source, original))
+    return to_module

@@ -1,0 +1,149 @@
+"""Adafactor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_kernel import finfo
+
+from .optimizer import Optimizer, Params
+from .options import check_one_rate, count, number
+
+__all__ = ["Adafactor"]
+
+
+class Adafactor(Optimizer):
+    """Adafactor: steps divided by the root of a mean of squares that is kept as a product of one
+    factor per row and one per column.
+
+    With ``beta = 1 - step**beta2_decay``, ``rho = min(lr, 1 / sqrt(step))`` and
+    ``alpha = max(eps[1], rms(p)) * rho``: ``R = beta * R + (1 - beta) * mean(g**2, -1)``;
+    ``C = beta * C + (1 - beta) * mean(g**2, -2)``; ``u = g / sqrt(R C / mean(R))``;
+    ``p = p - alpha * u / max(1, rms(u) / d)``. Parameters of fewer than two dimensions keep the
+    mean itself.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 1e-2
+        Greatest learning rate.
+    beta2_decay : float, default -0.8
+        Power of the step by which the newest gradient counts, not above 0.
+    eps : (float or None, float), default (None, 1e-3)
+        The least denominator (None: that of the dtype), and the least size of a parameter.
+    d : float, default 1.0
+        Size from which on updates are clipped, at least 1.
+    weight_decay : float, default 0.0
+        The parameter shrinks by ``lr * weight_decay``.
+    foreach : bool, optional
+        Accepted; it does not change the result.
+    maximize : bool, default False
+        Go up instead of down.
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {"foreach": None}
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+    ) -> None:
+        check_one_rate(lr)
+        for is_right, text, value in (
+            (number(lr) >= 0.0, "Learning rate should be >= 0", number(lr)),
+            (beta2_decay <= 0.0, "beta2_decay should be <= 0", beta2_decay),
+            (eps[0] is None or eps[0] >= 0.0, "epsilon1 should be >= 0", eps[0]),
+            (eps[1] >= 0.0, "epsilon2 should be >= 0", eps[1]),
+            (d >= 1.0, "Clipping threshold d should be >= 1", d),
+            (weight_decay >= 0.0, "weight_decay should be >= 0", weight_decay),
+        ):
+            if not is_right:
+                raise ValueError(f"{text} but is: {value}. Give another.")
+        defaults = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, defaults)
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        return self._step_groups(closure, self._step_group)
+
+    def _step_group(self, group: dict[str, Any]) -> None:
+        given = [each for each in group["params"] if each.grad is not None]
+        if any([each.is_complex() for each in given]):
+            raise RuntimeError(
+                "Adafactor does not support complex parameters. Use view_as_real of them."
+            )
+        for parameter in given:
+            state = self.state[parameter]
+            if not state:
+                _start(state, parameter)
+            _update(parameter, parameter.grad, state, group)
+
+
+def _start(state: dict[str, Any], parameter: Tensor) -> None:
+    state["step"] = count(0.0)
+    if parameter.dim() > 1:
+        *others, rows, columns = parameter.shape
+        state["row_var"] = aten.zeros(
+            [*others, rows, 1], dtype=parameter.dtype, device=parameter.device
+        )
+        state["col_var"] = aten.zeros(
+            [*others, 1, columns], dtype=parameter.dtype, device=parameter.device
+        )
+    else:
+        state["variance"] = aten.zeros_like(parameter)
+
+
+def _update(parameter: Tensor, gradient: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    step = state["step"].add_(1).item()
+    if group["maximize"]:
+        gradient = gradient.neg()
+    least, smallest = group["eps"]
+    least = finfo(parameter.dtype).eps if least is None else least
+    rate, share = number(group["lr"]), step ** group["beta2_decay"]
+    size = max(smallest, _size(parameter))
+    if group["weight_decay"] != 0:
+        parameter.mul_(1 - rate * group["weight_decay"])
+    variance = _variance(gradient, state, share, least)
+    update = variance.clamp_(min=least * least).rsqrt_().mul_(gradient)
+    clipping = max(1.0, _size(update) / group["d"])
+    parameter.add_(update, alpha=-size * min(rate, step**-0.5) / clipping)
+
+
+def _size(tensor: Tensor) -> float:
+    """Return the root of the mean square of the elements."""
+    return float(tensor.norm(2).item() / tensor.numel() ** 0.5)
+
+
+def _variance(gradient: Tensor, state: dict[str, Any], share: float, least: float) -> Tensor:
+    """Take a gradient into the mean of squares; return a new tensor with that."""
+    if gradient.dim() < 2:
+        mean: Tensor = state["variance"]
+        return mean.lerp_(gradient.square(), share).clone()
+    rows, columns = state["row_var"], state["col_var"]
+    rows.lerp_(gradient.norm(dim=-1, keepdim=True).square_().div_(gradient.size(-1)), share)
+    columns.lerp_(gradient.norm(dim=-2, keepdim=True).square_().div_(gradient.size(-2)), share)
+    product: Tensor = rows @ columns
+    return product.div_(rows.mean(dim=-2, keepdim=True).clamp_(min=least))

@@ -1,0 +1,102 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .optimizer import Params
+from .options import add_scaled, check_non_negative, check_rate, mix_square, option
+
+__all__ = ["Adadelta"]
+
+
+class Adadelta(ElementwiseOptimizer):
+    """Adadelta: steps as great as the running root mean square of the steps, divided by that of the
+    gradients.
+
+    ``v = rho * v + (1 - rho) * g**2``; ``delta = sqrt(u + eps) / sqrt(v + eps) * g``;
+    ``u = rho * u + (1 - rho) * delta**2``; ``p = p - lr * delta``.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 1.0
+        Learning rate.
+    rho : float, default 0.9
+        Decay of the two running means, within [0, 1].
+    eps : float, default 1e-6
+        Added under the roots.
+    weight_decay : float, default 0
+        Factor of the parameter added to its gradient.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
+    capturable : bool, default False
+        For parameters on a GPU alone, where it does not change the result.
+    maximize : bool, default False
+        Go up instead of down.
+    differentiable : bool, default False
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}. It must be within [0, 1].")
+        check_non_negative(epsilon=eps, weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "rho": rho,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "capturable": capturable,
+            "foreach": foreach,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        first_step(state)
+        state["square_avg"] = aten.zeros_like(parameter)
+        state["acc_delta"] = aten.zeros_like(parameter)
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        values["step"] += 1
+        rho, eps = group["rho"], group["eps"]
+        gradient = decayed(gradient, parameter, group)
+        squares, deltas = values["square_avg"], values["acc_delta"]
+        mix_square(squares, gradient, rho)
+        step = deltas.add(eps).sqrt() / squares.add(eps).sqrt() * gradient
+        mix_square(deltas, step, rho)
+        add_scaled(parameter, step, -option(group, "lr"))

@@ -1,0 +1,103 @@
+"""Adamax."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .optimizer import Params
+from .options import add_quotient, check_betas, check_non_negative, check_rate, mix, option
+
+__all__ = ["Adamax"]
+
+
+class Adamax(ElementwiseOptimizer):
+    """Adamax: Adam with the greatest gradient so far, which decays, for the mean of squares.
+
+    ``m = beta1 * m + (1 - beta1) * g``; ``u = max(beta2 * u, |g| + eps)``;
+    ``p = p - lr / (1 - beta1**step) * m / u``.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 2e-3
+        Learning rate.
+    betas : (float, float), default (0.9, 0.999)
+        Decay of the running mean and of the greatest gradient, each within [0, 1).
+    eps : float, default 1e-8
+        Added to the size of a gradient.
+    weight_decay : float, default 0
+        Factor of the parameter added to its gradient.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
+    maximize : bool, default False
+        Go up instead of down.
+    differentiable : bool, default False
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+    capturable : bool, default False
+        For parameters on a GPU alone, where it does not change the result.
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_non_negative(epsilon=eps)
+        check_betas(betas)
+        check_non_negative(weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        first_step(state)
+        state["exp_avg"] = aten.zeros_like(parameter)
+        state["exp_inf"] = aten.zeros_like(parameter)
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        values["step"] += 1
+        beta1, beta2 = group["betas"]
+        gradient = decayed(gradient, parameter, group)
+        mean, greatest = values["exp_avg"], values["exp_inf"]
+        mix(mean, gradient, 1 - beta1)
+        size = gradient.abs().add_(group["eps"])
+        greatest.copy_(aten.maximum(greatest.mul(beta2), size))
+        add_quotient(
+            parameter, mean, greatest, -option(group, "lr") / (1 - beta1 ** values["step"])
+        )

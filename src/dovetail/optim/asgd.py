@@ -1,0 +1,110 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .optimizer import Params
+from .options import add_scaled, check_non_negative, check_rate, count, option
+
+__all__ = ["ASGD"]
+
+
+class ASGD(ElementwiseOptimizer):
+    """Averaged stochastic gradient descent: the state keeps the mean ``ax`` of the parameters.
+
+    ``p = p * (1 - lambd * eta) - eta * g``; ``ax = ax + (p - ax) * mu``;
+    ``eta = lr / (1 + lambd * lr * step)**alpha``; ``mu = 1 / max(1, step - t0)``.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 1e-2
+        Learning rate.
+    lambd : float, default 1e-4
+        Decay of the parameters.
+    alpha : float, default 0.75
+        Power by which the rate falls.
+    t0 : float, default 1e6
+        Step from which on the parameters are averaged.
+    weight_decay : float, default 0
+        Factor of the parameter added to its gradient.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
+    maximize : bool, default False
+        Go up instead of down.
+    differentiable : bool, default False
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+    capturable : bool, default False
+        For parameters on a GPU alone, where it does not change the result.
+
+    Raises
+    ------
+    ValueError
+        For a negative rate or weight decay.
+    """
+
+    _numbers = ("step", "eta", "mu")
+    _captured = ("params", "mus", "etas", "state_steps")
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_non_negative(weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        first_step(state)
+        rate = option(group, "lr")
+        state["eta"] = rate.clone() if isinstance(rate, Tensor) else count(rate)
+        state["mu"] = count(1.0)
+        state["ax"] = aten.zeros_like(parameter)
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        values["step"] += 1
+        step, eta, mean = values["step"], values["eta"], values["ax"]
+        gradient = decayed(gradient, parameter, group)
+        parameter.mul_(1 - group["lambd"] * eta)
+        add_scaled(parameter, gradient, -eta)
+        if values["mu"] == 1:
+            mean.copy_(parameter)
+        else:
+            mean.add_(parameter - mean, alpha=values["mu"])
+        rate = option(group, "lr")
+        values["eta"] = rate / (1 + group["lambd"] * rate * step) ** group["alpha"]
+        values["mu"] = 1 / max(1, step - group["t0"])

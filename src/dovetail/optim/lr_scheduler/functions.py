@@ -1,0 +1,94 @@
+"""Schedules by functions of the epoch."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from ..optimizer import Optimizer
+from .scheduler import LRScheduler, check_optimizer
+
+__all__ = ["LambdaLR", "MultiplicativeLR"]
+
+Factor: TypeAlias = Callable[[int], float]
+
+
+class _FunctionLR(LRScheduler):
+    """Keeps the functions of the groups."""
+
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor], last_epoch: int = -1
+    ) -> None:
+        check_optimizer(optimizer)
+        groups = len(optimizer.param_groups)
+        self.lr_lambdas: list[Any] = (
+            list(lr_lambda) if isinstance(lr_lambda, Sequence) else [lr_lambda] * groups
+        )
+        if len(self.lr_lambdas) != groups:
+            raise ValueError(
+                f"Expected {groups} lr_lambdas, but got {len(self.lr_lambdas)}. Pass one per group."
+            )
+        super().__init__(optimizer, last_epoch)
+
+    def state_dict(self) -> dict[str, Any]:
+        state = {
+            key: value
+            for key, value in self.__dict__.items()
+            if key not in ("optimizer", "lr_lambdas")
+        }
+        state["lr_lambdas"] = [
+            None if isinstance(function, types.FunctionType) else dict(function.__dict__)
+            for function in self.lr_lambdas
+        ]
+        return state
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.__dict__.update(
+            {key: value for key, value in state_dict.items() if key != "lr_lambdas"}
+        )
+        for function, saved in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
+            if saved is not None:
+                function.__dict__.update(saved)
+
+
+class LambdaLR(_FunctionLR):
+    """The initial rate times a function of the epoch.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        Whose rates are set.
+    lr_lambda : callable or list of callable
+        For all groups, or one per group. State dicts keep those that are objects, not functions.
+    last_epoch : int, default -1
+        The epoch to resume after.
+
+    Raises
+    ------
+    ValueError
+        If the list has the wrong length.
+    """
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        return [
+            base * function(self.last_epoch)
+            for base, function in zip(self.base_lrs, self.lr_lambdas, strict=True)
+        ]
+
+
+class MultiplicativeLR(_FunctionLR):
+    """Multiply the rate by a function of the epoch, every epoch.
+
+    Parameters and errors as in `LambdaLR`.
+    """
+
+    def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
+        if self._is_initial:
+            return self._rates()
+        return [
+            rate * function(self.last_epoch)
+            for rate, function in zip(self._rates(), self.lr_lambdas, strict=True)
+        ]

@@ -1,0 +1,133 @@
+"""NAdam."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
+from .optimizer import Params
+from .options import (
+    add_number,
+    add_quotient,
+    check_betas,
+    check_non_negative,
+    check_rate,
+    count,
+    mix,
+    mix_square,
+    option,
+)
+
+__all__ = ["NAdam"]
+
+
+class NAdam(ElementwiseOptimizer):
+    """NAdam: Adam with Nesterov's momentum, which grows from step to step.
+
+    ``mu_t = beta1 * (1 - 0.96**(step * momentum_decay) / 2)``; the step of Adam with
+    ``(1 - mu_t) / (1 - prod(mu)) * g + mu_(t+1) / (1 - prod(mu) * mu_(t+1)) * m`` for the mean of
+    gradients.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 2e-3
+        Learning rate.
+    betas : (float, float), default (0.9, 0.999)
+        Decay of the two running means, each within [0, 1).
+    eps : float, default 1e-8
+        Added to the denominator.
+    weight_decay : float, default 0
+        Factor of the parameter added to its gradient.
+    momentum_decay : float, default 4e-3
+        How fast the momentum grows.
+    decoupled_weight_decay : bool, default False
+        Shrink the parameter itself instead.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
+    maximize : bool, default False
+        Go up instead of down.
+    capturable : bool, default False
+        For parameters on a GPU alone, where it does not change the result.
+    differentiable : bool, default False
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    """
+
+    _numbers = ("step", "mu_product")
+    _captured = ("params", "mu_products", "state_steps")
+    _later_options: ClassVar[dict[str, Any]] = {
+        "maximize": False,
+        "foreach": None,
+        "capturable": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+    }
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_non_negative(epsilon=eps)
+        check_betas(betas)
+        check_non_negative(weight_decay=weight_decay, momentum_decay=momentum_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        first_step(state)
+        state["mu_product"] = count(1.0)
+        state["exp_avg"] = aten.zeros_like(parameter)
+        state["exp_avg_sq"] = aten.zeros_like(parameter)
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        values["step"] += 1
+        step, rate = values["step"], option(group, "lr")
+        beta1, beta2 = group["betas"]
+        if group["decoupled_weight_decay"]:
+            shrink(parameter, rate, group)
+        else:
+            gradient = decayed(gradient, parameter, group)
+        mean, squares = values["exp_avg"], values["exp_avg_sq"]
+        mix(mean, gradient, 1 - beta1)
+        mix_square(squares, gradient, beta2)
+        root = squares.div(1 - beta2**step).sqrt()
+        denominator = add_number(root, group["eps"], group["differentiable"])
+        decay = group["momentum_decay"]
+        mu, following = (beta1 * (1.0 - 0.5 * 0.96 ** (each * decay)) for each in (step, step + 1))
+        product = values["mu_product"] = values["mu_product"] * mu
+        add_quotient(parameter, gradient, denominator, -rate * (1 - mu) / (1 - product))
+        add_quotient(parameter, mean, denominator, -rate * following / (1 - product * following))

@@ -1,0 +1,138 @@
+"""RAdam."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
+from .optimizer import Params
+from .options import (
+    add_number,
+    add_quotient,
+    add_scaled,
+    check_betas,
+    check_non_negative,
+    check_rate,
+    mix,
+    mix_square,
+    option,
+)
+
+__all__ = ["RAdam"]
+
+
+class RAdam(ElementwiseOptimizer):
+    """RAdam: Adam whose steps are rectified while the mean of squares rests on few gradients.
+
+    With ``rho_inf = 2 / (1 - beta2) - 1`` and
+    ``rho = rho_inf - 2 * step * beta2**step / (1 - beta2**step)`` the step of Adam is multiplied by
+    ``sqrt((rho - 4) (rho - 2) rho_inf / ((rho_inf - 4) (rho_inf - 2) rho))``; while ``rho <= 5``
+    it is that of the mean of gradients alone.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 1e-3
+        Learning rate.
+    betas : (float, float), default (0.9, 0.999)
+        Decay of the two running means, each within [0, 1).
+    eps : float, default 1e-8
+        Added to the denominator.
+    weight_decay : float, default 0
+        Factor of the parameter added to its gradient.
+    decoupled_weight_decay : bool, default False
+        Shrink the parameter itself instead.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
+    maximize : bool, default False
+        Go up instead of down.
+    capturable : bool, default False
+        For parameters on a GPU alone, where it does not change the result.
+    differentiable : bool, default False
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "decoupled_weight_decay": False,
+        "capturable": False,
+    }
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        check_non_negative(epsilon=eps)
+        check_betas(betas)
+        check_non_negative(weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        first_step(state)
+        state["exp_avg"] = aten.zeros_like(parameter)
+        state["exp_avg_sq"] = aten.zeros_like(parameter)
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        values["step"] += 1
+        step, rate = values["step"], option(group, "lr")
+        beta1, beta2 = group["betas"]
+        if group["decoupled_weight_decay"]:
+            shrink(parameter, rate, group)
+        else:
+            gradient = decayed(gradient, parameter, group)
+        mean, squares = values["exp_avg"], values["exp_avg_sq"]
+        mix(mean, gradient, 1 - beta1)
+        mix_square(squares, gradient, beta2)
+        rate = rate / (1 - beta1**step)
+        rectification = rectified(step, beta2)
+        if rectification is None:
+            add_scaled(parameter, mean, -rate)
+            return
+        denominator = add_number(squares.sqrt(), group["eps"], group["differentiable"])
+        factor = rectification * (1 - beta2**step) ** 0.5
+        add_quotient(parameter, mean, denominator, -rate * factor)
+
+
+def rectified(step: float, beta: float) -> float | None:
+    """Return the factor of a step of RAdam; None where it has no denominator yet."""
+    greatest = 2 / (1 - beta) - 1
+    length = greatest - 2 * step * beta**step / (1 - beta**step)
+    if length <= 5.0:
+        return None
+    ratio = (length - 4) * (length - 2) * greatest / ((greatest - 4) * (greatest - 2) * length)
+    return float(ratio**0.5)

@@ -1,0 +1,101 @@
+"""Rprop."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from .elementwise import ElementwiseOptimizer, first_step
+from .optimizer import Params
+from .options import check_rate, option
+
+__all__ = ["Rprop"]
+
+
+class Rprop(ElementwiseOptimizer):
+    """Rprop: each element has a step of its own, which grows while its gradient keeps its sign, and
+    shrinks, without a step, where that changes.
+
+    Parameters
+    ----------
+    params : iterable
+        As in `Optimizer`.
+    lr : float or Tensor, default 1e-2
+        The first steps.
+    etas : (float, float), default (0.5, 1.2)
+        Factors by which steps shrink and grow: ``0 < etas[0] < 1 < etas[1]``.
+    step_sizes : (float, float), default (1e-6, 50)
+        The smallest and the greatest step.
+    capturable : bool, default False
+        For parameters on a GPU alone, where it does not change the result.
+    foreach : bool, optional
+        False takes the steps of small parameters one by one, instead of all at once.
+    maximize : bool, default False
+        Go up instead of down.
+    differentiable : bool, default False
+        Record `step`, so that what it computes can be differentiated; see `Optimizer`.
+
+    Raises
+    ------
+    ValueError
+        For an option out of range.
+    """
+
+    _later_options: ClassVar[dict[str, Any]] = {
+        "foreach": None,
+        "maximize": False,
+        "differentiable": False,
+        "capturable": False,
+    }
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_rate(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(
+                f"Invalid eta values: {etas[0]}, {etas[1]}. They must be within (0, 1) and above 1."
+            )
+        defaults = {
+            "lr": lr,
+            "etas": etas,
+            "step_sizes": step_sizes,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _start(self, state: dict[str, Any], parameter: Tensor, group: dict[str, Any]) -> None:
+        first_step(state)
+        state["prev"] = aten.zeros_like(parameter)
+        rate = option({**group, "differentiable": False}, "lr")
+        rate = complex(rate, rate) if parameter.is_complex() else rate
+        state["step_size"] = aten.full_like(parameter, rate)
+
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: dict[str, Any]
+    ) -> None:
+        values["step"] += 1
+        shrinking, growing = group["etas"]
+        previous, sizes = values["prev"], values["step_size"]
+        product = gradient.detach() * previous.detach()
+        turned = product < 0
+        factor = aten.ones_like(product)
+        factor.masked_fill_(product > 0, growing).masked_fill_(turned, shrinking)
+        sizes.copy_((sizes * factor).clamp(*group["step_sizes"]))
+        gradient = gradient.masked_fill(turned, 0)
+        parameter.addcmul_(gradient.sign(), sizes, value=-1)
+        previous.copy_(gradient)

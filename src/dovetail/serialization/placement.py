@@ -1,0 +1,97 @@
+"""Where loaded storages go: `map_location` in all its forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor, TypedStorage, UntypedStorage
+from dovetail_kernel import Device
+
+from .checked_json import FormatError, shown
+
+__all__ = ["DeviceError", "MapLocation", "Placement"]
+
+MapLocation: TypeAlias = str | Device | Mapping[str, Any] | Callable[[Any, str], Any] | None
+
+
+class DeviceError(FormatError):
+    """The device that a tensor was saved from is not there."""
+
+    remedy = "Pass map_location='cpu', or where else it should be, to dovetail.load."
+
+
+class Placement:
+    """Moves storages, as lines of elements, to the device on which the caller wants them.
+
+    Parameters
+    ----------
+    map_location : optional
+        As in `load`.
+
+    Raises
+    ------
+    TypeError
+        If `map_location` is none of its forms.
+    """
+
+    def __init__(self, map_location: MapLocation) -> None:
+        self._function: Callable[[Any, str], Any] | None = None
+        self._mapping: Mapping[str, Any] = {}
+        self._device: Device | None = None
+        if isinstance(map_location, str | Device):
+            self._device = Device(map_location)
+        elif isinstance(map_location, Mapping):
+            self._mapping = map_location
+        elif callable(map_location):
+            self._function = map_location
+        elif map_location is not None:
+            raise TypeError(
+                "map_location should be None, a device or its name, a dict of them by name, or a "
+                f"function of a storage and a name, not {type(map_location).__name__}"
+            )
+
+    def moved(self, line: Tensor, saved: str) -> Tensor:
+        """Return `line`, which shows a whole storage, on the device on which it is wanted.
+
+        Raises
+        ------
+        DeviceError
+            If that is the one that it was saved from, which is not there.
+        Exception
+            What the caller's function raises.
+        """
+        wanted = self._device
+        if self._function is not None:
+            given = self._function(line.untyped_storage(), saved)
+            if given is not None:
+                return _shown(given, line)
+        elif saved in self._mapping:
+            wanted = Device(self._mapping[saved])
+        if wanted is not None:
+            moved: Tensor = line.to(wanted)
+            return moved
+        try:
+            restored: Tensor = line.to(Device(saved))
+        except (RuntimeError, AssertionError) as error:
+            raise DeviceError(
+                f"a tensor was saved from the device {shown(saved)}, which can't be had "
+                f"here ({error})"
+            ) from error
+        return restored
+
+
+def _shown(storage: Any, line: Tensor) -> Tensor:
+    """Return a line of the dtype of `line` that shows the storage that the caller gave for its."""
+    if isinstance(storage, TypedStorage):
+        storage = storage._untyped_storage
+    if not isinstance(storage, UntypedStorage) or storage.nbytes() != line.nbytes:
+        raise TypeError(
+            f"the function map_location should return a storage of {line.nbytes} bytes, or None, "
+            f"not {storage!r:.60}"
+        )
+    made: Tensor = aten.empty(0, dtype=line.dtype, device=storage.device)
+    shape: Any = tuple(line.shape)
+    shown_line: Tensor = made.set_(storage, 0, shape)
+    return shown_line

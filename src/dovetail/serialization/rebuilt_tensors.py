@@ -1,0 +1,149 @@
+"""What the pickles of PyTorch call to make tensors: every argument is checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor, TypedStorage, UntypedStorage
+from dovetail_kernel import dtype
+
+from ..nn.parameter import Parameter
+from .restricted_pickles import corrupt
+from .tensor_records import TensorRecord, check_place
+
+__all__ = [
+    "checked_sizes",
+    "rebuild_meta_tensor_no_storage",
+    "rebuild_parameter",
+    "rebuild_parameter_with_state",
+    "rebuild_tensor",
+    "rebuild_tensor_v3",
+    "set_attributes",
+]
+
+
+def rebuild_tensor(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any = False,
+    hooks: Any = None,
+    metadata: Any = None,
+) -> Tensor:
+    """Make a tensor of the dtype of its storage."""
+    if not isinstance(storage, TypedStorage):
+        raise corrupt("a tensor has no typed storage")
+    return _tensor_on(storage, offset, size, stride, requires_grad, storage.dtype, metadata)
+
+
+def rebuild_tensor_v3(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    hooks: Any,
+    kind: Any,
+    metadata: Any = None,
+) -> Tensor:
+    return _tensor_on(storage, offset, size, stride, requires_grad, kind, metadata)
+
+
+def _tensor_on(
+    storage: Any,
+    offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    kind: Any,
+    metadata: Any = None,
+) -> Tensor:
+    """Return a leaf that shows a part of a storage."""
+    untyped: Any = storage._untyped_storage if isinstance(storage, TypedStorage) else storage
+    if not isinstance(untyped, UntypedStorage):
+        raise corrupt("a tensor has no storage")
+    record = _record(offset, size, stride, requires_grad, kind)
+    check_place(record, untyped.nbytes(), "a tensor")
+    made: Tensor = aten.empty(0, dtype=kind, device=untyped.device)
+    if 0 in record.shape:  # it may lie anywhere, and need not make the storage larger
+        untyped = UntypedStorage(0, device=untyped.device) if record.offset else untyped
+        record = record._replace(offset=0)
+    made = made.set_(untyped, record.offset, record.shape, record.stride)
+    for name, applied in _set_bits(metadata):
+        if applied:
+            made = made.conj().resolve_conj() if name == "conj" else made.neg()
+    if requires_grad:
+        made.requires_grad_()
+    return made
+
+
+def _set_bits(metadata: Any) -> list[tuple[str, Any]]:
+    if metadata is None:
+        return []
+    if type(metadata) is not dict or not metadata.keys() <= {"conj", "neg"}:
+        raise corrupt("the metadata of a tensor says something else than conj and neg")
+    return list(metadata.items())
+
+
+def _record(offset: Any, size: Any, stride: Any, requires_grad: Any, kind: Any) -> TensorRecord:
+    if not isinstance(kind, dtype):
+        raise corrupt("a tensor has no dtype")
+    if type(requires_grad) is not bool:
+        raise corrupt("requires_grad of a tensor is no bool")
+    record = TensorRecord(
+        "", kind, checked_sizes(size), checked_sizes(stride), _size(offset), requires_grad
+    )
+    if len(record.shape) != len(record.stride):
+        raise corrupt(f"a tensor has {len(record.shape)} sizes, {len(record.stride)} strides")
+    if requires_grad and not (kind.is_floating_point or kind.is_complex):
+        raise corrupt(f"a tensor requires grad, but its dtype is {kind}")
+    return record
+
+
+def checked_sizes(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, tuple) or len(value) > 64:
+        raise corrupt("the shape or the strides of a tensor are no tuple of at most 64 sizes")
+    return tuple([_size(each) for each in value])
+
+
+def _size(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise corrupt("a size, a stride or an offset of a tensor is no non-negative integer")
+    return value
+
+
+def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any, state: Any = None) -> Parameter:
+    if type(data) is not Tensor or type(requires_grad) is not bool:
+        raise corrupt("a parameter has no tensor, or its requires_grad is no bool")
+    if requires_grad and not (data.dtype.is_floating_point or data.dtype.is_complex):
+        raise corrupt(f"a parameter requires grad, but its dtype is {data.dtype}")
+    made = Parameter(data, requires_grad=requires_grad)
+    set_attributes(made, state)
+    return made
+
+
+def rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, state: Any) -> Any:
+    return rebuild_parameter(data, requires_grad, hooks, state)
+
+
+def rebuild_meta_tensor_no_storage(kind: Any, size: Any, stride: Any, requires_grad: Any) -> Any:
+    record = _record(0, size, stride, requires_grad, kind)
+    made = aten.empty_strided(record.shape, record.stride, dtype=kind, device="meta")
+    return made.requires_grad_(requires_grad)
+
+
+def set_attributes(obj: Any, state: Any) -> None:
+    """Set attributes that are none of its class, such as the ``_metadata`` of a state dict."""
+    if type(state) is tuple and len(state) == 2:  # __dict__, and values of slots
+        set_attributes(obj, state[0])
+        state = state[1]
+    if state is None:
+        return
+    if type(state) is not dict or not hasattr(obj, "__dict__"):
+        raise corrupt(f"a {type(obj).__name__} has a state that is no dict of attributes")
+    for name, value in state.items():
+        if type(name) is not str or name.startswith("__") or hasattr(obj, name):
+            raise corrupt(f"{name!r:.60} is no attribute of a saved {type(obj).__name__}")
+        vars(obj)[name] = value

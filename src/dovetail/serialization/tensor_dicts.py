@@ -1,0 +1,121 @@
+"""`save_file` and `load_file`, as in the safetensors library: dicts of tensors by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from dovetail_aten import Tensor
+
+from .checked_json import FormatError
+from .element_bytes import bytes_of_line, line_of_bytes
+from .file_replacement import write_file
+from .placement import Placement
+from .safetensors_file import Entry, is_storable, pack, read_start, unpack
+from .stored_tensors import TensorReader
+from .tensor_records import StorageRecord, TensorRecord, contiguous_stride, dtype_named
+
+__all__ = ["load_file", "plain_tensors", "save_file"]
+
+
+def save_file(
+    tensors: Mapping[str, Tensor],
+    filename: str | os.PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Save tensors by name to a safetensors file, which every program reads that knows the format.
+
+    Parameters
+    ----------
+    tensors : dict
+        Contiguous tensors that share no memory; `save` takes any.
+    filename : path
+        The file is there whole, or as it was before.
+    metadata : dict of str to str, optional
+        Text to store with them.
+
+    Raises
+    ------
+    ValueError
+        If something is no tensor, or lies in another order than C's.
+    RuntimeError
+        If tensors share memory.
+    """
+    if not isinstance(tensors, dict):
+        raise ValueError(
+            f"Expected a dict of [str, dovetail.Tensor] but received {type(tensors)}. Give the "
+            "tensors by names."
+        )
+    owners: dict[int, str] = {}
+    entries: dict[str, Entry] = {}
+    for name, tensor in tensors.items():
+        entries[_checked_name(name)] = _entry(name, tensor)
+        address = tensor.untyped_storage().data_ptr()
+        if tensor.numel() and address in owners:
+            raise RuntimeError(
+                f"Some tensors share memory: {owners[address]!r} and {name!r}. The file would hold "
+                "it twice, and they would share none when they are loaded. Give copies (clone()), "
+                "or use dovetail.save, which keeps what is shared."
+            )
+        owners[address] = name
+    write_file(os.fsdecode(filename), pack(entries, {"format": "pt", **(metadata or {})}))
+
+
+def load_file(filename: str | os.PathLike[str], device: Any = "cpu") -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file by name, on `device`.
+
+    Of a file that `save` wrote these are the storages.
+
+    Raises
+    ------
+    RuntimeError
+        If the file is truncated, corrupt or something else.
+    OSError
+        If it can't be read.
+    """
+    placement = Placement(device)
+    with open(filename, "rb") as stream:
+        try:
+            entries, _ = unpack(read_start(stream), stream)
+            return plain_tensors(entries, placement)
+        except FormatError as error:
+            name = repr(os.fspath(filename))
+            raise RuntimeError(f"can't load {name}: {error}. {error.remedy}") from error
+
+
+def plain_tensors(
+    entries: dict[str, Entry], placement: Placement, line: Any = line_of_bytes
+) -> dict[str, Tensor]:
+    """Return the arrays of a file as tensors, by name."""
+    storages: dict[str, StorageRecord] = {}
+    records: list[TensorRecord] = []
+    for name, entry in entries.items():
+        kind = dtype_named(entry.dtype, f"the data type of {name!r}")
+        storages[name] = StorageRecord(kind, "cpu")
+        records.append(TensorRecord(name, kind, entry.shape, contiguous_stride(entry.shape), 0))
+    reader = TensorReader(entries, storages, records, placement, line)
+    return {name: reader.tensor(number) for number, name in enumerate(entries)}
+
+
+def _checked_name(name: Any) -> str:
+    if not isinstance(name, str) or name == "__metadata__":
+        raise ValueError(f"{name!r:.60} is no name of a tensor in a file. Use another string.")
+    return name
+
+
+def _entry(name: str, tensor: Any) -> Entry:
+    if not isinstance(tensor, Tensor):
+        raise ValueError(
+            f"Key `{name}` is invalid, expected dovetail.Tensor but received {type(tensor)}. Leave "
+            "it out, or use dovetail.save."
+        )
+    if not tensor.is_contiguous():
+        raise ValueError(
+            f"You are trying to save a non contiguous tensor: `{name}`. Save "
+            "tensor.contiguous(), or use dovetail.save, which keeps the strides."
+        )
+    if not is_storable(tensor.dtype.name):
+        raise ValueError(f"`{name}` is {tensor.dtype}, which the format has no name for. Convert.")
+    data = bytes_of_line(tensor.detach().reshape(-1).cpu())
+    return Entry(tensor.dtype.name, tuple(tensor.shape), data)
