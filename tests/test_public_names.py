@@ -32,9 +32,10 @@ constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc conv_transpose1d
 conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss
 cosine_similarity count_nonzero cov cross ctc_loss cuda cummax cummin cumprod cumsum
 cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_copy device devices diag
-diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist distributions div divide
-dot double dropout dropout_ dsplit dstack dtype e einsum embedding embedding_renorm_ empty
-empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2 exp2_ exp_
+diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist distributions div
+divide dot double dropout dropout_ dsplit dstack dtype e einsum embedding embedding_renorm_ empty
+empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv
+exp exp2 exp2_ exp_
 expand_copy explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_ feature_dropout
 feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip fliplr flipud float float16 float32
 float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm
