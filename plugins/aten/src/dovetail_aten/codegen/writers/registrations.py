@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..native_functions import COMPOSITE_KEYS, NativeFunction
-from .text import HEADER, INDENT, Lines, bracketed
+from .text import HEADER, INDENT, Lines, bracketed, members
 
 
 def write_registrations(
@@ -73,11 +73,13 @@ def write_registrations(
     lines.add(
         *bracketed(
             "OUTS_OF_COMPOSITES: tuple[str, ...] = (",
-            [
-                f'"{_qualified(function)}"'
-                for function in functions
-                if _is_out(function) and function.derived_from in composites
-            ],
+            members(
+                [
+                    f'"{_qualified(function)}"'
+                    for function in functions
+                    if _is_out(function) and function.derived_from in composites
+                ]
+            ),
             ")",
         ),
         '"""Out variants of composites, which write what these return."""',
