@@ -272,6 +272,8 @@ def _of_kind(name: str, kind: str, shape: tuple[int, ...], dtype: str, r: random
         return r.random() < 0.5
     if kind == "float":
         return r.choice([0.0, 0.5, 1.0, 1e-5, -1.0, 2.0])
+    if kind.startswith("float["):
+        return [r.choice([0.5, 1.0, 2.0, -1.0]) for _ in range(r.choice([0, 1, 2, 2, 3]))]
     if kind == "str":
         return r.choice(TEXTS)
     names = {

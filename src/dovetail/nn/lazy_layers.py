@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import int64
+from dovetail_kernel import int64, restoring
 
 from . import parameter  # whose tensors without a shape are imported when asked for
 from .batchnorm import (
@@ -78,6 +78,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
+    @restoring()
     def initialize_parameters(self, input: Tensor) -> None:
         """Give the parameters their shapes.
 
@@ -118,6 +119,7 @@ class _LazyConvolution(LazyModuleMixin, _Convolution):
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
+    @restoring()
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes.
 

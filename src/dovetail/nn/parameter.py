@@ -78,7 +78,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         result: Parameter = memo[id(self)]
         return result
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
         return _rebuild_parameter, (type(self), self.data, self.requires_grad), vars(self) or None
 
     # mypy forgets the names of arguments of methods like this one.
@@ -185,7 +185,7 @@ class UninitializedTensorMixin:
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
         this: Any = self
         made_with = this.requires_grad, this.data.device, this.data.dtype
         return type(self), made_with, vars(self) or None
