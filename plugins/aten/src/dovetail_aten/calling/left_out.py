@@ -73,10 +73,6 @@ def _message(build: Build, qualified: str) -> str:
     )
 
 
-message: Final = ""
-"""What a replacement says; each has globals of its own, with its own text."""
-
-
 def _replacement(name: str, message: str) -> Callable[..., Any]:
     # A property of tensors may be made of it. Where classes override functions, its code is
     # exchanged for one that asks the first argument: so there is one, and no closure.
@@ -84,6 +80,8 @@ def _replacement(name: str, message: str) -> Callable[..., Any]:
     return FunctionType(_left_out.__code__, names, name, _left_out.__defaults__)
 
 
+message = "this operator was left out"  # each function has a namespace with its own
+
+
 def _left_out(self: Any = None, *args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(message)
-
