@@ -68,7 +68,7 @@ class Run:
     @property
     def is_joined(self) -> bool:
         """Whether states of different parameters lie in the same memory."""
-        states = [self.optimizer.state[parameter] for parameter in self.parameters[:2]]
+        states = [self.optimizer.state[parameter] for parameter in self.parameters[-2:]]
         places = [
             [value.untyped_storage().data_ptr() for value in state.values()] for state in states
         ]
@@ -275,6 +275,42 @@ def test_modes_see_the_operators_of_a_step() -> None:
     assert seen.count("aten.addcdiv_.default") == len(run.parameters)
     plain.optimizer.step()
     assert run.bits == plain.bits
+
+
+def test_parameters_that_are_others_in_every_step_keep_their_own_memory() -> None:
+    run = Run("Adam")
+    for place in (0, 1, 2, 3, 0, 1):
+        run.step(1, without=place)
+        assert not run.is_joined
+    assert run.step(2).is_joined
+
+
+def test_sums_of_adagrad_can_be_shared_before_and_after_steps() -> None:
+    run = Run("Adagrad", **OPTIONS["Adagrad"])
+    plain = Run("Adagrad", **OPTIONS["Adagrad"], foreach=False)
+    for each in (run, plain):
+        each.optimizer.share_memory()
+        each.step(3)
+        each.optimizer.share_memory()
+        each.step(3)
+    assert run.bits == plain.bits
+    assert run.optimizer.state[run.parameters[0]]["sum"].is_shared()
+
+
+def test_parameters_on_the_meta_device_take_their_steps() -> None:
+    parameters = [nn.Parameter(dovetail.ones(3, device="meta")) for _ in range(6)]
+    optimizer = optim.Adam(parameters)
+    for _ in range(3):
+        for parameter in parameters:
+            parameter.grad = dovetail.ones_like(parameter)
+        optimizer.step()
+    assert optimizer.state[parameters[0]]["step"].item() == 3
+
+
+def test_storages_of_parameters_can_be_resized_between_steps() -> None:
+    run = Run("Adam").step(3)
+    run.parameters[0].data.resize_(10)
+    run.step(1)
 
 
 def test_a_group_that_is_added_later_has_its_own_steps() -> None:

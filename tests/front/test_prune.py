@@ -1,5 +1,8 @@
 """``nn.utils.prune``: weights set to zero for good."""
 
+import subprocess
+import sys
+
 import pytest
 
 import dovetail
@@ -64,3 +67,8 @@ def test_a_container_takes_methods_for_one_tensor_only():
     methods[0]._tensor_name, methods[1]._tensor_name = "weight", "bias"
     with pytest.raises(ValueError, match="acting on the parameter named 'weight'"):
         prune.PruningContainer(*methods)
+
+
+def test_utilities_that_most_programs_do_not_use_load_when_first_asked_for():
+    program = "import sys, dovetail.nn as n; assert 'dovetail.nn.utils.prune' not in sys.modules"
+    subprocess.run([sys.executable, "-c", f"{program}; n.utils.prune.remove"], check=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_aten.autocast import autocast, get_autocast_dtype, is_autocast_enabled
-from dovetail_kernel import dtype, float64
+from dovetail_kernel import dtype, float64, restoring
 
 __all__ = ["custom_bwd", "custom_fwd"]
 
@@ -38,6 +38,7 @@ def custom_fwd(
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
     @functools.wraps(fwd)
+    @restoring(*autocast.variables)
     def decorated(*args: Any, **kwargs: Any) -> Any:
         context = args[0]
         context._dtype = get_autocast_dtype(device_type)
@@ -67,6 +68,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
         return functools.partial(custom_bwd, device_type=device_type)
 
     @functools.wraps(bwd)
+    @restoring(*autocast.variables)
     def decorated(*args: Any, **kwargs: Any) -> Any:
         context = args[0]
         with autocast(

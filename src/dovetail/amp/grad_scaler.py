@@ -113,9 +113,7 @@ class GradScaler:
             return outputs * self._scale_on(outputs.device)
         if isinstance(outputs, (list, tuple)):
             scaled = [self.scale(each) for each in outputs]
-            if hasattr(outputs, "_fields"):
-                return type(outputs)(*scaled)
-            return type(outputs)(scaled)
+            return type(outputs)(*scaled) if hasattr(outputs, "_fields") else type(outputs)(scaled)
         if isinstance(outputs, Iterable):
             return map(self.scale, outputs)
         raise ValueError(

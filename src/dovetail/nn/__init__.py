@@ -142,7 +142,7 @@ from .padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter import Buffer, Parameter
 from .parameter_containers import ParameterDict, ParameterList
 from .pooling import (
     AdaptiveAvgPool1d,
@@ -187,9 +187,16 @@ from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 if _typing.TYPE_CHECKING:
     from . import attention, parallel
     from .parallel import DataParallel
+    from .uninitialized import UninitializedBuffer, UninitializedParameter
 else:
     __getattr__ = _names_of(
-        __name__, ("attention", "parallel"), {"DataParallel": "dovetail.nn.parallel"}
+        __name__,
+        ("attention", "parallel"),
+        {
+            "DataParallel": "dovetail.nn.parallel",
+            "UninitializedBuffer": "dovetail.nn.uninitialized",
+            "UninitializedParameter": "dovetail.nn.uninitialized",
+        },
     )
 
 __all__ = [

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import Enum, IntEnum
 
-from dovetail_aten.composites.attention import choice
+from dovetail_aten.nn import _attention_choice as choice
 
 from ...absent_names import names_of
 

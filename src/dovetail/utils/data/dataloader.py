@@ -13,7 +13,7 @@ from dovetail_aten import Generator
 
 from ... import cuda
 from ._utils.collate import default_collate, default_convert
-from ._utils.iterators import BatchIterator, ProcessIterator, SerialIterator
+from ._utils.iterators import BatchIterator, LoaderOptions, ProcessIterator, SerialIterator
 from ._utils.worker import get_worker_info
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -143,7 +143,7 @@ class DataLoader(Generic[_T_co]):
         self.generator = generator
         self.in_order = in_order
         self.persistent_workers = persistent_workers
-        self.reported_length: int | None = None
+        self._said_length: int | None = None
         self._context: Any = None
         self._iterator: ProcessIterator | None = None
         self.multiprocessing_context = multiprocessing_context
@@ -191,15 +191,16 @@ class DataLoader(Generic[_T_co]):
 
     def __iter__(self) -> Iterator[Any]:
         """Begin another pass."""
-        if not self.persistent_workers:
-            return self._new_iterator()
-        if self._iterator is None or not self._iterator.is_open:
-            made = self._new_iterator()
-            assert isinstance(made, ProcessIterator)
-            self._iterator = made
-        else:
+        batches: BatchIterator
+        if self._iterator is not None and self._iterator.is_open:
+            batches = self._iterator
             self._iterator.restart()
-        return self._iterator
+        else:
+            batches = self._new_iterator()
+            if self.persistent_workers and isinstance(batches, ProcessIterator):
+                self._iterator = batches
+        batches.said_length = self._said_length
+        return batches
 
     def _new_iterator(self) -> BatchIterator:
         if self.pin_memory and not cuda.is_available():
@@ -208,12 +209,23 @@ class DataLoader(Generic[_T_co]):
                 "pinned memory won't be used.",
                 stacklevel=3,
             )
-        return ProcessIterator(self) if self.num_workers else SerialIterator(self)
-
-    @property
-    def pins(self) -> bool:
-        """Whether batches come in page-locked memory."""
-        return self.pin_memory and cuda.is_available()
+        options = LoaderOptions(
+            dataset=self.dataset,
+            is_iterable=self.is_iterable,
+            is_batched=self.is_batched,
+            index_sampler=self.index_sampler,
+            num_workers=self.num_workers,
+            prefetch_factor=self.prefetch_factor,
+            collate_fn=self.collate_fn,
+            drop_last=self.drop_last,
+            timeout=self.timeout,
+            worker_init_fn=self.worker_init_fn,
+            generator=self.generator,
+            in_order=self.in_order,
+            pins=self.pin_memory and cuda.is_available(),
+            context=self.multiprocessing_context,
+        )
+        return ProcessIterator(options) if self.num_workers else SerialIterator(options)
 
     @property
     def is_batched(self) -> bool:
@@ -235,7 +247,7 @@ class DataLoader(Generic[_T_co]):
         """
         if not self.is_iterable:
             return len(self.index_sampler)
-        self.reported_length = length = len(self.dataset)
+        self._said_length = length = len(self.dataset)
         if self.batch_size is not None:
             whole, rest = divmod(length, self.batch_size)
             return whole + (rest > 0 and not self.drop_last)

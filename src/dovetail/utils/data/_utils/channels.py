@@ -15,6 +15,7 @@ import socket
 import struct
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from io import BytesIO
 from typing import Any, Final
 
@@ -47,7 +48,13 @@ class Channel:
         return self._line.fileno()
 
     def close(self) -> None:
-        """Close this end; the other end then reads EOFError."""
+        """Forget this end in this process; other processes may still have it."""
+        self._line.close()
+
+    def hang_up(self) -> None:
+        """Close this end for all processes; the other end then reads EOFError."""
+        with suppress(OSError):  # the other process was first
+            self._line.shutdown(socket.SHUT_RDWR)
         self._line.close()
 
     def send(self, message: Any) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from multiprocessing import connection
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple
 
 from ..sampler import drawn_seed
 from .channels import Channel, pair
@@ -18,13 +18,16 @@ from .worker import Caught, Ended, Job, Work, work
 
 __all__ = ["BatchIterator", "LoaderOptions", "ProcessIterator", "SerialIterator"]
 
-_PATIENCE: Final = 5.0
+_PATIENCE: Final = 2.0
 
 
-class LoaderOptions(Protocol):
-    """What an iterator reads of a `DataLoader`."""
+class LoaderOptions(NamedTuple):
+    """What an iterator needs of a `DataLoader`, which it outlives."""
 
     dataset: Any
+    is_iterable: bool
+    is_batched: bool
+    index_sampler: Any
     num_workers: int
     prefetch_factor: int | None
     collate_fn: Callable[[Any], Any]
@@ -33,38 +36,22 @@ class LoaderOptions(Protocol):
     worker_init_fn: Callable[[int], Any] | None
     generator: Any
     in_order: bool
-    multiprocessing_context: Any
-    reported_length: int | None
-
-    @property
-    def pins(self) -> bool:
-        """Whether batches come in page-locked memory."""
-
-    @property
-    def is_iterable(self) -> bool:
-        """Whether the dataset has no indices."""
-
-    @property
-    def index_sampler(self) -> Any:
-        """What is fetched, one element per batch."""
-
-    @property
-    def is_batched(self) -> bool:
-        """Whether samples are collated to batches."""
+    pins: bool
+    context: Any
 
 
 class BatchIterator(Iterator[Any]):
     """Yields what a `DataLoader` makes of its dataset."""
 
-    def __init__(self, loader: LoaderOptions) -> None:
-        self.loader = loader
-        self.base_seed = drawn_seed(loader.generator)
+    def __init__(self, options: LoaderOptions) -> None:
+        self.options = options
+        self.said_length: int | None = None
+        self.base_seed = drawn_seed(options.generator)
         self._start()
 
     def _start(self) -> None:
-        self._indices = iter(self.loader.index_sampler)
+        self._indices = iter(self.options.index_sampler)
         self._yielded = 0
-        self._said = self.loader.reported_length
 
     def _next(self) -> Any:
         raise NotImplementedError
@@ -72,23 +59,23 @@ class BatchIterator(Iterator[Any]):
     def __next__(self) -> Any:
         data = self._next()
         self._yielded += 1
-        if self._said is not None and self._yielded > self._said:
-            self._warn_of_length(self._said)
-        return pinned(data) if self.loader.pins else data
+        if self.said_length is not None and self._yielded > self.said_length:
+            self._warn_of_length(self.said_length)
+        return pinned(data) if self.options.pins else data
 
     def __len__(self) -> int:
-        return len(self.loader.index_sampler)
+        return len(self.options.index_sampler)
 
     def _warn_of_length(self, said: int) -> None:
         advice = ""
-        if self.loader.num_workers:
+        if self.options.num_workers:
             advice = (
                 "For multiprocessing data-loading, this could be caused by not properly "
                 "configuring the IterableDataset replica at each worker. Let get_worker_info() "
                 "decide which samples each worker yields."
             )
         warnings.warn(
-            f"Length of IterableDataset {self.loader.dataset} was reported to be {said}"
+            f"Length of IterableDataset {self.options.dataset} was reported to be {said}"
             f"(when accessing len(dataloader)), but {self._yielded} samples have been fetched. "
             f"{advice}",
             stacklevel=3,
@@ -98,14 +85,14 @@ class BatchIterator(Iterator[Any]):
 class SerialIterator(BatchIterator):
     """Fetches each batch when it is asked for."""
 
-    def __init__(self, loader: LoaderOptions) -> None:
-        super().__init__(loader)
+    def __init__(self, options: LoaderOptions) -> None:
+        super().__init__(options)
         self._fetcher = fetcher_of(
-            loader.dataset,
-            loader.is_iterable,
-            loader.is_batched,
-            loader.collate_fn,
-            loader.drop_last,
+            options.dataset,
+            options.is_iterable,
+            options.is_batched,
+            options.collate_fn,
+            options.drop_last,
         )
 
     def _next(self) -> Any:
@@ -128,11 +115,11 @@ class ProcessIterator(BatchIterator):
     whatever moment, leaves nothing that others wait for.
     """
 
-    def __init__(self, loader: LoaderOptions) -> None:
+    def __init__(self, options: LoaderOptions) -> None:
         self._number = 0
         self._workers: list[_Worker] = []
-        super().__init__(loader)
-        self._stop = weakref.finalize(self, _stop, self._workers)
+        super().__init__(options)
+        self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())
         try:
             self._start_workers()
             self._fill()
@@ -164,19 +151,19 @@ class ProcessIterator(BatchIterator):
         self._stop()
 
     def _start_workers(self) -> None:
-        loader, context = self.loader, self.loader.multiprocessing_context
+        options, context = self.options, self.options.context
         is_fork = context.get_start_method() == "fork"
-        for number in range(loader.num_workers):
+        for number in range(options.num_workers):
             job = Job(
-                loader.dataset,
-                loader.is_iterable,
-                loader.is_batched,
-                loader.collate_fn,
-                loader.drop_last,
-                loader.worker_init_fn,
+                options.dataset,
+                options.is_iterable,
+                options.is_batched,
+                options.collate_fn,
+                options.drop_last,
+                options.worker_init_fn,
                 self.base_seed,
                 number,
-                loader.num_workers,
+                options.num_workers,
             )
             ours, theirs = pair()
             inherited = [*[worker.channel for worker in self._workers], ours] if is_fork else []
@@ -184,14 +171,14 @@ class ProcessIterator(BatchIterator):
             try:
                 process.start()
             except BaseException:
-                ours.close()
+                ours.hang_up()
                 raise
             finally:
                 theirs.close()
             self._workers.append(_Worker(process, ours))
 
     def _fill(self) -> None:
-        for _ in range(max(self.loader.prefetch_factor or 1, 1) * len(self._workers)):
+        for _ in range(max(self.options.prefetch_factor or 1, 1) * len(self._workers)):
             self._ask()
 
     def _ask(self) -> None:
@@ -213,7 +200,7 @@ class ProcessIterator(BatchIterator):
     def _next(self) -> Any:
         while self._waiting:
             number = next(iter(self._waiting))
-            if number not in self._arrived and self._arrived and not self.loader.in_order:
+            if number not in self._arrived and self._arrived and not self.options.in_order:
                 number = next(iter(self._arrived))
             if number not in self._arrived:
                 self._receive()
@@ -231,13 +218,13 @@ class ProcessIterator(BatchIterator):
 
     def _receive(self) -> None:
         """Wait for messages, and take them in."""
-        timeout = self.loader.timeout or None
+        timeout = self.options.timeout or None
         channels = {worker.channel: worker for worker in self._workers}
         sentinels = [worker.process.sentinel for worker in self._workers]
         waited: list[Any] = [*channels, *sentinels]
         ready: list[Any] = connection.wait(waited, timeout)
         if not ready:
-            raise RuntimeError(f"DataLoader timed out after {self.loader.timeout} seconds")
+            raise RuntimeError(f"DataLoader timed out after {self.options.timeout} seconds")
         heard = [channels[each] for each in ready if isinstance(each, Channel)]
         for worker in heard:
             try:
@@ -260,27 +247,24 @@ class ProcessIterator(BatchIterator):
         worker.process.join(_PATIENCE)
         code, pid = worker.process.exitcode, worker.process.pid
         self.close()
-        how = f"exited unexpectedly with exit code {code}"
+        how = f"exit code {code}"
         if code is not None and code < 0:
-            how = f"is killed by signal: {signal.strsignal(-code)}"
+            how = f"killed by signal: {signal.strsignal(-code)}"
         raise RuntimeError(
-            f"DataLoader worker (pid(s) {pid}) exited unexpectedly: it {how}. If memory ran out, "
-            "use fewer workers or smaller batches; num_workers=0 shows where else it fails."
+            f"DataLoader worker (pid(s) {pid}) exited unexpectedly ({how}). If memory ran out, use "
+            "fewer workers or smaller batches; num_workers=0 shows where else it fails."
         )
 
 
-def _stop(workers: list[_Worker]) -> None:
+def _stop(workers: list[_Worker], owner: int) -> None:
     """End worker processes: asked to, and then made to."""
-    for worker in workers:
-        worker.channel.close()
-    for worker in workers:
-        process = worker.process
-        with suppress(AssertionError, ValueError):  # a fork of the process that started them
-            process.join(_PATIENCE)
-            if process.is_alive():
-                process.terminate()
-                process.join(_PATIENCE)
-            if process.is_alive():
-                process.kill()
-                process.join(_PATIENCE)
+    if os.getpid() == owner:  # a fork of that process has no workers
+        for worker in workers:
+            worker.channel.hang_up()
+        for worker in workers:
+            worker.process.join(_PATIENCE)
+            for end in (worker.process.terminate, worker.process.kill):
+                if worker.process.is_alive():
+                    end()
+                    worker.process.join(_PATIENCE)
     workers.clear()

@@ -150,7 +150,8 @@ def _wait(channel: Channel) -> None:
     parent = parent_process()
     sentinels = [] if parent is None else [parent.sentinel]
     waited: list[Any] = [channel, *sentinels]
-    if channel not in connection.wait(waited):
+    ready: list[Any] = connection.wait(waited)
+    if channel not in ready:
         raise EOFError
 
 
