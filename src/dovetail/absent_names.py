@@ -24,6 +24,8 @@ _PLACES: Final = (
 
 _REASONS: Final = {
     "sparse": "Layouts are strided: keep tensors dense.",
+    "complex32": "There is no dtype of complex halves: use dovetail.complex64.",
+    "chalf": "There is no dtype of complex halves: use dovetail.complex64.",
     "qat": "Quantized dtypes are not supported: keep tensors floating.",
     "intrinsic": "Quantized dtypes are not supported: keep tensors floating.",
     "quantiz": "Quantized dtypes are not supported: keep tensors floating.",

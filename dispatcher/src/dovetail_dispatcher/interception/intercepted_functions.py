@@ -203,7 +203,9 @@ def _note(each: _Overridable) -> None:
 
 
 def _cover(cls: type) -> None:
-    """Make the attributes of the plain tensor class `cls` overridable."""
+    """Make the attributes of the plain tensor class `cls` overridable, but for closures, whose code
+    is not exchanged: what a selective build leaves out refuses every call anyway.
+    """
     if cls in _covered:
         return
     _covered.add(cls)
@@ -211,10 +213,10 @@ def _cover(cls: type) -> None:
     for _, value in interceptable(cls):
         if isinstance(value, property):
             for name, function in accesses(value).items():
-                if function not in _known:
+                if function not in _known and function.__closure__ is None:
                     func = getattr(value, name)
                     _note(_Overridable(function, func, is_method=True, is_access=True))
-        elif value not in _known:
+        elif value not in _known and value.__closure__ is None:
             _note(_Overridable(value, value, is_method=True))
 
 

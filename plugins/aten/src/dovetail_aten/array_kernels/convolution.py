@@ -5,7 +5,7 @@ channels stay apart, sums over the places of the window.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from .convolution_geometry import check_convolution_dtypes, convolution_of
@@ -135,6 +135,7 @@ class Convolutions(SlidingWindows):
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels in, *sizes)``."""
         images, channels = y.shape[0], weight.shape[1]
+        parts: Iterable[Any]
         if _is_apart(weight, groups):
             parts = self._products_with_places(y, weight, windows, groups)
         else:

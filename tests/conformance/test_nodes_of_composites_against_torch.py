@@ -1,0 +1,76 @@
+"""Composites that have a node of their own in PyTorch show that of their last part here, and give
+the same gradient: the row "nodes of composites" of docs/differences.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dovetail
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+pytestmark = pytest.mark.cpu_only(reason="PyTorch is on the cpu")
+
+NUMBERS = (np.arange(16, dtype=np.float64) * 0.37 % 1.3 - 0.4).reshape(1, 1, 4, 4)
+
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "Rot90Backward0": lambda lib, x: lib.rot90(x, 1, [2, 3]),
+    "CdistBackward0": lambda lib, x: lib.cdist(x[0, 0], lib.ones(2, 4, dtype=lib.float64)),
+    "EmbeddingBagBackward0": lambda lib, x: lib.nn.functional.embedding_bag(
+        lib.tensor([0, 1, 1]), x[0, 0], lib.tensor([0, 2])
+    ),
+    "GridSampler2DBackward0": lambda lib, x: lib.nn.functional.grid_sample(
+        x, lib.full((1, 2, 2, 2), 0.3, dtype=lib.float64), align_corners=False
+    ),
+    "MultiMarginLossBackward0": lambda lib, x: lib.nn.functional.multi_margin_loss(
+        x[0, 0], lib.tensor([0, 1, 2, 3])
+    ),
+    "ReflectionPad2DBackward0": lambda lib, x: lib.nn.functional.pad(x, (1, 1, 1, 1), "reflect"),
+    "ReplicationPad2DBackward0": lambda lib, x: lib.nn.functional.pad(x, (1, 1, 1, 1), "replicate"),
+    "ScaledDotProductFlashAttentionForCpuBackward0": lambda lib, x: (
+        lib.nn.functional.scaled_dot_product_attention(x, x, x)
+    ),
+}
+"""Calls, by the name of PyTorch's node."""
+
+
+@pytest.mark.parametrize("node", CALLS)
+def test_a_composite_has_the_node_of_its_last_part_and_the_same_gradient(node: str) -> None:
+    def called(lib: Any) -> tuple[str, Any]:
+        x = lib.tensor(NUMBERS.tolist(), dtype=lib.float64, requires_grad=True)
+        made = CALLS[node](lib, x)
+        (made * made).sum().backward()
+        return made.grad_fn.name(), x.grad.tolist()
+
+    ours, theirs = called(dovetail), called(torch)
+    assert theirs[0] == node
+    assert ours[0] != node
+    assert np.allclose(ours[1], theirs[1])
+
+
+def test_convolutions_and_pooling_of_channels_last_give_c_order() -> None:
+    def strides(lib: Any) -> list[Any]:
+        x = lib.ones(2, 4, 4, 4).to(memory_format=lib.channels_last)
+        made = [
+            lib.nn.functional.conv2d(x, lib.ones(4, 4, 1, 1)),
+            lib.nn.functional.max_pool2d(x, 2),
+        ]
+        assert all(
+            each.contiguous(memory_format=lib.channels_last).stride()[1] == 1 for each in made
+        )
+        return [each.is_contiguous() for each in made]
+
+    assert strides(dovetail) == [True, True]
+    assert strides(torch) == [False, False]
+
+
+def test_narrow_copy_of_a_dimension_that_is_not_there() -> None:
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        dovetail.narrow_copy(dovetail.ones(2, 3), 5, 0, 1)
+    with pytest.raises(RuntimeError):
+        torch.narrow_copy(torch.ones(2, 3), 5, 0, 1)
