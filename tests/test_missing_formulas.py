@@ -74,6 +74,7 @@ CUT = {
     *("argmax", "argmin", "detach", "gcd", "lcm", "multinomial", "view.dtype"),
     *("detach_copy", "new_empty_strided", "view_copy.dtype"),
     *("all.dims", "any.dims", "histc", "nonzero_static"),
+    "_slopes_of_rrelu",
     *("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor"),
     *("searchsorted.Tensor", "searchsorted.Scalar"),
 }

@@ -32,6 +32,7 @@ if _typing.TYPE_CHECKING:
     from . import backends as backends
     from . import compiler as compiler
     from . import cuda as cuda
+    from . import distributions as distributions
     from . import fft as fft
     from . import func as func
     from . import jit as jit
@@ -70,6 +71,7 @@ _MODULES = (
     "backends",
     "compiler",
     "cuda",
+    "distributions",
     "fft",
     "func",
     "jit",

@@ -24,7 +24,9 @@ _PLACES: Final = (
 
 _REASONS: Final = {
     "sparse": "Layouts are strided: keep tensors dense.",
-    "quantize": "Quantized dtypes are not supported: keep tensors floating.",
+    "qat": "Quantized dtypes are not supported: keep tensors floating.",
+    "intrinsic": "Quantized dtypes are not supported: keep tensors floating.",
+    "quantiz": "Quantized dtypes are not supported: keep tensors floating.",
     "jit": "Programs run as they stand, without a compiler.",
     "export": "Programs run as they stand: a graph cannot be exported. Save the state_dict.",
     "onnx": "A graph cannot be exported. Save the state_dict.",

@@ -162,6 +162,10 @@ def cell(t, x=(2, 4), hx=(2, 5), rows=15):
         lambda t: t.ops.aten._pack_padded_sequence(t.ones(3, 2), t.tensor([2, 0]), False),
         lambda t: t.ops.aten._pack_padded_sequence(t.ones(3, 2), t.tensor([2]), False),
         lambda t: t.ops.aten._pad_packed_sequence(t.ones(4, 2), t.tensor([2, 2]), False, 0, 1),
+        lambda t: t.ops.aten._pad_packed_sequence(t.ones(4, 2), t.tensor([[2, 2]]), False, 0, 2),
+        lambda t: t.ops.aten._pad_packed_sequence(
+            t.ones(0, 2), t.tensor([], dtype=t.int64), False, 0, 2
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_the_same_words(call):

@@ -104,7 +104,7 @@ def seen(
     cls.log.clear()
     try:
         result = call(*[value] * count)
-    except (TypeError, ValueError) as error:
+    except (RuntimeError, TypeError, ValueError) as error:
         result = type(error).__name__
     if not cls.log:
         return result, None

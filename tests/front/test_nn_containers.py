@@ -77,7 +77,8 @@ class TestNumberedContainers:
     def test_append_extend_insert_and_pop(self, make):
         a, b, c = linears(3)
         container = make([])
-        assert container.append(b).extend([c]).insert(0, a) is container
+        assert container.append(b).extend([c]) is container
+        container.insert(0, a)
         assert list(container) == [a, b, c]
         assert container.pop(1) is b
         assert list(container) == [a, c]
@@ -87,12 +88,50 @@ class TestNumberedContainers:
         first = make([a])
         assert list(first + make([b])) == [a, b]
         assert list(first) == [a]
-        first += [b]
+        first += make([b])
         assert list(first) == [a, b]
 
-    def test_inserting_out_of_range_is_an_index_error(self, make):
-        with pytest.raises(IndexError, match="out of range"):
-            make([]).insert(1, nn.ReLU())
+    def test_what_is_no_module_is_not_inserted(self, make):
+        container = make([])
+        with pytest.raises((TypeError, AssertionError), match="Pass an instance"):
+            container.insert(0, 3)
+        assert len(container) == 0
+
+
+def test_inserting_out_of_range_of_a_sequential_is_an_index_error():
+    with pytest.raises(IndexError, match="out of range"):
+        nn.Sequential().insert(1, nn.ReLU())
+
+
+def test_a_sequential_is_repeated():
+    layer = nn.ReLU()
+    model = nn.Sequential(layer) * 3
+    assert list(model) == [layer] * 3
+    model *= 2
+    assert len(2 * model) == 12
+    with pytest.raises(ValueError, match="Non-positive multiplication factor 0"):
+        model *= 0
+    assert len(model) == 6
+
+
+def test_popping_a_slice_gives_a_container():
+    modules = linears(3)
+    for container in (nn.Sequential(*modules), nn.ModuleList(modules)):
+        popped = container.pop(slice(0, 2))
+        assert list(popped) == modules[:2]
+        assert list(container) == modules[2:]
+
+
+def test_parameter_dicts_are_merged_as_dicts_are():
+    one = nn.ParameterDict({"a": nn.Parameter(dovetail.ones(1))})
+    other = nn.ParameterDict({"b": nn.Parameter(dovetail.ones(1))})
+    assert list(one | other) == ["a", "b"]
+    assert list(one) == ["a"]
+    one |= other
+    assert one.popitem()[0] == "b"
+    assert one.setdefault("a", 3) is one["a"]
+    with pytest.raises(KeyError, match="is empty"):
+        nn.ParameterDict().popitem()
 
 
 def test_module_list_has_no_forward():

@@ -224,3 +224,16 @@ def test_loading_data_into_a_meta_module_warns_or_assigns():
         linear.load_state_dict(state)
     linear.load_state_dict(state, assign=True)
     assert linear.weight.tolist() == [[1.0]]
+
+
+def test_statistics_saved_without_a_count_of_batches_are_loaded():
+    norm = nn.BatchNorm1d(2)
+    norm(dovetail.ones(3, 2))
+    state = norm.state_dict()
+    del state["num_batches_tracked"]
+    with pytest.raises(RuntimeError, match=r"Missing key.*num_batches_tracked"):
+        norm.load_state_dict(state)
+    old = dict(state)  # without metadata, as of old
+    assert not nn.BatchNorm1d(2).load_state_dict(old).missing_keys
+    assert norm.load_state_dict(old).missing_keys == []
+    assert norm.num_batches_tracked == 1

@@ -50,10 +50,20 @@ def test_groups_are_filled_with_defaults():
     assert optimizer.defaults["lr"] == 1e-3
 
 
-def test_the_given_groups_are_not_changed():
+def test_the_given_groups_become_those_of_the_optimizer():
     group = {"params": [parameter(1.0)]}
-    optim.SGD([group])
-    assert list(group) == ["params"]
+    optimizer = optim.SGD([group], lr=0.5)
+    assert optimizer.param_groups[0] is group
+    assert group["lr"] == 0.5
+
+
+def test_a_group_that_is_refused_is_not_changed():
+    p = parameter(1.0)
+    optimizer = optim.SGD([p])
+    group = {"params": p}
+    with pytest.raises(ValueError, match="some parameters appear in more than one parameter group"):
+        optimizer.add_param_group(group)
+    assert group == {"params": p}
 
 
 def test_named_parameters_are_accepted():

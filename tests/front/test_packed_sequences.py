@@ -1,8 +1,5 @@
 """``nn.utils.rnn``: sequences of several lengths, padded and packed."""
 
-import subprocess
-import sys
-
 import pytest
 
 import dovetail
@@ -51,8 +48,3 @@ def test_sequences_that_are_not_sorted_are_refused_unless_asked_for():
 def test_a_packed_sequence_is_made_of_a_pair():
     with pytest.raises(AssertionError, match=r"tuple of length 2, but got Tensor.*pack_sequence"):
         rnn.PackedSequence(dovetail.ones(2))
-
-
-def test_recurrent_utilities_load_when_first_asked_for():
-    program = "import sys, dovetail.nn as n; assert 'dovetail.nn.utils.rnn' not in sys.modules"
-    subprocess.run([sys.executable, "-c", f"{program}; n.utils.rnn.pad_sequence"], check=True)

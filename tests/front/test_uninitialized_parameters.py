@@ -1,10 +1,29 @@
 """Parameters and buffers whose shapes are not known yet."""
 
+import subprocess
+import sys
+
 import pytest
 
 import dovetail
 from dovetail import nn
 from dovetail.nn.parameter import is_lazy
+
+
+def test_modules_alone_do_not_make_functions_look_for_overriding_classes() -> None:
+    """Functions that are no operators cost more once a class overrides functions."""
+    code = (
+        "import dovetail, dovetail.nn, dovetail.optim\n"
+        "before = dovetail.Tensor.__format__.__code__\n"
+        "module = dovetail.nn.Linear(1, 1)\n"
+        "module.load_state_dict(module.state_dict())\n"
+        "plain = dovetail.Tensor.__format__.__code__\n"
+        "dovetail.nn.UninitializedParameter\n"
+        "print(before is plain, plain is dovetail.Tensor.__format__.__code__, plain.co_names)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.startswith("True False"), run.stdout
+    assert "_ask_" not in run.stdout
 
 
 def test_a_parameter_becomes_one_with_a_shape() -> None:

@@ -157,6 +157,25 @@ def test_the_checks_of_all_operators_that_a_build_has_pass_on_it(tmp_path: Path)
     assert " 0 failed" in last and int(last.split()[0]) > 100
 
 
+def test_a_class_may_override_the_functions_of_a_build(inference: Path) -> None:
+    code = """
+import dovetail
+class Named(dovetail.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__
+x = dovetail.Tensor._make_subclass(Named, dovetail.ones(2, 2))
+print(x.shape, x.relu(), x.T)
+try:
+    dovetail.ones(2, 2).T
+except NotImplementedError as error:
+    print(str(error).partition(' of ')[0])
+"""
+    assert python(inference, "-c", code).decode() == (
+        "__get__ relu __get__\naten::numpy_T was left out\n"
+    )
+
+
 def test_backward_says_that_a_build_has_no_derivatives(inference: Path) -> None:
     code = """
 import dovetail

@@ -272,6 +272,8 @@ def _of_kind(name: str, kind: str, shape: tuple[int, ...], dtype: str, r: random
         return r.random() < 0.5
     if kind == "float":
         return r.choice([0.0, 0.5, 1.0, 1e-5, -1.0, 2.0])
+    if kind.startswith("float["):
+        return [r.choice([0.5, 1.0, 2.0, -1.0]) for _ in range(r.choice([0, 1, 2, 2, 3]))]
     if kind == "str":
         return r.choice(TEXTS)
     names = {
@@ -308,6 +310,7 @@ UNSAFE = frozenset(
             for name in ("adaptive", "fractional")
             for ndim in (2, 3)
         ],
+        *["_native_batch_norm_legit", "_native_batch_norm_legit_functional", "native_batch_norm"],
         *["lstm", "gru", "rnn_tanh", "rnn_relu", "_pack_padded_sequence", "_pad_packed_sequence"],
     }
 )

@@ -53,7 +53,7 @@ def plain(result: Any, digits: int = 5) -> Any:
     if isinstance(result, (list, tuple)):
         return [plain(value, digits) for value in result]
     if hasattr(result, "named_modules") and not isinstance(result, type):
-        return repr(result)
+        return repr(result).replace("dovetail.", "torch.")
     if isinstance(result, type) or type(result).__name__ == "dtype":
         return str(getattr(result, "__name__", result)).rpartition(".")[2]
     if not hasattr(result, "dtype"):

@@ -57,7 +57,7 @@ def python(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
         check=False,
         input=given,
         capture_output=True,
-        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "PYTHONPATH": str(folder)},
         timeout=300,
     )
     assert run.returncode == 0, run.stderr.decode()

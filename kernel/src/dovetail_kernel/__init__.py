@@ -58,7 +58,14 @@ from .plugins.plugin_records import PluginRecord
 from .tensor.autograd_interface import AutogradInterface, set_autograd_interface
 from .tensor.dataless import DatalessArray
 from .tensor.dlpack_device import DLDeviceType
-from .tensor.new_tensors import replace_array, set_tensor_class, signature_of, tensor_class, wrap
+from .tensor.new_tensors import (
+    replace_array,
+    set_tensor_class,
+    show_view,
+    signature_of,
+    tensor_class,
+    wrap,
+)
 from .tensor.resized_storage import resize_storage
 from .tensor.size import Size
 from .tensor.storage import Storage, new_storage, set_storage_class, share_storage
@@ -217,6 +224,7 @@ __all__ = [
     "set_tensor_class",
     "share_storage",
     "share_version",
+    "show_view",
     "signature_of",
     "sparse_bsc",
     "sparse_bsr",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
+
+from ..nn.utils.stateless import _functional_call
 
 if TYPE_CHECKING:
     from ..nn.module import Module
@@ -58,13 +59,7 @@ def functional_call(
         If `strict`, and names are missing or unknown.
     """
     given = _merged(parameter_and_buffer_dicts)
-    own = _own_tensors(module)
-    if strict:
-        _check_names(module, given, own)
-    replacements = _tied(given, own) if tie_weights else given
-    positional = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, replacements):
-        return module(*positional, **(kwargs or {}))
+    return _functional_call(module, given, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -140,72 +135,3 @@ def _merged(dicts: Any) -> dict[str, Tensor]:
             "ambiguous"
         )
     return {name: tensor for each in dicts for name, tensor in each.items()}
-
-
-def _own_tensors(module: Module) -> dict[str, Tensor]:
-    """Return the parameters and buffers under all their names, tied ones too."""
-    own: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
-    own.update(module.named_buffers(remove_duplicate=False))
-    return own
-
-
-def _check_names(module: Module, given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> None:
-    known = {id(own[name]) for name in given if name in own}
-    missing = [
-        name for name, tensor in own.items() if name not in given and id(tensor) not in known
-    ]
-    unexpected = [name for name in given if name not in own]
-    lines = []
-    if unexpected:
-        lines.append(f"Unexpected key(s): {', '.join([repr(name) for name in unexpected])}.")
-    if missing:
-        lines.append(f"Missing key(s): {', '.join([repr(name) for name in missing])}.")
-    if lines:
-        raise RuntimeError(
-            f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(lines)
-        )
-
-
-def _tied(given: Mapping[str, Tensor], own: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return `given` with each tensor under all names that the module has for the one it
-    replaces.
-    """
-    groups: dict[int, list[str]] = {}
-    for name, tensor in own.items():
-        groups.setdefault(id(tensor), []).append(name)
-    found = dict(given)
-    for names in groups.values():
-        present = [name for name in names if name in given]
-        if len({id(given[name]) for name in present}) > 1:
-            raise ValueError(
-                f"functional_call got multiple values for keys {present}, which are tied. "
-                "Consider using "
-                "tie_weights=False"
-            )
-        if present:
-            found.update(dict.fromkeys(names, given[present[0]]))
-    return found
-
-
-@contextmanager
-def _replaced(module: Module, tensors: Mapping[str, Tensor]) -> Iterator[None]:
-    """Have the module hold `tensors` under their names for the block; names that it has not are
-    passed over.
-    """
-    modules = dict(module.named_modules(remove_duplicate=False))
-    undo: list[tuple[dict[str, Any], str, Any]] = []
-    try:
-        for name, tensor in tensors.items():
-            path, _, attribute = name.rpartition(".")
-            owner = modules.get(path)
-            holders: tuple[dict[str, Any], ...] = (
-                () if owner is None else (owner._parameters, owner._buffers)
-            )
-            for holder in holders:
-                if attribute in holder:
-                    undo.append((holder, attribute, holder[attribute]))
-                    holder[attribute] = tensor
-        yield
-    finally:
-        for holder, attribute, before in reversed(undo):
-            holder[attribute] = before

@@ -3,7 +3,10 @@
 May import ``_nn``, which has its operators, and the packages below.
 """
 
-from . import common_types, functional, grad, init, modules, parallel, parameter, utils
+import typing as _typing
+
+from ..absent_names import names_of as _names_of
+from . import common_types, functional, grad, init, modules, parameter, utils
 from .activation import (
     ELU,
     GELU,
@@ -45,7 +48,7 @@ from .bent_activations import (
     Tanhshrink,
     Threshold,
 )
-from .containers import ModuleDict, ModuleList, Sequential
+from .containers import Container, ModuleDict, ModuleList, Sequential
 from .convolution import (
     Conv1d,
     Conv2d,
@@ -124,7 +127,6 @@ from .margin_loss import (
 from .module import Module
 from .multihead_attention import MultiheadAttention
 from .normalization import GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
-from .old_container import Container
 from .padding import (
     CircularPad1d,
     CircularPad2d,
@@ -142,8 +144,7 @@ from .padding import (
     ZeroPad2d,
     ZeroPad3d,
 )
-from .parallel import DataParallel
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter import Buffer, Parameter
 from .parameter_containers import ParameterDict, ParameterList
 from .pooling import (
     AdaptiveAvgPool1d,
@@ -185,6 +186,21 @@ from .unpooling import (
     MaxUnpool3d,
 )
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
+
+if _typing.TYPE_CHECKING:
+    from . import attention, parallel
+    from .parallel import DataParallel
+    from .uninitialized import UninitializedBuffer, UninitializedParameter
+else:
+    __getattr__ = _names_of(
+        __name__,
+        ("attention", "parallel"),
+        {
+            "DataParallel": "dovetail.nn.parallel",
+            "UninitializedBuffer": "dovetail.nn.uninitialized",
+            "UninitializedParameter": "dovetail.nn.uninitialized",
+        },
+    )
 
 __all__ = [
     "CELU",
@@ -356,6 +372,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "attention",
     "common_types",
     "factory_kwargs",
     "functional",

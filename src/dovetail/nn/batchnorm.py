@@ -52,6 +52,8 @@ class _NormBase(Module):
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
     dims: tuple[int, ...] = ()
+    # Before 2, state dicts had no count of batches.
+    _version: int = 2
 
     def __init__(
         self,
@@ -99,6 +101,17 @@ class _NormBase(Module):
             init.ones_(self.weight)
         if self.bias is not None:
             init.zeros_(self.bias)
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any], *rest: Any
+    ) -> None:
+        version = local_metadata.get("version")
+        key = prefix + "num_batches_tracked"
+        if (version is None or version < 2) and self.track_running_stats and key not in state_dict:
+            count = self.num_batches_tracked
+            is_known = count is not None and not count.is_meta
+            state_dict[key] = count if is_known else aten.tensor(0, dtype=int64)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in self.dims:

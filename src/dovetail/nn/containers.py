@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Self, overload
 
 from .module import Module, indent
 
-__all__ = ["ModuleDict", "ModuleList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
 
 
 def position_in(index: Any, length: int) -> int:
@@ -19,7 +21,7 @@ def position_in(index: Any, length: int) -> int:
     IndexError
         If ``index`` is out of range.
     """
-    position = index.__index__()
+    position = operator.index(index)
     if not -length <= position < length:
         raise IndexError(f"index {position} is out of range for a container of {length}.")
     return int(position % length)
@@ -37,18 +39,19 @@ class _Numbered(Module):
     def _key(self, index: Any) -> str:
         return next(islice(self._modules, position_in(index, len(self)), None))
 
-    def _at(self, index: Any) -> Module:
-        module = self._modules[self._key(index)]
-        assert module is not None
-        return module
+    def _at(self, index: Any) -> Any:
+        return self._modules[self._key(index)]
 
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._key(index), module)
+    def __setitem__(self, idx: int, module: Module) -> None:
+        setattr(self, self._key(idx), module)
 
-    def __delitem__(self, index: int | slice) -> None:
+    def __delitem__(self, idx: int | slice) -> None:
         modules = list(self)
-        del modules[index if isinstance(index, slice) else position_in(index, len(self))]
+        del modules[idx if isinstance(idx, slice) else position_in(idx, len(self))]
         self._rebuild(modules)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
 
     def __len__(self) -> int:
         return len(self._modules)
@@ -59,21 +62,6 @@ class _Numbered(Module):
     def append(self, module: Module) -> Self:
         """Add a module at the end; returns self."""
         self.add_module(str(len(self)), module)
-        return self
-
-    def insert(self, index: int, module: Module) -> Self:
-        """Insert a module before position ``index``; returns self."""
-        if not isinstance(module, Module):
-            raise TypeError(
-                f"{type(module).__name__} is not a Module subclass. Pass an instance of nn.Module."
-            )
-        modules = list(self)
-        if not -len(modules) <= index <= len(modules):
-            raise IndexError(
-                f"Index out of range: {index}. The container has {len(modules)} modules."
-            )
-        modules.insert(index, module)
-        self._rebuild(modules)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
@@ -94,20 +82,15 @@ class _Numbered(Module):
             self.append(module)
         return self
 
-    def __add__(self, other: Iterable[Module]) -> Self:
-        return self._of(chain(self, other))
-
-    def __iadd__(self, other: Iterable[Module]) -> Self:
-        return self.extend(other)
-
-    def pop(self, index: int = -1) -> Module:
-        """Remove the module at ``index`` and return it."""
-        module = self._at(index)
-        del self[index]
-        return module
-
-    def _of(self, modules: Iterable[Module]) -> Self:
-        raise NotImplementedError
+    @overload
+    def pop(self, key: int = ...) -> Module: ...
+    @overload
+    def pop(self, key: slice) -> Self: ...
+    def pop(self, key: int | slice = -1) -> Module | Self:
+        """Remove the module at ``key``, or those of a slice, and return it."""
+        removed: Any = self[key]  # type: ignore[index]
+        del self[key]
+        return removed  # type: ignore[no-any-return]
 
 
 class Sequential(_Numbered):
@@ -135,24 +118,81 @@ class Sequential(_Numbered):
         return input
 
     @overload
-    def __getitem__(self, index: int) -> Module: ...
+    def __getitem__(self, idx: int) -> Module: ...
     @overload
-    def __getitem__(self, index: slice) -> Self: ...
-    def __getitem__(self, index: int | slice) -> Module | Self:
-        if isinstance(index, slice):
-            return type(self)(dict(list(self._modules.items())[index]))
-        return self._at(index)
+    def __getitem__(self, idx: slice) -> Self: ...
+    def __getitem__(self, idx: int | slice) -> Module | Self:
+        if isinstance(idx, slice):
+            return type(self)(dict(list(self._modules.items())[idx]))
+        found: Module = self._at(idx)
+        return found
 
-    def __delitem__(self, index: int | slice) -> None:
-        names = list(self._modules)
-        for name in names[index] if isinstance(index, slice) else [self._key(index)]:
-            del self._modules[name]
-        # Numbers close up; given names stay.
-        if all(name.isdigit() for name in self._modules):
-            self._rebuild(list(self))
+    def insert(self, index: int, module: Module) -> Self:
+        """Insert a module before position ``index``; returns self.
 
-    def _of(self, modules: Iterable[Module]) -> Self:
-        return type(self)(*modules)
+        Raises
+        ------
+        AssertionError
+            If it is none.
+        IndexError
+            If ``index`` is out of range.
+        """
+        if not isinstance(module, Module):
+            raise AssertionError(
+                f"module should be of type: {Module}, but is {type(module).__name__}. Pass an "
+                "instance of nn.Module."
+            )
+        modules = list(self)
+        if not -len(modules) <= index <= len(modules):
+            raise IndexError(
+                f"Index out of range: {index}. The container has {len(modules)} modules."
+            )
+        modules.insert(index, module)
+        self._rebuild(modules)
+        return self
+
+    def extend(self, sequential: Iterable[Module]) -> Self:
+        """Add modules at the end; returns self."""
+        return super().extend(sequential)
+
+    def __add__(self, other: Sequential) -> Sequential:
+        _check_sequential(other)
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other: Sequential) -> Self:
+        _check_sequential(other)
+        return self.extend(other)
+
+    def __mul__(self, other: int) -> Sequential:
+        self._check_factor(other)
+        return Sequential(*list(self) * other)
+
+    def __rmul__(self, other: int) -> Sequential:
+        return self * other
+
+    def __imul__(self, other: int) -> Self:
+        self._check_factor(other)
+        return self.extend(list(self) * (other - 1))
+
+    def _check_factor(self, factor: Any) -> None:
+        if not isinstance(factor, int):
+            raise TypeError(
+                f"unsupported operand type(s) for *: {type(self)} and {type(factor)}. Multiply by "
+                "an int."
+            )
+        if factor <= 0:
+            raise ValueError(
+                f"Non-positive multiplication factor {factor} for {type(self)}. Multiply by 1 or "
+                "more."
+            )
+
+
+def _check_sequential(other: Any) -> None:
+    if not isinstance(other, Sequential):
+        raise ValueError(
+            "add operator supports only objects of Sequential class, but "
+            f"{type(other)} is given. Use extend."
+        )
 
 
 class ModuleList(_Numbered):
@@ -170,16 +210,30 @@ class ModuleList(_Numbered):
             self.extend(modules)
 
     @overload
-    def __getitem__(self, index: int) -> Module: ...
+    def __getitem__(self, idx: int) -> Module: ...
     @overload
-    def __getitem__(self, index: slice) -> Self: ...
-    def __getitem__(self, index: int | slice) -> Module | Self:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return self._at(index)
+    def __getitem__(self, idx: slice) -> Self: ...
+    def __getitem__(self, idx: int | slice) -> Module | Self:
+        if isinstance(idx, slice):
+            return type(self)(list(self)[idx])
+        found: Module = self._at(idx)
+        return found
 
-    def _of(self, modules: Iterable[Module]) -> Self:
-        return type(self)(modules)
+    def insert(self, index: int, module: Module) -> None:
+        """Insert a module before position ``index``, as `list.insert` does."""
+        modules = list(self)
+        modules.insert(index, module)
+        if not isinstance(module, Module):
+            raise TypeError(
+                f"{type(module).__name__} is not a Module subclass. Pass an instance of nn.Module."
+            )
+        self._rebuild(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList(chain(self, other))
+
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
 
     def __repr__(self) -> str:
         """Print equal neighbours once, as ``(0-2): 3 x Linear(…)``."""
@@ -218,9 +272,8 @@ class ModuleDict(Module):
             self.update(modules)
 
     def __getitem__(self, key: str) -> Module:
-        module = self._modules[key]
-        assert module is not None
-        return module
+        module: Any = self._modules[key]
+        return module  # type: ignore[no-any-return]
 
     def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
@@ -282,11 +335,33 @@ def pairs_of(name: str, entries: Any) -> list[tuple[str, Any]]:
             "Pass a dict."
         )
     items: Callable[[], Any] | None = getattr(entries, "items", None)
-    pairs = [tuple(pair) for pair in (items() if items is not None else entries)]
-    for position, pair in enumerate(pairs):
+    pairs: list[tuple[str, Any]] = []
+    for position, entry in enumerate(items() if items is not None else entries):
+        if not isinstance(entry, Iterable):
+            raise TypeError(
+                f"{name} update sequence element #{position} should be Iterable; is "
+                f"{type(entry).__name__}. Pass (key, value)."
+            )
+        pair: Any = tuple(entry)
+        pairs.append(pair)
         if len(pair) != 2:
             raise ValueError(
                 f"{name} update sequence element #{position} has length {len(pair)}; 2 is "
                 "required. Pass (key, value)."
             )
     return pairs
+
+
+class Container(Module):
+    """A module with the submodules that are given by name; deprecated, as `Module` is one."""
+
+    def __init__(self, **kwargs: Module) -> None:
+        super().__init__()
+        warnings.warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in "
+            "`nn.Module`. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from typing import Any, ClassVar
 
 from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
 
 from .module import Module
 from .parameter import is_lazy
@@ -56,6 +57,7 @@ class LazyModuleMixin(Module):
             if is_lazy(tensor):
                 destination[prefix + name] = tensor
 
+    @restoring()
     def _lazy_load_hook(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         """Give what has no shape yet that of the state that is about to be loaded."""
         for name, tensor in self._persistent_tensors().items():

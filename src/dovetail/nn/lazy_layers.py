@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import int64
+from dovetail_kernel import int64, restoring
 
+from . import parameter  # whose tensors without a shape are imported when asked for
 from .batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -33,7 +34,7 @@ from .convolution import (
 from .lazy import LazyModuleMixin
 from .linear import Linear
 from .module import Module
-from .parameter import UninitializedBuffer, UninitializedParameter
+from .parameter import is_lazy
 
 __all__ = [
     "LazyBatchNorm1d",
@@ -68,16 +69,17 @@ class LazyLinear(LazyModuleMixin, Linear):
     ) -> None:
         super().__init__(0, 0, False)
         made: Any = {"device": device, "dtype": dtype}
-        self.weight = UninitializedParameter(**made)
+        self.weight = parameter.UninitializedParameter(**made)
         self.out_features = out_features
-        self.bias = UninitializedParameter(**made) if bias else None
+        self.bias = parameter.UninitializedParameter(**made) if bias else None
 
     def reset_parameters(self) -> None:
         """Draw new initial values, once there are parameters."""
         if not self.has_uninitialized_params() and self.in_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    @restoring()
+    def initialize_parameters(self, input: Tensor) -> None:
         """Give the parameters their shapes.
 
         Raises
@@ -86,11 +88,11 @@ class LazyLinear(LazyModuleMixin, Linear):
             If a loaded weight has other features than the input.
         """
         features = int(input.shape[-1])
-        if isinstance(self.weight, UninitializedParameter):
+        if is_lazy(self.weight):
             self.in_features = features
             with no_grad():
                 self.weight.materialize((self.out_features, features))
-                if isinstance(self.bias, UninitializedParameter):
+                if is_lazy(self.bias):
                     self.bias.materialize((self.out_features,))
             self.reset_parameters()
         elif self.in_features == 0:
@@ -107,16 +109,17 @@ class _LazyConvolution(LazyModuleMixin, _Convolution):
 
     def _begin(self, out_channels: int, bias: bool, device: Any, dtype: Any) -> None:
         made: Any = {"device": device, "dtype": dtype}
-        self.weight = UninitializedParameter(**made)
+        self.weight = parameter.UninitializedParameter(**made)
         self.out_channels = out_channels
         if bias:
-            self.bias = UninitializedParameter(**made)
+            self.bias = parameter.UninitializedParameter(**made)
 
     def reset_parameters(self) -> None:
         """Draw new initial values, once there are parameters."""
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()
 
+    @restoring()
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes.
 
@@ -138,9 +141,9 @@ class _LazyConvolution(LazyModuleMixin, _Convolution):
         if self.transposed:
             inner, outer = outer, inner
         with no_grad():
-            if isinstance(self.weight, UninitializedParameter):
+            if is_lazy(self.weight):
                 self.weight.materialize((outer, inner // self.groups, *self.kernel_size))
-            if isinstance(self.bias, UninitializedParameter):
+            if is_lazy(self.bias):
                 self.bias.materialize((self.out_channels,))
         self.reset_parameters()
 
@@ -200,37 +203,37 @@ class _LazyTransposed(_LazyConvolution):
         self._begin(out_channels, bias, device, dtype)
 
 
-class LazyConv1d(_LazyDirect, Conv1d):  # type: ignore[misc]
+class LazyConv1d(_LazyDirect, Conv1d):
     """`Conv1d` whose ``in_channels`` are those of the first input; other arguments as there."""
 
     cls_to_become: ClassVar[type[Module] | None] = Conv1d
 
 
-class LazyConv2d(_LazyDirect, Conv2d):  # type: ignore[misc]
+class LazyConv2d(_LazyDirect, Conv2d):
     """`Conv2d` whose ``in_channels`` are those of the first input; other arguments as there."""
 
     cls_to_become: ClassVar[type[Module] | None] = Conv2d
 
 
-class LazyConv3d(_LazyDirect, Conv3d):  # type: ignore[misc]
+class LazyConv3d(_LazyDirect, Conv3d):
     """`Conv3d` whose ``in_channels`` are those of the first input; other arguments as there."""
 
     cls_to_become: ClassVar[type[Module] | None] = Conv3d
 
 
-class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):  # type: ignore[misc]
+class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
     """`ConvTranspose1d` whose ``in_channels`` are those of the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = ConvTranspose1d
 
 
-class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):  # type: ignore[misc]
+class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
     """`ConvTranspose2d` whose ``in_channels`` are those of the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = ConvTranspose2d
 
 
-class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):  # type: ignore[misc]
+class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
     """`ConvTranspose3d` whose ``in_channels`` are those of the first input."""
 
     cls_to_become: ClassVar[type[Module] | None] = ConvTranspose3d
@@ -255,12 +258,12 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         self.affine = affine
         self.track_running_stats = track_running_stats
         if affine:
-            self.weight = UninitializedParameter(**made)
+            self.weight = parameter.UninitializedParameter(**made)
             if bias:
-                self.bias = UninitializedParameter(**made)
+                self.bias = parameter.UninitializedParameter(**made)
         if track_running_stats:
-            self.running_mean = UninitializedBuffer(**made)
-            self.running_var = UninitializedBuffer(**made)
+            self.running_mean = parameter.UninitializedBuffer(**made)
+            self.running_var = parameter.UninitializedBuffer(**made)
             self.num_batches_tracked = aten.tensor(0, dtype=int64, device=device)
 
     def reset_parameters(self) -> None:
@@ -268,7 +271,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
 
-    def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
+    def initialize_parameters(self, input: Tensor) -> None:
         """Give parameters and statistics their shapes.
 
         Raises
@@ -284,7 +287,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             return
         self.num_features = features
         for tensor in [*self._parameters.values(), *self._buffers.values()]:
-            if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
+            if is_lazy(tensor):
                 tensor.materialize((features,))
         self.reset_parameters()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import Device, disabled_torch_function_impl, dtype
+
+from ..absent_names import names_of
 
 __all__ = [
     "Buffer",
@@ -76,7 +78,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         result: Parameter = memo[id(self)]
         return result
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
         return _rebuild_parameter, (type(self), self.data, self.requires_grad), vars(self) or None
 
     # mypy forgets the names of arguments of methods like this one.
@@ -183,7 +185,7 @@ class UninitializedTensorMixin:
     def __repr__(self, *, tensor_contents: str | None = None) -> str:
         return f"<{type(self).__name__}>"
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+    def __reduce_ex__(self, proto: Any) -> tuple[Any, ...]:
         this: Any = self
         made_with = this.requires_grad, this.data.device, this.data.dtype
         return type(self), made_with, vars(self) or None
@@ -201,84 +203,9 @@ class UninitializedTensorMixin:
         )
 
 
-def is_lazy(param: Any) -> bool:
+def is_lazy(param: Any) -> TypeGuard[Any]:
     """Return whether ``param`` is a parameter or a buffer without a shape."""
     return isinstance(param, UninitializedTensorMixin)
-
-
-# mypy forgets the names of arguments of Tensor.__repr__, and knows no metaclass of tensors.
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[misc,metaclass]
-    """A parameter whose shape is not known yet; ``materialize`` makes it a `Parameter`.
-
-    Until then only its dtype, its device and ``requires_grad`` can be read and changed.
-
-    Parameters
-    ----------
-    requires_grad : bool, default True
-        Whether gradients will be accumulated.
-    device, dtype : optional
-        Default: the default ones.
-
-    Raises
-    ------
-    ValueError
-        "Attempted to use an uninitialized parameter", by any function of tensors.
-    RuntimeError
-        If its shape is read or its memory shared.
-    """
-
-    cls_to_become = Parameter
-
-    def __new__(
-        cls,
-        requires_grad: bool = True,
-        device: str | Device | None = None,
-        dtype: dtype | None = None,
-    ) -> UninitializedParameter:
-        data = aten.empty(0, device=device, dtype=dtype)
-        made: UninitializedParameter = Tensor._make_subclass(cls, data, requires_grad)
-        return made
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
-        if id(self) not in memo:
-            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
-        copied: UninitializedParameter = memo[id(self)]
-        return copied
-
-
-class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore[misc]
-    """A buffer whose shape is not known yet; ``materialize`` makes it a plain buffer.
-
-    Parameters
-    ----------
-    requires_grad : bool, default False
-        Whether gradients will be accumulated.
-    device, dtype : optional
-        Default: the default ones.
-    persistent : bool, default True
-        Whether it is part of the module's ``state_dict``.
-
-    Raises
-    ------
-    ValueError, RuntimeError
-        As `UninitializedParameter`.
-    """
-
-    cls_to_become = Tensor
-
-    def __new__(
-        cls,
-        requires_grad: bool = False,
-        device: str | Device | None = None,
-        dtype: dtype | None = None,
-        persistent: bool = True,
-    ) -> UninitializedBuffer:
-        data = aten.empty(0, device=device, dtype=dtype)
-        made: Any = Tensor._make_subclass(cls, data, requires_grad)
-        made.persistent = persistent
-        made._is_buffer = True
-        buffer: UninitializedBuffer = made
-        return buffer
 
 
 def _rebuild_parameter(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
@@ -292,3 +219,17 @@ def type_name(value: Any) -> str:
     if type(value) is Tensor:
         return str(value.type())
     return type(value).__name__
+
+
+# Imported when asked for: they override functions, and once a class does, all functions look for
+# classes that do.
+UninitializedBuffer: Any
+UninitializedParameter: Any
+if not TYPE_CHECKING:
+    __getattr__ = names_of(
+        __name__,
+        (),
+        dict.fromkeys(
+            ("UninitializedBuffer", "UninitializedParameter"), "dovetail.nn.uninitialized"
+        ),
+    )

@@ -30,16 +30,22 @@ class ParameterList(Module):
             self.extend(values)
 
     @overload
-    def __getitem__(self, index: int) -> Any: ...
+    def __getitem__(self, idx: int) -> Any: ...
     @overload
-    def __getitem__(self, index: slice) -> Self: ...
-    def __getitem__(self, index: int | slice) -> Any:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return getattr(self, str(position_in(index, self._size)))
+    def __getitem__(self, idx: slice) -> Self: ...
+    def __getitem__(self, idx: int | slice) -> Any:
+        if isinstance(idx, slice):
+            return type(self)(list(self)[idx])
+        return getattr(self, str(position_in(idx, self._size)))
 
-    def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, str(position_in(index, self._size)), _as_parameter(value))
+    def __setitem__(self, idx: int, param: Any) -> None:
+        setattr(self, str(position_in(idx, self._size)), _as_parameter(param))
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterList should not be called. Index it for its parameters.")
 
     def __len__(self) -> int:
         return self._size
@@ -71,8 +77,8 @@ class ParameterList(Module):
             self.append(value)
         return self
 
-    def __iadd__(self, values: Any) -> Self:
-        return self.extend(values)
+    def __iadd__(self, parameters: Any) -> Self:
+        return self.extend(parameters)
 
     def pop(self, index: int = -1) -> Any:
         """Remove the value at ``index`` and return it."""
@@ -113,11 +119,12 @@ class ParameterDict(Module):
         return getattr(self, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        if key not in self._keys and (not key or "." in key or hasattr(self, key)):
-            raise KeyError(
-                f"{key!r} can't name a parameter here: it is empty, has a dot, or is an attribute "
-                "already"
+        if not isinstance(key, str):
+            raise TypeError(
+                "Index given to ParameterDict cannot be used as a key as it is not a string (type "
+                f"is '{type(key).__name__}'). Use str(key)."
             )
+        self._check_name("parameter", key, self._keys)
         setattr(self, key, _as_parameter(value))
         self._keys[key] = None
 
@@ -133,6 +140,47 @@ class ParameterDict(Module):
 
     def __contains__(self, key: str) -> bool:
         return key in self._keys
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("ParameterDict should not be called. Index it for its parameters.")
+
+    def __or__(self, other: Any) -> ParameterDict:
+        both = self.copy()
+        both.update(other)
+        return both
+
+    def __ror__(self, other: Any) -> Any:
+        both = other.copy()
+        both.update(self)
+        return both
+
+    def __ior__(self, other: Any) -> Self:
+        self.update(other)
+        return self
+
+    def copy(self) -> ParameterDict:
+        """Return another one with the same values."""
+        return ParameterDict(dict(self.items()))
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """Return the value of ``key``; if there is none, it is ``default`` from now on."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last entry and return it as (key, value)."""
+        key = next(reversed(self._keys), None)
+        if key is None:
+            raise KeyError("popitem(): the ParameterDict is empty")
+        return key, self.pop(key)
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """Return another one that has ``default`` under all ``keys``."""
+        return ParameterDict([(key, default) for key in keys])
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the value of ``key``, or ``default``."""

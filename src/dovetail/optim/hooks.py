@@ -36,12 +36,12 @@ def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHan
     return add_hook(_global_post_hooks, hook)
 
 
-def with_hooks(step: Step) -> Step:
+def with_hooks(func: Step) -> Step:
     """Wrap a class's ``step`` so that hooks run around it and schedulers can see that it was
     called.
     """
 
-    @functools.wraps(step)
+    @functools.wraps(func)
     def hooked(self: OptimizerHooks, *args: Any, **kwargs: Any) -> Any:
         self._opt_called = True
         hooks = (
@@ -51,7 +51,7 @@ def with_hooks(step: Step) -> Step:
             or _global_post_hooks
         )
         if not hooks or self._in_step:
-            return step(self, *args, **kwargs)
+            return func(self, *args, **kwargs)
         for hook in (*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
             if changed is not None:
@@ -59,13 +59,13 @@ def with_hooks(step: Step) -> Step:
                     raise RuntimeError(
                         "a step pre-hook must return None or a tuple of (new_args, new_kwargs), "
                         f"but got {changed}. "
-                        f"Return both, as {step.__qualname__} takes them."
+                        f"Return both, as {func.__qualname__} takes them."
                     )
                 args, kwargs = changed
         # A subclass's step may call its base class's, around which the hooks do not run again.
         self._in_step = True
         try:
-            result = step(self, *args, **kwargs)
+            result = func(self, *args, **kwargs)
         finally:
             self._in_step = False
         for hook in (*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()):
@@ -91,6 +91,8 @@ def with_count(optimizer: OptimizerHooks, step: Step) -> Step:
 class OptimizerHooks:
     """The part of Optimizer that keeps its hooks."""
 
+    OptimizerPreHook: TypeAlias = Callable[..., Any]
+    OptimizerPostHook: TypeAlias = Callable[..., None]
     profile_hook_step = staticmethod(with_hooks)
 
     def _prepare(self) -> None:

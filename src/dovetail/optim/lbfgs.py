@@ -78,7 +78,7 @@ class LBFGS(Optimizer):
         self._params: list[Tensor] = self.param_groups[0]["params"]
 
     @no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Take several iterations.
 
         Parameters
@@ -91,8 +91,6 @@ class LBFGS(Optimizer):
         Any
             What ``closure`` returned first.
         """
-        if closure is None:
-            raise TypeError("LBFGS.step() needs a closure that computes the loss. Pass one.")
         group, evaluate = self.param_groups[0], enable_grad()(closure)
         search_name = group["line_search_fn"]
         state = self.state[self._params[0]]

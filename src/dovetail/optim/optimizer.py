@@ -27,18 +27,19 @@ from .hooks import (
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 
-class _Required:
+class _RequiredParameter:
     """The default of an option that every group must give."""
 
     def __repr__(self) -> str:
         return "<required parameter>"
 
 
-required: Final = _Required()
+required: Final = _RequiredParameter()
 """What an optimizer puts into its defaults for an option without default."""
 
 ParamGroup: TypeAlias = dict[str, Any]
 Params: TypeAlias = Iterable[Tensor] | Iterable[ParamGroup] | Iterable[tuple[str, Tensor]]
+ParamsT: TypeAlias = Params
 
 
 class Optimizer(OptimizerHooks):

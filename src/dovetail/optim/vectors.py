@@ -7,19 +7,18 @@ A state that was replaced since is copied into its place again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from operator import attrgetter, is_
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
+from weakref import ref
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor, copy_each
 from dovetail_kernel import dispatch_state
 
 from ..nn.parameter import Parameter
-
-if TYPE_CHECKING:
-    from .elementwise import ElementwiseOptimizer
-    from .optimizer import ParamGroup
+from .optimizer import ParamGroup
 
 __all__ = ["Pair", "Vectors", "may_join"]
 
@@ -31,8 +30,47 @@ GREATEST = 4096
 FEWEST = 3
 """Parameters that are worth a vector."""
 
+
+class Stepping(Protocol):
+    """What is asked of an optimizer: see `ElementwiseOptimizer`."""
+
+    param_groups: list[ParamGroup]
+    state: defaultdict[Any, Any]
+    _numbers: tuple[str, ...]
+
+    def _begun(self, parameter: Tensor, group: ParamGroup) -> dict[str, Any]: ...
+
+    def _apply(
+        self, parameter: Tensor, gradient: Tensor, values: dict[str, Any], group: ParamGroup
+    ) -> None: ...
+
+
 _PLAIN = dispatch_state(0)
 _arrays = attrgetter("array")
+
+
+class Memory:
+    """Remembers where tensors lie, without holding it: storages may still be resized."""
+
+    def __init__(self, tensors: Sequence[Tensor]) -> None:
+        self._arrays = [_remembered(tensor.array) for tensor in tensors]
+
+    def is_of(self, tensors: Sequence[Tensor]) -> bool:
+        """Say whether tensors lie there."""
+        return all(map(is_, map(_arrays, tensors), [array() for array in self._arrays]))
+
+
+def _remembered(array: Any) -> Callable[[], Any]:
+    """Return a function that returns an array while there is one."""
+    try:
+        return ref(array)
+    except TypeError:  # it takes no weak references
+        return lambda: array
+
+
+def _is_shared(tensor: Tensor) -> bool:
+    """Say whether other processes may write to a tensor: what lies in its place must be it."""
+    return tensor.device.type == "cpu" and tensor.is_shared()
 
 
 def may_join(group: ParamGroup, pairs: Sequence[Pair], fewest: int) -> bool:
@@ -51,16 +89,17 @@ class Vectors:
     def __init__(self) -> None:
         self._plans: dict[int, Plan] = {}
 
-    def step(
-        self, optimizer: ElementwiseOptimizer, group: ParamGroup, pairs: list[Pair]
-    ) -> list[Pair]:
+    def step(self, optimizer: Stepping, group: ParamGroup, pairs: list[Pair]) -> list[Pair]:
         """Take the steps of small parameters; return the others."""
         parameters = [parameter for parameter, _ in pairs]
         plan = self._plans.get(id(group))
         if plan is None or not plan.is_of(parameters):
             present = {id(each) for each in optimizer.param_groups}
             self._plans = {key: each for key, each in self._plans.items() if key in present}
-            plan = self._plans[id(group)] = Plan(parameters)
+            self._plans[id(group)] = Plan(parameters)
+            return pairs
+        if not plan.is_made:
+            plan.make(optimizer)
         others = [pairs[place] for place in plan.others]
         for vector, places in plan.vectors:
             gradients = [pairs[place][1] for place in places]
@@ -70,15 +109,30 @@ class Vectors:
 
 
 class Plan:
-    """Which parameters of a group lie in which vector, and which in none."""
+    """Which parameters of a group lie in which vector, and which in none.
+
+    It is made when the same parameters come for the second time: those that never do would leave
+    their states in ever new vectors.
+    """
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
         self._parameters = list(parameters)
-        self._arrays = [*map(_arrays, parameters)]
+        self._memory = Memory(parameters)
+        self.is_made = False
+
+    def make(self, optimizer: Stepping) -> None:
+        """Lay small parameters of one kind, which have taken as many steps, into vectors."""
+        parameters = self._parameters
         kinds: dict[tuple[Any, ...], list[int]] = {}
         for place, parameter in enumerate(parameters):
-            is_small = type(parameter) in (Parameter, Tensor) and parameter.numel() <= GREATEST
-            kind = (parameter.dtype, parameter.device) if is_small else (None,)
+            is_small = (
+                type(parameter) in (Parameter, Tensor)
+                and parameter.numel() <= GREATEST
+                and not _is_shared(parameter)
+            )
+            state = optimizer.state.get(parameter, {})
+            numbers = [state[name].item() for name in optimizer._numbers if name in state]
+            kind = (parameter.dtype, parameter.device, *numbers) if is_small else (None,)
             kinds.setdefault(kind, []).append(place)
         self.others = kinds.pop((None,), [])
         self.vectors: list[tuple[Vector, list[int]]] = []
@@ -88,13 +142,14 @@ class Plan:
                 self.others += places
             else:
                 self.vectors.append((Vector(members), places))
+        self.is_made = True
 
     def is_of(self, parameters: Sequence[Tensor]) -> bool:
         """Say whether these are the parameters, with the memory they had."""
         return (
             len(parameters) == len(self._parameters)
             and all(map(is_, parameters, self._parameters))
-            and all(map(is_, map(_arrays, parameters), self._arrays))
+            and self._memory.is_of(parameters)
         )
 
 
@@ -112,11 +167,11 @@ class Parts:
         self.tensors = [
             part.view(shape) for part, shape in zip(vector.split(sizes), shapes, strict=True)
         ]
-        self._arrays = [*map(_arrays, self.tensors)]
+        self._memory = Memory(self.tensors)
 
     def are(self, tensors: Sequence[Tensor]) -> bool:
         """Say whether tensors lie where the parts lie."""
-        return all(map(is_, map(_arrays, tensors), self._arrays))
+        return self._memory.is_of(tensors)
 
 
 class Vector:
@@ -145,9 +200,7 @@ class Vector:
             and [array.shape for array in arrays] == self._array_shapes
         )
 
-    def step(
-        self, optimizer: ElementwiseOptimizer, group: ParamGroup, gradients: Sequence[Tensor]
-    ) -> bool:
+    def step(self, optimizer: Stepping, group: ParamGroup, gradients: Sequence[Tensor]) -> bool:
         """Take a step; return False if the states differ too much to take it at once."""
         states = [optimizer._begun(parameter, group) for parameter in self._parameters]
         names = states[0].keys()
@@ -183,6 +236,8 @@ class Vector:
         first = tensors[0]
         shapes = [first.shape] * len(tensors) if is_number else self._shapes
         for tensor, shape in zip(tensors, shapes, strict=True):
+            if _is_shared(tensor):
+                return None
             if (tensor.dtype, tensor.device) != (first.dtype, first.device):
                 return None
             if tensor.shape != shape or not (

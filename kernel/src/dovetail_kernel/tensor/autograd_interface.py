@@ -72,6 +72,14 @@ class AutogradInterface:
         """Return the tensor that `tensor` is a differentiable view of."""
         return None
 
+    def check_inplace_view(self, tensor: TensorBase, name: str) -> None:
+        """Refuse a call of the operator `name` that would make `tensor` show another part of its
+        memory.
+        """
+
+    def take_history(self, tensor: TensorBase, view: TensorBase) -> None:
+        """Make the node of `view`, which `tensor` shows from now on, that of `tensor`."""
+
     def detach_(self, tensor: TensorBase) -> TensorBase:
         """Detach `tensor` from its graph, in place."""
         return tensor

@@ -8,9 +8,10 @@ from typing import Any
 from ..devices.backends import Backend
 from ..keys.state import DispatchState, dispatch_state
 from ..types.signature import DTYPE_MASK, INFERENCE, NORMAL, ZERO_DIM
+from . import autograd_interface
 from .dataless import DatalessArray
 from .tensor_base import TensorBase
-from .version import inside_counter
+from .version import bump_version, inside_counter
 
 _tensor_class: type[TensorBase] | None = None
 _frozen = False
@@ -101,6 +102,26 @@ def _signature_in(now: DispatchState, array: Any, backend: Backend) -> int:
     if not array.shape:
         signature |= ZERO_DIM
     return signature | (INFERENCE if now.inference else NORMAL)
+
+
+def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> None:
+    """Let `tensor` show what a view of it does: an in-place write of the operator `name`.
+
+    Parameters
+    ----------
+    tensor
+        The tensor.
+    name
+        The operator, for messages.
+    view
+        Makes the view; called after the checks.
+    """
+    interface = autograd_interface.interface
+    interface.check_inplace_view(tensor, name)
+    shown = view()
+    replace_array(tensor, shown.array)
+    bump_version(tensor)
+    interface.take_history(tensor, shown)
 
 
 def replace_array(tensor: TensorBase, array: Any) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy
@@ -20,6 +21,8 @@ class FastWindows(SlidingWindows):
         """Return the elements of all windows, their places side by side along dimension `axis`."""
         lead = x.ndim - len(windows)
         padded = self._padded(x, windows)
+        if all([window.kernel == 1 for window in windows]):
+            return numpy.expand_dims(next(self._slices(padded, windows)), axis)
         kernel = tuple([window.kernel for window in windows])
         counts = tuple([window.number for window in windows])
         steps = padded.strides[lead:]
@@ -33,23 +36,34 @@ class FastWindows(SlidingWindows):
         )
         made = numpy.empty(view.shape, x.dtype)
         made[...] = view
-        places = int(numpy.prod(kernel))
+        places = math.prod(kernel)
         return made.reshape(*x.shape[:axis], places, *x.shape[axis:lead], *counts)
 
-    def _folded(self, patches: Any, windows: Sequence[Window]) -> Any:
+    def _folded(self, parts: Iterable[Any], windows: Sequence[Window]) -> Any:
         """Return lines where every element is the sum of what the windows over it hold."""
-        lead = patches.ndim - len(windows) - 1
-        shape = (*patches.shape[:lead], *[window.padded for window in windows])
-        made = numpy.zeros(shape, patches.dtype)
-        parts = numpy.moveaxis(patches, lead, 0)
         inside = [window._replace(size=window.padded, padding=0) for window in windows]
-        for part, place in zip(parts, self._slices(made, inside), strict=True):
+        places = iter(parts)
+        first = next(places)
+        lead = first.shape[: first.ndim - len(windows)]
+        made = numpy.zeros((*lead, *[window.padded for window in windows]), first.dtype)
+        slices = self._slices(made, inside)
+        numpy.copyto(next(slices), first)
+        for part, place in zip(places, slices, strict=True):
             numpy.add(place, part, out=place)
         return self._without_padding(made, windows)
 
 
 class FastConvolutions(FastWindows, Convolutions):
     """Convolutions over views of windows."""
+
+    def _summed(self, factors: Sequence[tuple[Any, Any]]) -> Any:
+        """Return the sum of products of elements."""
+        first, *rest = factors
+        made = numpy.multiply(*first)
+        product = numpy.empty_like(made)
+        for left, right in rest:
+            numpy.add(made, numpy.multiply(left, right, out=product), out=made)
+        return made
 
 
 class FastPatches(FastWindows, Patches):

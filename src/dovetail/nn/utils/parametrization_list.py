@@ -8,6 +8,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
 
 from ..containers import ModuleList
 from ..module import Module
@@ -80,6 +81,7 @@ class ParametrizationList(ModuleList):
 
     original: Tensor
 
+    @restoring()
     def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
         if len(modules) == 0:
             raise ValueError("ParametrizationList requires one or more modules. Pass one.")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
 
 from ..functional import normalize
 from ..module import Module
@@ -186,6 +187,7 @@ class _SpectralNorm(Module):
         return value  # as if it had norm one
 
 
+@restoring()
 def spectral_norm(
     module: M,
     name: str = "weight",

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
+from dovetail_kernel import restoring
 
 from ..containers import ModuleDict
 from ..module import Module
@@ -181,6 +182,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     return len(found) > 0 if tensor_name is None else tensor_name in found
 
 
+@restoring()
 def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
     """Make a parametrized tensor a plain parameter or buffer again.
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import finfo
+from dovetail_kernel import finfo, restoring
 
 from ..functional import normalize
 from ..module import Module
@@ -72,6 +72,7 @@ class SpectralNorm:
         """Return a weight as a matrix, outputs first."""
         return matrix_of(weight, self.dim)
 
+    @restoring()
     def compute_weight(self, module: Module, do_power_iteration: bool) -> Tensor:
         """Return the weight divided by its greatest singular value, which is followed first if
         ``do_power_iteration``.
@@ -89,6 +90,7 @@ class SpectralNorm:
                 u, v = u.clone(), v.clone()
         return weight / aten.dot(u, matrix.mv(v))
 
+    @restoring()
     def remove(self, module: Module) -> None:
         """Put a parameter with the present weight in place of the original."""
         with no_grad():
@@ -106,6 +108,7 @@ class SpectralNorm:
         return v.mul_(sigma / aten.dot(u, matrix.mv(v)))
 
     @staticmethod
+    @restoring()
     def apply(
         module: Module, name: str, n_power_iterations: int, dim: int, eps: float
     ) -> SpectralNorm:
@@ -148,6 +151,7 @@ class SpectralNormLoadStateDictPreHook:
     def __init__(self, fn: SpectralNorm) -> None:
         self.fn = fn
 
+    @restoring()
     def __call__(
         self,
         state_dict: dict[str, Any],

@@ -105,10 +105,24 @@ class SequentialLR(_CombinedLR):
         # Each schedule has set its own first rate; now only the first may.
         for group in optimizer.param_groups:
             set_option(group, "lr", group["initial_lr"])
-        for scheduler in schedulers:
-            _take_back(scheduler)
+        self.recursive_undo()
         _begin(schedulers[0])
         self._last_lr = schedulers[0].get_last_lr()
+
+    def recursive_undo(self, sched: Any = None) -> None:
+        """Take back the first steps of a schedule, and of those that it is made of.
+
+        Parameters
+        ----------
+        sched : LRScheduler, optional
+            Default: this one.
+        """
+        sched = self if sched is None else sched
+        if hasattr(sched, "_schedulers"):
+            for part in sched._schedulers:
+                self.recursive_undo(part)
+        elif hasattr(sched, "last_epoch"):
+            sched.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
         """Go to the next epoch, of the schedule whose turn it is."""
@@ -122,18 +136,9 @@ class SequentialLR(_CombinedLR):
         self._last_lr = scheduler.get_last_lr()
 
 
-def _take_back(scheduler: Any) -> None:
-    """Take back the first step of a schedule, and of those it is made of."""
-    for part in getattr(scheduler, "_schedulers", ()):
-        _take_back(part)
-    if hasattr(scheduler, "last_epoch"):
-        scheduler.last_epoch -= 1
-
-
 def _begin(scheduler: Any) -> None:
     """Take the first step of a schedule, for which no step of the optimizer is due."""
     if isinstance(scheduler, SequentialLR):
-        scheduler.last_epoch += 1
         _begin(scheduler._schedulers[0])
         scheduler._last_lr = scheduler._schedulers[0].get_last_lr()
     elif isinstance(scheduler, ChainedScheduler):

@@ -226,11 +226,11 @@ def _source(
     for argument in arguments:
         kind = spelling(argument).removesuffix("?")
         if kind in INT_LISTS:
-            given = parameter(argument)
-            ints = f"tuple({given}) if {given}.__class__ is list else {given}"
+            value = parameter(argument)
+            ints = f"tuple({value}) if {value}.__class__ is list else {value}"
             if argument.N is not None:
-                repeated = f"({given},)" if argument.N == 1 else f"({given},) * {argument.N}"
-                ints = f"{repeated} if {given}.__class__ is int else {ints}"
+                repeated = f"({value},)" if argument.N == 1 else f"({value},) * {argument.N}"
+                ints = f"{repeated} if {value}.__class__ is int else {ints}"
             lines.append(f"{local(argument)} = {ints}")
     tests = [
         *refused,

@@ -163,7 +163,7 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     'random.Random': (
         '_slopes_of_rrelu', 'bernoulli', 'bernoulli_.float', 'multinomial', 'native_dropout',
         'native_dropout_backward', 'normal_', 'rand', 'rand_like', 'randint', 'randint.low',
-        'randn', 'randn_like', 'randperm', 'uniform_',
+        'randn', 'randn_like', 'randperm', 'randperm.generator', 'uniform_',
     ),
     'rectifiers.Rectifiers': (
         '_prelu_kernel', '_prelu_kernel_backward', 'celu', 'elu', 'elu_backward', 'hardtanh',

@@ -108,7 +108,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.creation', 'logspace', (), 'logspace'),
     ('dovetail_aten.meta.creation', 'multinomial', (), 'multinomial'),
     ('dovetail_aten.meta.creation', 'new_empty_strided', (), 'new_empty_strided'),
-    ('dovetail_aten.meta.creation', 'randperm', (), 'randperm'),
+    ('dovetail_aten.meta.creation', 'randperm', (), 'randperm randperm.generator'),
     ('dovetail_aten.meta.creation', 'scalar_tensor', (), 'scalar_tensor'),
     ('dovetail_aten.meta.ctc', 'ctc_loss', (), '_ctc_loss'),
     ('dovetail_aten.meta.ctc', 'ctc_loss_backward', (), '_ctc_loss_backward'),
@@ -431,7 +431,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.randomness', 'drawn_in_place_by', 'bernoulli_.Tensor'),
     ('dovetail_aten.batching.randomness', 'multinomial', 'multinomial'),
     ('dovetail_aten.batching.randomness', 'native_dropout', 'native_dropout'),
-    ('dovetail_aten.batching.randomness', 'randperm', 'randperm'),
+    ('dovetail_aten.batching.randomness', 'randperm', 'randperm randperm.generator'),
     ('dovetail_aten.batching.reductions', 'along_dim',
         '_safe_softmax _softmax _log_softmax cumsum cumprod cummax cummin logcumsumexp sort '
         'sort.stable topk'),

@@ -467,6 +467,13 @@ class TensorMethods(TensorBase):
     swapaxes = functions.swapaxes
     swapdims = functions.swapdims
     broadcast_to = functions.broadcast_to
+    squeeze_ = functions.squeeze_
+    unsqueeze_ = functions.unsqueeze_
+    t_ = functions.t_
+    transpose_ = functions.transpose_
+    swapaxes_ = functions.swapaxes_
+    swapdims_ = functions.swapdims_
+    as_strided_ = functions.as_strided_
     resize_ = functions.resize_
     resize_as_ = functions.resize_as_
     set_ = functions.set_

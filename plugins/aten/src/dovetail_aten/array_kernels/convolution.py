@@ -1,15 +1,20 @@
-"""Convolutions and their gradients: patches of the input, and one product of matrices per group."""
+"""Convolutions and their gradients: patches of the input, and products of matrices; or, where the
+channels stay apart, sums over the places of the window.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from .convolution_geometry import check_convolution_dtypes, convolution_of
 from .family import operator, widened
 from .sliding_windows import SlidingWindows
 from .window_geometry import Window
+
+FEW: Final = 4
+"""How many channels out of one channel in are computed place by place: BLAS is faster for more."""
 
 
 class Convolutions(SlidingWindows):
@@ -22,7 +27,9 @@ class Convolutions(SlidingWindows):
         spread      x[c, q] = sum of w[o, c, k] y[o, p] where p + k = q
         weighed     w[o, c, k] = sum of y[o, p] x[c, p + k]
 
-    In memory, channels come first and images next: then a group is one product of matrices.
+    In memory images come first and groups next, as in input and result: every image and group is a
+    product of matrices, and nothing has to change places. A group of one channel has next to
+    nothing to multiply: there each place of the window is one product of elements.
     """
 
     @operator("convolution")
@@ -117,66 +124,133 @@ class Convolutions(SlidingWindows):
 
     def _correlated(self, x: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels out, *counts)``."""
-        patches = self._matrix_of_patches(x, windows, groups)
-        made = self._product(self._matrix_of_weight(weight, groups), patches)
-        return _images_first(made, x.shape[0], [window.number for window in windows])
+        counts = [window.number for window in windows]
+        if _is_apart(weight, groups):
+            made = self._summed_over_places(x, weight, windows, groups)
+        else:
+            patches = self._matrices_of_patches(x, windows, groups)
+            made = self._product(_matrices_of_weight(weight, groups), patches)
+        return made.reshape(x.shape[0], weight.shape[0], *counts)
 
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels in, *sizes)``."""
-        matrix = self._matrix_of_weight(weight, groups)
-        columns = self._product(_turned(matrix), _channels_first(y, groups))
-        images, counts = y.shape[0], [window.number for window in windows]
-        places = math.prod([window.kernel for window in windows])
-        channels = weight.shape[1]
-        columns = columns.reshape(groups, channels, places, images, *counts)
-        folded = self._folded(_places_after_images(columns), windows)
-        made = folded.reshape(groups * channels, images, *folded.shape[3:])
-        return made.transpose(1, 0, *range(2, made.ndim))
+        images, channels = y.shape[0], weight.shape[1]
+        if _is_apart(weight, groups):
+            parts = self._products_with_places(y, weight, windows, groups)
+        else:
+            columns = self._product(
+                _turned(_matrices_of_weight(weight, groups)), _matrices_of_channels(y, groups)
+            )
+            counts = [window.number for window in windows]
+            places = math.prod([window.kernel for window in windows])
+            columns = columns.reshape(images, groups, channels, places, *counts)
+            parts = [columns[:, :, :, place] for place in range(places)]
+        folded = self._folded(parts, windows)
+        return folded.reshape(images, groups * channels, *folded.shape[3:])
 
     def _weighed(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(groups, channels out of a group, channels in of a group * places)``."""
-        patches = self._matrix_of_patches(x, windows, groups)
-        return self._product(_channels_first(y, groups), _turned(patches))
+        channels = y.shape[1] // groups
+        if x.shape[1] == groups and channels <= FEW:
+            return self._weighed_by_places(x, y, windows, groups)
+        patches = self._matrices_of_patches(x, windows, groups)
+        results = _matrices_of_channels(y, groups)
+        if channels > results.shape[3]:  # the images side by side are smaller than their products
+            return self._product(_side_by_side(results), _turned(_side_by_side(patches)))
+        return self.xp.sum(self._product(results, _turned(patches)), axis=0, dtype=y.dtype)
 
     def _product(self, left: Any, right: Any) -> Any:
         """Return the products of matrices; of a column and a row without BLAS, which is no help."""
-        if left.shape[2] == 1:
+        if left.shape[-1] == 1:
             return self.xp.multiply(left, right)
         return self.xp.matmul(left, right)
 
-    def _matrix_of_weight(self, weight: Any, groups: int) -> Any:
-        """Return the weight as ``(groups, channels out, channels in * places)``."""
-        rows = weight.shape[0] // groups
-        return weight.reshape(groups, rows, math.prod(weight.shape[1:]))
-
-    def _matrix_of_patches(self, x: Any, windows: Sequence[Window], groups: int) -> Any:
-        """Return the patches as ``(groups, channels in * places, images * windows)``."""
+    def _matrices_of_patches(self, x: Any, windows: Sequence[Window], groups: int) -> Any:
+        """Return the patches as ``(images, groups, channels in * places, windows)``."""
         images, channels = x.shape[0], x.shape[1] // groups
         parted = x.reshape(images, groups, channels, *x.shape[2:])
-        patches = self._patches(parted.transpose(1, 2, 0, *range(3, parted.ndim)), windows, 2)
-        columns = images * math.prod([window.number for window in windows])
-        return patches.reshape(groups, channels * patches.shape[2], columns)
+        patches = self._patches(parted, windows, 3)
+        columns = math.prod([window.number for window in windows])
+        return patches.reshape(images, groups, channels * patches.shape[3], columns)
+
+    # -- groups of one channel ---------------------------------------------------------------------
+
+    def _summed_over_places(
+        self, x: Any, weight: Any, windows: Sequence[Window], groups: int
+    ) -> Any:
+        """Return ``(images, groups, channels out of a group, *counts)``."""
+        parted = x.reshape(x.shape[0], groups, 1, *x.shape[2:])
+        slices = self._slices(self._padded(parted, windows), windows)
+        weights = _places_of_weight(weight, groups)
+        return self._summed([(part, each) for part, each in zip(slices, weights, strict=True)])
+
+    def _products_with_places(
+        self, y: Any, weight: Any, windows: Sequence[Window], groups: int
+    ) -> Iterator[Any]:
+        """Yield ``(images, groups, 1, *counts)`` for each place of the window."""
+        counts = [window.number for window in windows]
+        parted = y.reshape(y.shape[0], groups, y.shape[1] // groups, *counts)
+        for each in _places_of_weight(weight, groups):
+            product = self.xp.multiply(parted, each)
+            if product.shape[2] > 1:
+                product = self.xp.sum(product, axis=2, keepdims=True, dtype=y.dtype)
+            yield product
+
+    def _weighed_by_places(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
+        """Return ``(groups, channels out of a group, places)``."""
+        parted = x.reshape(x.shape[0], groups, 1, *x.shape[2:])
+        counts = [window.number for window in windows]
+        results = y.reshape(y.shape[0], groups, y.shape[1] // groups, *counts)
+        dims = (0, *range(3, results.ndim))
+        sums = [
+            self.xp.sum(self.xp.multiply(results, part), axis=dims, dtype=y.dtype)
+            for part in self._slices(self._padded(parted, windows), windows)
+        ]
+        return self.xp.stack(sums, axis=2)
+
+    def _summed(self, factors: Sequence[tuple[Any, Any]]) -> Any:
+        """Return the sum of products of elements."""
+        first, *rest = factors
+        made = self.xp.multiply(*first)
+        for left, right in rest:
+            made = self.xp.add(made, self.xp.multiply(left, right))
+        return made
+
+
+def _is_apart(weight: Any, groups: int) -> bool:
+    """Say whether each group is one channel, of which few are made."""
+    return bool(weight.shape[1] == 1 and weight.shape[0] <= FEW * groups and groups > 1)
+
+
+def _matrices_of_weight(weight: Any, groups: int) -> Any:
+    """Return the weight as ``(groups, channels out, channels in * places)``."""
+    rows = weight.shape[0] // groups
+    return weight.reshape(groups, rows, math.prod(weight.shape[1:]))
+
+
+def _places_of_weight(weight: Any, groups: int) -> list[Any]:
+    """Return the weight of groups of one channel by places, beside ``(images, groups, channels,
+    *counts)``.
+    """
+    matrices = _matrices_of_weight(weight, groups)
+    ones = (1,) * (weight.ndim - 2)
+    return [
+        matrices[:, :, place].reshape(*matrices.shape[:2], *ones)
+        for place in range(matrices.shape[2])
+    ]
+
+
+def _matrices_of_channels(y: Any, groups: int) -> Any:
+    """Return results as ``(images, groups, channels of a group, windows)``."""
+    return y.reshape(y.shape[0], groups, y.shape[1] // groups, math.prod(y.shape[2:]))
+
+
+def _side_by_side(matrices: Any) -> Any:
+    """Return the matrices of all images as one: ``(groups, rows, images * columns)``."""
+    images, groups, rows, columns = matrices.shape
+    return matrices.transpose(1, 2, 0, 3).reshape(groups, rows, images * columns)
 
 
 def _turned(matrices: Any) -> Any:
     """Return the transposes of a stack of matrices."""
-    return matrices.transpose(0, 2, 1)
-
-
-def _channels_first(y: Any, groups: int) -> Any:
-    """Return results as ``(groups, channels of a group, images * windows)``."""
-    images, channels = y.shape[0], y.shape[1] // groups
-    parted = y.reshape(images, groups, channels, math.prod(y.shape[2:]))
-    return parted.transpose(1, 2, 0, 3).reshape(groups, channels, images * parted.shape[3])
-
-
-def _images_first(matrices: Any, images: int, counts: Sequence[int]) -> Any:
-    """Return ``(images, channels, *counts)`` of a product with images among its columns."""
-    channels = matrices.shape[0] * matrices.shape[1]
-    made = matrices.reshape(channels, images, *counts)
-    return made.transpose(1, 0, *range(2, made.ndim))
-
-
-def _places_after_images(columns: Any) -> Any:
-    """Return ``(groups, channels, images, places, *counts)`` of places before images."""
-    return columns.transpose(0, 1, 3, 2, *range(4, columns.ndim))
+    return matrices.transpose(*range(matrices.ndim - 2), matrices.ndim - 1, matrices.ndim - 2)

@@ -51,4 +51,6 @@ class Patches(SlidingWindows):
         channels = x.shape[-2] // places
         counts = [window.number for window in windows]
         patches = x.reshape(*x.shape[:-2], channels, places, *counts)
-        return self.ordered(self._folded(patches, windows))
+        lead = x.ndim - 2
+        parts = [patches[(*(slice(None),) * (lead + 1), place)] for place in range(places)]
+        return self.ordered(self._folded(parts, windows))

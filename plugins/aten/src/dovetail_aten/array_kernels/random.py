@@ -93,7 +93,7 @@ class Random(Drawing):
         """Return a new array of integers of ``[low, high)``."""
         return self._integers(low, high, size, dtype, generator)
 
-    @operator("randperm")
+    @operator("randperm", "randperm.generator")
     def randperm(self, n: int, *, dtype: Any = None, generator: Any = None, **options: Any) -> Any:
         """Return the integers below `n` in random order."""
         check_size((n,))

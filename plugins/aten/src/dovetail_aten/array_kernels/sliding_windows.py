@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -42,18 +42,19 @@ class SlidingWindows(Family):
             return self.xp.expand_dims(places[0], axis=axis)
         return self.xp.stack(places, axis=axis)
 
-    def _folded(self, patches: Any, windows: Sequence[Window]) -> Any:
+    def _folded(self, parts: Iterable[Any], windows: Sequence[Window]) -> Any:
         """Return lines where every element is the sum of what the windows over it hold.
 
         Parameters
         ----------
-        patches
-            ``(..., places, *counts)``, as `_patches` makes them before the last dimensions.
+        parts
+            ``(..., *counts)`` for each place of the windows, in the order of `_slices`.
         """
-        lead = patches.shape[: patches.ndim - len(windows) - 1]
         shape = tuple([window.padded for window in windows])
         every = self.xp.arange(math.prod(shape)).reshape(shape)
         index = self._patches(every, [_inside(window) for window in windows], 0).reshape(-1)
+        patches = self.xp.stack(list(parts), axis=-len(windows) - 1)
+        lead = patches.shape[: patches.ndim - len(windows) - 1]
         flat = patches.reshape(*lead, math.prod(patches.shape[len(lead) :]))
         zeros = self.xp.zeros((*lead, math.prod(shape)), dtype=patches.dtype)
         summed = self.capabilities.index_add(zeros, len(lead), index, flat)

@@ -5,6 +5,7 @@ when they are called, what to add to its list.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any, Final, NamedTuple
 
 from dovetail_dispatcher.table import registry
@@ -73,8 +74,14 @@ def _message(build: Build, qualified: str) -> str:
 
 
 def _replacement(name: str, message: str) -> Callable[..., Any]:
-    def left_out(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(message)
+    # A property of tensors may be made of it. Where classes override functions, its code is
+    # exchanged for one that asks the first argument: so there is one, and no closure.
+    names = {"__name__": __name__, "message": message}
+    return FunctionType(_left_out.__code__, names, name, _left_out.__defaults__)
 
-    left_out.__name__ = left_out.__qualname__ = name
-    return left_out
+
+def _left_out(self: Any = None, *args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError(message)
+
+
+message: str

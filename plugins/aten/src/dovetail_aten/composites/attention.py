@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.array_kernels.dims import wrap_dim
 from dovetail_kernel import bfloat16, float16, float32
 from dovetail_kernel import bool as bool_
+
+
+class _Choice(threading.local):
+    """Which kernels a thread allows: all, or those of a block of code."""
+
+    backends: tuple[Any, ...] | None = None
+    is_viable = True
+
+
+choice = _Choice()
 
 
 def scaled_dot_product_attention(
@@ -23,6 +34,11 @@ def scaled_dot_product_attention(
     enable_gqa: bool = False,
 ) -> Any:
     """Return the means of values, weighted by how well their keys fit the queries."""
+    if not choice.is_viable:
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found. This is likely due to "
+            "turning off both the math kernel and the fused kernels: allow SDPBackend.MATH."
+        )
     _check_operands(query, key, value, attn_mask)
     return scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa

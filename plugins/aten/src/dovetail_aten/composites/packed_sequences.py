@@ -27,11 +27,7 @@ def _lengths(input: Any, lengths: Any) -> list[int]:
     RuntimeError
         In PyTorch's words.
     """
-    if lengths.ndim != 1 or lengths.dtype is not int64:
-        raise RuntimeError(
-            "'lengths' argument should be a 1D CPU int64 tensor, but got "
-            f"{lengths.ndim}D {lengths.device.type} {lengths.dtype} tensor. Convert it."
-        )
+    _check_counts(lengths)
     if input.ndim < 2:
         raise IndexError(
             f"Dimension out of range: packing needs 2 dimensions, steps and sequences, but got "
@@ -64,6 +60,15 @@ def _lengths(input: Any, lengths: Any) -> list[int]:
     return sizes
 
 
+def _check_counts(counts: Any) -> None:
+    """Refuse what cannot be a line of lengths, or of sequences per step, in PyTorch's words."""
+    if counts.ndim != 1 or counts.dtype is not int64:
+        raise RuntimeError(
+            "'lengths' argument should be a 1D CPU int64 tensor, but got "
+            f"{counts.ndim}D {counts.device.type} {counts.dtype.scalar_name} tensor. Convert it."
+        )
+
+
 def _places(length: int, like: Any, dim: int) -> Any:
     """Return the numbers from 0 along the dimension that is not `dim`."""
     return F.unsqueeze(F.arange(length, device=like.device), dim)
@@ -73,8 +78,13 @@ def pad_packed_sequence(
     data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any, total_length: int
 ) -> tuple[Any, Any]:
     """Return the padded sequences of which the data were packed, and their lengths."""
+    _check_counts(batch_sizes)
+    if not data.ndim:
+        raise RuntimeError("Expected data of at least 1 dimension, but got 0. Add one.")
     sizes: list[int] = batch_sizes.tolist()
-    if not sizes or sum(sizes) != data.shape[0] or sizes != sorted(sizes, reverse=True):
+    if not sizes:
+        raise RuntimeError("batch_sizes can not be empty. Pass what packing returned.")
+    if sum(sizes) != data.shape[0] or sizes != sorted(sizes, reverse=True):
         raise RuntimeError(
             f"Expected batch_sizes that do not grow and sum to {data.shape[0]}, the elements of "
             f"the data, but got {sizes}. Pass what packing returned."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import Layout, dtype, float64, int64
+from dovetail_kernel import Layout, dtype, int64
 
 from .._generated import functions as aten
 from ..backend.generator import Generator
@@ -123,9 +123,9 @@ def randint(
     shape = shape_of("randint", (size,), None)
     if generator is None:
         return _randint((low, high, shape), dtype, layout, device, pin_memory, requires_grad, out)
-    uniform: Any = rand(shape, generator=generator, dtype=float64, device=device)
-    made = (uniform * (high - low) + low).floor().to(dtype or int64)
-    return finished(made, requires_grad, out, "randint")
+    kind = dtype or (int64 if out is None else out.dtype)
+    made: Any = empty(shape, dtype=kind, layout=layout, device=device, pin_memory=pin_memory)
+    return finished(made.random_(low, high, generator=generator), requires_grad, out, "randint")
 
 
 @_randperm.called_by
@@ -148,6 +148,7 @@ def randperm(
         raise RuntimeError(f"n must be non-negative, got {n}")
     if generator is None:
         return _randperm((n,), dtype, layout, device, pin_memory, requires_grad, out)
-    keys: Any = rand(n, generator=generator, dtype=float64, device=device)
-    made = keys.argsort().to(dtype or int64)
+    kind = dtype or (int64 if out is None else out.dtype)
+    drawn: Any = aten.randperm  # with its overload
+    made = drawn(n, generator=generator, dtype=kind, layout=layout, device=device)
     return finished(made, requires_grad, out, "randperm")

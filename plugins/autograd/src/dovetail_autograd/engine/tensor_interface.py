@@ -6,13 +6,14 @@ import warnings
 from typing import Any
 
 from dovetail_kernel import dtype, set_autograd_interface
-from dovetail_kernel.keys.state import dispatch_state
+from dovetail_kernel.keys.state import dispatch_state, is_grad_enabled
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import DetachedCounter, share_version
 from dovetail_kernel.types.signature import GRAD, NORMAL, VIEW, WRAPPED_BIT
 
 from ..graph.autograd_meta import UNSET, meta_of, requires_grad, retain_on_node
 from ..graph.node import Node
+from ..graph.views import check_inplace, take_history
 from .active_levels import is_in_transform, refuse_captured, text_inside
 from .backward import backward_of_one
 from .hook_interface import HookInterface
@@ -258,6 +259,24 @@ class TensorInterface(HookInterface):
             return None
         base: TensorBase = tensor._meta.view.base
         return base
+
+    def check_inplace_view(self, tensor: TensorBase, name: str) -> None:
+        """Refuse a call of the operator `name` that would make `tensor` show another part of its
+        memory.
+
+        Raises
+        ------
+        RuntimeError
+            Where an in-place write is refused.
+        """
+        if dispatch_state().transformed:
+            refuse_captured(f"aten::{name}", tensor)
+        if is_grad_enabled():
+            check_inplace(tensor, False)
+
+    def take_history(self, tensor: TensorBase, view: TensorBase) -> None:
+        """Make the node of `view`, which `tensor` shows from now on, that of `tensor`."""
+        take_history(tensor, view)
 
     def detach_(self, tensor: TensorBase) -> TensorBase:
         """Detach `tensor` from its graph, in place.

@@ -96,7 +96,7 @@ _lock = renewed_after_fork(Lock())
 def _renew_locks_of_leaves() -> None:
     """Free, in the child of a fork, the leaves to which other threads were adding a gradient."""
     for each in get_objects():
-        if each.__class__ is AutogradMeta and each.lock is not None and each.lock.locked():
+        if type(each) is AutogradMeta and each.lock is not None and each.lock.locked():
             each.lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 

@@ -280,6 +280,19 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
     info.grad_fn(tensor)
 
 
+def take_history(tensor: TensorBase, view: TensorBase) -> None:
+    """Make the node of `view`, a view of `tensor` that it shows from now on, that of `tensor`."""
+    node = view._grad_fn
+    if node is None:
+        return
+    old, tensor._grad_fn = tensor._grad_fn, node
+    tensor.output_nr = view.output_nr
+    info = view_info(tensor)
+    if info is not None:
+        info.attr_version = current_version(tensor)
+    _move_retain_grad(tensor, old)
+
+
 def fills_its_memory(tensor: TensorBase) -> bool:
     """Return whether the elements of `tensor` lie side by side, in whatever order of the
     dimensions.

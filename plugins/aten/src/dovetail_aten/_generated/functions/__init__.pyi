@@ -102,5 +102,5 @@ __all__ = [
     "diagonal", "diagonal_copy", "narrow", "flatten", "unflatten", "movedim", "moveaxis",
     "as_strided", "as_strided_copy", "alias_copy", "detach", "detach_copy", "view_as_real",
     "view_as_real_copy", "view_as_complex", "view_as_complex_copy", "swapaxes", "swapdims",
-    "broadcast_to", "resize_as_",
+    "broadcast_to", "as_strided_", "resize_as_",
 ]

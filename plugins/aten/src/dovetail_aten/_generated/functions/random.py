@@ -18,16 +18,16 @@ from dovetail_aten.calling.several_outs import several_outs
 
 __all__ = [
     "rand_like", "randn_like", "rand", "randn", "randint_default", "randint_low", "randint",
-    "randperm", "uniform_", "normal_", "cauchy_", "exponential_", "geometric_", "log_normal_",
-    "random__from", "random__to", "random__default", "random_", "normal_Tensor_float_out",
-    "normal_float_Tensor_out", "normal_Tensor_Tensor_out", "normal_float_float_out",
-    "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor", "normal_float_float",
-    "normal", "poisson_out", "poisson", "binomial_out", "binomial", "_standard_gamma_out",
-    "_standard_gamma", "_standard_gamma_grad_out", "_standard_gamma_grad", "_sample_dirichlet_out",
-    "_sample_dirichlet", "_dirichlet_grad_out", "_dirichlet_grad", "_slopes_of_rrelu",
-    "bernoulli_out", "bernoulli_default", "bernoulli_p", "bernoulli", "bernoulli__float",
-    "bernoulli__Tensor", "bernoulli_", "native_dropout_out", "native_dropout", "dropout",
-    "multinomial_out", "multinomial", "native_dropout_backward",
+    "randperm_default", "randperm_generator", "randperm", "uniform_", "normal_", "cauchy_",
+    "exponential_", "geometric_", "log_normal_", "random__from", "random__to", "random__default",
+    "random_", "normal_Tensor_float_out", "normal_float_Tensor_out", "normal_Tensor_Tensor_out",
+    "normal_float_float_out", "normal_Tensor_float", "normal_float_Tensor", "normal_Tensor_Tensor",
+    "normal_float_float", "normal", "poisson_out", "poisson", "binomial_out", "binomial",
+    "_standard_gamma_out", "_standard_gamma", "_standard_gamma_grad_out", "_standard_gamma_grad",
+    "_sample_dirichlet_out", "_sample_dirichlet", "_dirichlet_grad_out", "_dirichlet_grad",
+    "_slopes_of_rrelu", "bernoulli_out", "bernoulli_default", "bernoulli_p", "bernoulli",
+    "bernoulli__float", "bernoulli__Tensor", "bernoulli_", "native_dropout_out", "native_dropout",
+    "dropout", "multinomial_out", "multinomial", "native_dropout_backward",
 ]
 
 
@@ -132,7 +132,7 @@ def randint(*args, **kwargs):
 
 randperm_op, randperm_routes = operator("aten::randperm", "")
 dtype_default = default_of(operator("aten::randperm", "")[0].schema.arguments[1])
-def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
+def randperm_default(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
     try:
@@ -142,6 +142,29 @@ def randperm(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=Non
     else:
         return route(n, dtype, layout, device, pin_memory)
     return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
+
+randperm_generator_op, randperm_generator_routes = operator("aten::randperm", "generator")
+dtype_default = default_of(operator("aten::randperm", "generator")[0].schema.arguments[2])
+def randperm_generator(n, *, generator, dtype=dtype_default, layout=None, device=None, pin_memory=None):
+    if n.__class__ is not int or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+        return miss(randperm_generator_op, (n,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
+    try:
+        route = randperm_generator_routes[state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(n, generator, dtype, layout, device, pin_memory)
+    return miss(randperm_generator_op, (n,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
+
+_randperm_overloads = Overloads("aten::randperm", {
+    "": (randperm_default, None), "generator": (randperm_generator, None),
+})
+def randperm(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 1:
+            return randperm_default(*args)
+    return _randperm_overloads.choose(args, kwargs)
 
 def uniform_(input, from_=0.0, to=1.0, *, generator=None): return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator)
 def normal_(input, mean=0.0, std=1.0, *, generator=None): return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator)

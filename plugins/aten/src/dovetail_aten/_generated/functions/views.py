@@ -34,9 +34,11 @@ __all__ = [
     "alias_copy", "detach", "detach_copy_out", "detach_copy", "view_as", "expand_as", "reshape_as",
     "view_as_real", "view_as_real_copy_out", "view_as_real_copy", "view_as_complex",
     "view_as_complex_copy_out", "view_as_complex_copy", "swapaxes", "swapdims", "broadcast_to",
-    "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward", "resize_",
-    "resize_as_", "set__source_Storage", "set__source_Storage_storage_offset", "set__source_Tensor",
-    "set__source_Tensor_storage_offset", "set__default", "set_",
+    "_unsafe_view", "select_backward", "slice_backward", "diagonal_backward", "squeeze__default",
+    "squeeze__dim", "squeeze__dims", "squeeze_", "unsqueeze_", "t_", "transpose_", "swapaxes_",
+    "swapdims_", "as_strided_", "resize_", "resize_as_", "set__source_Storage",
+    "set__source_Storage_storage_offset", "set__source_Tensor", "set__source_Tensor_storage_offset",
+    "set__default", "set_",
 ]
 
 
@@ -1156,6 +1158,34 @@ def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
         return route(grad_output, input_sizes_ints, offset, dim1, dim2)
     return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
 
+
+def squeeze__default(input): return complete(squeeze__default, "aten::squeeze_", "")(input)
+def squeeze__dim(input, dim): return complete(squeeze__dim, "aten::squeeze_", "dim")(input, dim)
+def squeeze__dims(input, *dims_, dim=None): return complete(squeeze__dims, "aten::squeeze_", "dims")(input, *dims_, dim=dim)
+
+_squeeze__overloads = Overloads("aten::squeeze_", {
+    "": (squeeze__default, None), "dim": (squeeze__dim, None), "dims": (squeeze__dims, None),
+})
+def squeeze_(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count > 2 and args[1].__class__ is int:
+            return squeeze__dims(*args)
+        if count == 1:
+            return squeeze__default(*args)
+        if count == 2:
+            if args[1].__class__ is int:
+                return squeeze__dim(*args)
+            if isinstance(args[1], (tuple, list)):
+                return squeeze__dims(*args)
+    return _squeeze__overloads.choose(args, kwargs)
+
+def unsqueeze_(input, dim): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim)
+def t_(input): return complete(t_, "aten::t_", "")(input)
+def transpose_(input, dim0, dim1): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1)
+def swapaxes_(input, axis0, axis1): return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1)
+def swapdims_(input, dim0, dim1): return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1)
+def as_strided_(input, size, stride, storage_offset=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset)
 def resize_(input, *sizes_, size=None, memory_format=None): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format)
 def resize_as_(input, the_template, *, memory_format=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format)
 

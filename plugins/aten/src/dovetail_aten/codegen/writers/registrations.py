@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..native_functions import COMPOSITE_KEYS, NativeFunction
-from .text import HEADER, INDENT, Lines, bracketed
+from .text import HEADER, INDENT, Lines
 
 
 def write_registrations(
@@ -70,18 +70,11 @@ def write_registrations(
         for function in functions
         if function.composite is not None and function.composite[0] != COMPOSITE_KEYS["undefined"]
     }
-    lines.add(
-        *bracketed(
-            "OUTS_OF_COMPOSITES: tuple[str, ...] = (",
-            [
-                f'"{_qualified(function)}"'
-                for function in functions
-                if _is_out(function) and function.derived_from in composites
-            ],
-            ")",
-        ),
-        '"""Out variants of composites, which write what these return."""',
-    )
+    lines.add("OUTS_OF_COMPOSITES: tuple[str, ...] = (")
+    for function in functions:
+        if _is_out(function) and function.derived_from in composites:
+            lines.add(f'{INDENT}"{_qualified(function)}",')
+    lines.add(")", '"""Out variants of composites, which write what these return."""')
     return lines.text()
 
 

@@ -23,9 +23,11 @@ info = partial(op_info, family="random", is_random=True)
 drawn = partial(info, supports_autograd=False)
 
 
-def made(*rows: tuple[object, ...]) -> Samples:
+def made(*rows: tuple[object, ...], **options: object) -> Samples:
     """Return calls that make a tensor of the samples' dtype, on their device."""
-    return lambda make: [SampleInput(*row, dtype=make.dtype, device=make.device) for row in rows]
+    return lambda make: [
+        SampleInput(*row, **options, dtype=make.dtype, device=make.device) for row in rows
+    ]
 
 
 def kept(*rows: tuple[object, ...]) -> Samples:
@@ -54,6 +56,7 @@ OP_INFOS = [
     ),
     drawn("randint.low", made((1, 5, (2, 3)), (0, 1, ())), None, REAL_NUMBERS),
     drawn("randperm", made((4,), (0,)), None, REAL_NUMBERS),
+    drawn("randperm.generator", made((4,), (0,), generator=None), None, REAL_NUMBERS),
     info("uniform_", kept((), (0.5, 2.0)), None, INEXACT),
     info(
         "normal_",

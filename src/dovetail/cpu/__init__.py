@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "current_device",
@@ -40,3 +41,11 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Do nothing: the work of a call is done when it returns."""
+
+
+if not TYPE_CHECKING:  # it needs the operators' autocast, which few programs do
+
+    def __getattr__(name: str) -> Any:
+        if name == "amp":
+            return import_module(f"{__name__}.amp")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail_aten import default_generator
 from dovetail_kernel import Device, PluginError, backend, plugin_manager
@@ -172,3 +172,11 @@ def _index(device: Any) -> int | None:
             f"Expected a cuda device, but got: {found}. Give 'cuda', 'cuda:1' or an index."
         )
     return found.index
+
+
+if not TYPE_CHECKING:  # it needs the operators' autocast, which few programs do
+
+    def __getattr__(name: str) -> Any:
+        if name == "amp":
+            return import_module(f"{__name__}.amp")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,33 @@
+"""The old `GradScaler` of the CPU."""
+
+from __future__ import annotations
+
+import warnings
+
+from ... import amp
+
+__all__ = ["GradScaler"]
+
+
+class GradScaler(amp.GradScaler):
+    """`amp.GradScaler` on the CPU.
+
+    .. deprecated:: PyTorch 2.4
+        Use ``amp.GradScaler("cpu", ...)``.
+    """
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        warnings.warn(
+            "`dovetail.cpu.amp.GradScaler(args...)` is deprecated. "
+            "Please use `dovetail.amp.GradScaler('cpu', args...)` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

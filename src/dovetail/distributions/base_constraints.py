@@ -1,0 +1,233 @@
+"""Constraints as such: the base class, placeholders for what depends on parameters, and constraints
+made of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+__all__ = ["Constraint", "MixtureSameFamilyConstraint", "is_dependent"]
+
+
+class Constraint:
+    """A set of tensors.
+
+    Attributes
+    ----------
+    is_discrete
+        Whether its elements lie apart from one another. Default: False.
+    event_dim
+        How many rightmost dimensions of a tensor make an element. Default: 0.
+    """
+
+    is_discrete: Any = False
+    event_dim: Any = 0
+
+    def check(self, value: Tensor) -> Tensor:
+        """Return a bool tensor of ``value.shape`` without its event dimensions."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__.removeprefix('_')}()"
+
+
+class _Dependent(Constraint):
+    """A placeholder for a set that depends on other values."""
+
+    def __init__(self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented):
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        """Whether its elements lie apart; unknown raises NotImplementedError."""
+        return self._known(self._is_discrete, "is_discrete")
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        """How many dimensions make an element; unknown raises NotImplementedError."""
+        return self._known(self._event_dim, "event_dim")
+
+    def _known(self, value: Any, name: str) -> Any:
+        if value is NotImplemented:
+            raise NotImplementedError(f".{name} cannot be determined statically")
+        return value
+
+    def __call__(
+        self, *, is_discrete: Any = NotImplemented, event_dim: Any = NotImplemented
+    ) -> Any:
+        """Return a placeholder of which more is known."""
+        return _Dependent(
+            is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+            event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
+        )
+
+    def check(self, value: Tensor) -> Tensor:
+        """Raise: there is nothing to compare with.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Return whether a constraint is a placeholder."""
+    return isinstance(constraint, _Dependent)
+
+
+class _DependentProperty(property, _Dependent):
+    """A property of a distribution that is a constraint which depends on its parameters; of the
+    class, a placeholder.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any] | None = None,
+        *,
+        is_discrete: Any = NotImplemented,
+        event_dim: Any = NotImplemented,
+    ) -> None:
+        super().__init__(fn)
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    def __call__(self, fn: Callable[..., Any]) -> Any:  # type: ignore[override]
+        """Decorate a method."""
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
+
+
+class _IndependentConstraint(Constraint):
+    """All elements along some rightmost dimensions satisfy a constraint."""
+
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
+        self.base_constraint = base_constraint
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        """That of the base."""
+        found: bool = self.base_constraint.is_discrete
+        return found
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        """That of the base, and the dimensions taken along."""
+        found: int = self.base_constraint.event_dim + self.reinterpreted_batch_ndims
+        return found
+
+    def check(self, value: Tensor) -> Tensor:
+        """Return whether all elements along the dimensions satisfy the base."""
+        found = self.base_constraint.check(value)
+        if found.dim() < self.reinterpreted_batch_ndims:
+            raise ValueError(
+                f"Expected value.dim() >= {self.event_dim} but got {value.dim()}. Give a tensor "
+                "with all event dimensions."
+            )
+        kept = found.dim() - self.reinterpreted_batch_ndims
+        return found.reshape((*found.shape[:kept], -1)).all(-1)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__.removeprefix('_')}({self.base_constraint!r}, "
+            f"{self.reinterpreted_batch_ndims})"
+        )
+
+
+class MixtureSameFamilyConstraint(Constraint):
+    """The support of a mixture, whose components lie along a batch dimension of the base."""
+
+    def __init__(self, base_constraint: Constraint) -> None:
+        self.base_constraint = base_constraint
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        """That of the base."""
+        found: bool = self.base_constraint.is_discrete
+        return found
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        """That of the base."""
+        found: int = self.base_constraint.event_dim
+        return found
+
+    def check(self, value: Tensor) -> Tensor:
+        """Return whether every element satisfies the constraints of all components."""
+        place = value.dim() - self.event_dim
+        found = self.base_constraint.check(value.unsqueeze(place))
+        kept = found.dim() - self.event_dim
+        return (
+            found.all(-1)
+            if kept <= 0 or not self.event_dim
+            else found.reshape((*value.shape[:place], -1)).all(-1)
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_constraint!r})"
+
+
+class _Joined(Constraint):
+    """Parts of a tensor along a dimension, each with a constraint of its own."""
+
+    def __init__(self, cseq: Sequence[Constraint], dim: int) -> None:
+        for each in cseq:
+            if not isinstance(each, Constraint):
+                raise AssertionError("All elements of cseq must be Constraint instances")
+        self.cseq, self.dim = list(cseq), dim
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        """Whether any of them is."""
+        return any(each.is_discrete for each in self.cseq)
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        """The most that any of them has."""
+        return max(each.event_dim for each in self.cseq)
+
+    def check_dim(self, value: Tensor) -> None:
+        """Refuse a tensor without the dimension."""
+        if not -value.dim() <= self.dim < value.dim():
+            raise AssertionError(
+                f"Expected -{value.dim()} <= dim < {value.dim()}, got dim={self.dim}"
+            )
+
+
+class _Cat(_Joined):
+    def __init__(
+        self, cseq: Sequence[Constraint], dim: int = 0, lengths: Sequence[int] | None = None
+    ) -> None:
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        if len(self.lengths) != len(self.cseq):
+            raise AssertionError(
+                f"Expected lengths to have {len(self.cseq)} elements, got {len(self.lengths)}"
+            )
+
+    def check(self, value: Tensor) -> Tensor:
+        self.check_dim(value)
+        parts = aten.split(value, self.lengths, self.dim)
+        found = [each.check(part) for each, part in zip(self.cseq, parts, strict=True)]
+        return aten.cat(found, self.dim)
+
+
+class _Stack(_Joined):
+    def __init__(self, cseq: Sequence[Constraint], dim: int = 0) -> None:
+        super().__init__(cseq, dim)
+
+    @property
+    def event_dim(self) -> int:  # type: ignore[override]
+        """The most that any of them has, and the dimension along which they lie if it is within."""
+        most = super().event_dim
+        return most + 1 if self.dim + most < 0 else most
+
+    def check(self, value: Tensor) -> Tensor:
+        self.check_dim(value)
+        parts = value.unbind(self.dim)
+        found = [each.check(part) for each, part in zip(self.cseq, parts, strict=True)]
+        return aten.stack(found, self.dim)

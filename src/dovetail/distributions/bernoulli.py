@@ -1,0 +1,73 @@
+"""The Bernoulli distribution."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
+
+from . import constraints
+from .chances import Chances
+from .exp_family import ExponentialFamily
+from .utils import attribute, broadcast_all, validated
+
+__all__ = ["Bernoulli"]
+
+
+class Bernoulli(Chances, ExponentialFamily):
+    """1 with chance `probs` (or log-odds `logits`), else 0."""
+
+    arg_constraints = {  # noqa: RUF012
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    support = constraints.boolean
+    has_enumerate_support = True
+    _mean_carrier_measure = 0
+    mean = attribute("probs")
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._set_chances(validate_args, probs, logits)
+
+    @property
+    def mode(self) -> Tensor:
+        """The more probable one, NaN where both are."""
+        found = (self.probs >= 0.5).to(self.probs)
+        return found.masked_fill(self.probs == 0.5, nan)
+
+    @property
+    def variance(self) -> Tensor:
+        """``probs * (1 - probs)``."""
+        return self.probs * (1 - self.probs)
+
+    @no_grad()
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Return samples."""
+        return aten.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability."""
+        logits, value = broadcast_all(self.logits, value)
+        return -aten.binary_cross_entropy_with_logits(logits, value)
+
+    def entropy(self) -> Tensor:
+        """Return the entropy."""
+        return aten.binary_cross_entropy_with_logits(self.logits, self.probs)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """Return 0 and 1."""
+        values = aten.arange(2, dtype=self._param.dtype, device=self._param.device)
+        return self._enumerated(values, expand)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (aten.logit(self.probs),)
+
+    def _log_normalizer(self, x: Any) -> Tensor:
+        return aten.log1p(aten.exp(x))

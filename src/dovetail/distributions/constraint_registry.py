@@ -1,0 +1,154 @@
+"""Transforms from all real numbers to what a constraint allows: `biject_to` gives one to one ones,
+`transform_to` some that reach all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Number
+from typing import Any
+
+from . import constraints, transforms
+
+__all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
+
+
+class ConstraintRegistry(constraints.Constraint):
+    """A table of functions that make transforms for constraints, by their classes."""
+
+    def __init__(self) -> None:
+        self._registry: dict[Any, Callable[[Any], transforms.Transform]] = {}
+
+    def register(self, constraint: Any, factory: Any = None) -> Any:
+        """Make `factory`, or the function that this decorates, the one for a constraint's class.
+
+        Raises
+        ------
+        TypeError
+            For what is neither a constraint nor a class of some.
+        """
+        if factory is None:
+            return lambda factory: self.register(constraint, factory)
+        cls = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
+        if not isinstance(cls, type) or not issubclass(cls, constraints.Constraint):
+            raise TypeError(
+                "Expected constraint to be either a Constraint subclass or instance, but got "
+                f"{constraint}"
+            )
+        self._registry[cls] = factory
+        return factory
+
+    def __call__(self, constraint: Any) -> Any:
+        """Return a transform to what `constraint` allows.
+
+        Raises
+        ------
+        NotImplementedError
+            If none is registered.
+        """
+        factory = self._registry.get(type(constraint))
+        if factory is None:
+            raise NotImplementedError(
+                f"Cannot transform {type(constraint).__name__} constraints. Register a function "
+                "for them."
+            )
+        return factory(constraint)
+
+
+biject_to = ConstraintRegistry()
+transform_to = ConstraintRegistry()
+
+
+def _both(*kinds: Any) -> Callable[[Any], Any]:
+    """Register a function for constraints, in both tables."""
+
+    def register(factory: Any) -> Any:
+        for kind in kinds:
+            biject_to.register(kind, factory)
+            transform_to.register(kind, factory)
+        return factory
+
+    return register
+
+
+@_both(constraints.real)
+def _real(constraint: Any) -> Any:
+    return transforms.identity_transform
+
+
+@_both(constraints.positive, constraints.nonnegative)
+def _positive(constraint: Any) -> Any:
+    return transforms.ExpTransform()
+
+
+@_both(constraints.greater_than, constraints.greater_than_eq)
+def _above(constraint: Any) -> Any:
+    return transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)]
+    )
+
+
+@_both(constraints.less_than)
+def _below(constraint: Any) -> Any:
+    return transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)]
+    )
+
+
+@_both(constraints.interval, constraints.half_open_interval)
+def _between(constraint: Any) -> Any:
+    low, high = constraint.lower_bound, constraint.upper_bound
+    if isinstance(low, Number) and isinstance(high, Number) and low == 0 and high == 1:
+        return transforms.SigmoidTransform()
+    return transforms.ComposeTransform(
+        [transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)]
+    )
+
+
+def _register_joined(table: ConstraintRegistry) -> None:
+    """Register what is made of the same table's transforms for other constraints."""
+
+    @table.register(constraints.independent)
+    def _independent(constraint: Any) -> Any:
+        return transforms.IndependentTransform(
+            table(constraint.base_constraint), constraint.reinterpreted_batch_ndims
+        )
+
+    @table.register(constraints.cat)
+    def _cat(constraint: Any) -> Any:
+        parts = [table(each) for each in constraint.cseq]
+        return transforms.CatTransform(parts, constraint.dim, constraint.lengths)
+
+    @table.register(constraints.stack)
+    def _stack(constraint: Any) -> Any:
+        return transforms.StackTransform([table(each) for each in constraint.cseq], constraint.dim)
+
+
+_register_joined(biject_to)
+_register_joined(transform_to)
+
+
+@biject_to.register(constraints.simplex)
+def _simplex_one_to_one(constraint: Any) -> Any:
+    return transforms.StickBreakingTransform()
+
+
+@transform_to.register(constraints.simplex)
+def _simplex(constraint: Any) -> Any:
+    return transforms.SoftmaxTransform()
+
+
+@transform_to.register(constraints.lower_cholesky)
+def _lower_cholesky(constraint: Any) -> Any:
+    return transforms.LowerCholeskyTransform()
+
+
+@transform_to.register(constraints.positive_definite)
+@transform_to.register(constraints.positive_semidefinite)
+def _positive_definite(constraint: Any) -> Any:
+    return transforms.PositiveDefiniteTransform()
+
+
+@_both(constraints.corr_cholesky)
+def _corr_cholesky(constraint: Any) -> Any:
+    return transforms.CorrCholeskyTransform()

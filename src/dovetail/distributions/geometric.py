@@ -1,0 +1,71 @@
+"""The geometric distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
+from dovetail_kernel import finfo
+
+from . import constraints
+from .chances import Chances
+from .utils import broadcast_all, validated
+
+__all__ = ["Geometric"]
+
+
+class Geometric(Chances):
+    """Numbers of failures before the first success, of chance `probs` (or log-odds `logits`)."""
+
+    arg_constraints = {  # noqa: RUF012
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._set_chances(validate_args, probs, logits)
+        if self._validate_args and probs is not None and not (self.probs > 0).all():
+            bad = self.probs[self.probs <= 0]
+            raise ValueError(
+                f"Expected parameter probs ({type(self.probs).__name__} of shape "
+                f"{tuple(self.probs.shape)}) of distribution {self!r} to be positive but found "
+                f"invalid values:\n{bad}"
+            )
+
+    @property
+    def mean(self) -> Tensor:
+        """``1 / probs - 1``."""
+        return 1.0 / self.probs - 1.0
+
+    @property
+    def mode(self) -> Tensor:
+        """0."""
+        return aten.zeros_like(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        """``(1 / probs - 1) / probs``."""
+        return (1.0 / self.probs - 1.0) / self.probs
+
+    @no_grad()
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Return samples."""
+        tiny = finfo(self.probs.dtype).tiny
+        u = self.probs.new_empty(self._extended_shape(sample_shape)).uniform_(tiny, 1)
+        return (u.log() / (-self.probs).log1p()).floor()
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability."""
+        value, probs = broadcast_all(value, self.probs)
+        failures = (-probs.masked_fill((probs == 1) & (value == 0), 0)).log1p()
+        return value * failures + self.probs.log()
+
+    def entropy(self) -> Tensor:
+        """Return the entropy of the Bernoulli distribution, over the chance."""
+        return aten.binary_cross_entropy_with_logits(self.logits, self.probs) / self.probs

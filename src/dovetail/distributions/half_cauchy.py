@@ -1,0 +1,72 @@
+"""The half-Cauchy distribution."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from . import constraints
+from .cauchy import Cauchy
+from .transformed_distribution import TransformedDistribution
+from .transforms import AbsTransform
+from .utils import validated
+
+__all__ = ["HalfCauchy"]
+
+
+class HalfCauchy(TransformedDistribution):
+    """Absolute values of Cauchy numbers around 0 with half width `scale`."""
+
+    arg_constraints = {"scale": constraints.positive}  # noqa: RUF012
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
+        super().__init__(
+            Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args
+        )
+
+    @property
+    def scale(self) -> Tensor:
+        """The half width of the Cauchy numbers."""
+        return self.base_dist.scale  # type: ignore[no-any-return]
+
+    @property
+    def mean(self) -> Tensor:
+        """Infinity."""
+        return aten.full(
+            self._extended_shape(), inf, dtype=self.scale.dtype, device=self.scale.device
+        )
+
+    @property
+    def mode(self) -> Tensor:
+        """0."""
+        return aten.zeros_like(self.scale)
+
+    @property
+    def variance(self) -> Tensor:
+        """Infinity."""
+        return self.base_dist.variance  # type: ignore[no-any-return]
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the density."""
+        value = aten.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
+        found = self.base_dist.log_prob(value) + 0.6931471805599453
+        return aten.where(value >= 0, found, -inf)
+
+    @validated
+    def cdf(self, value: Tensor) -> Tensor:
+        """Return the probability of what is at most `value`."""
+        return 2 * self.base_dist.cdf(value) - 1  # type: ignore[no-any-return]
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """Return the quantile of a probability."""
+        return self.base_dist.icdf((value + 1) / 2)  # type: ignore[no-any-return]
+
+    def entropy(self) -> Tensor:
+        """Return that of the Cauchy numbers, less ``log(2)``."""
+        return self.base_dist.entropy() - 0.6931471805599453  # type: ignore[no-any-return]

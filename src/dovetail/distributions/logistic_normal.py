@@ -1,0 +1,38 @@
+"""The logistic-normal distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_aten import Tensor
+
+from . import constraints
+from .normal import Normal
+from .transformed_distribution import TransformedDistribution
+from .transforms import StickBreakingTransform
+
+__all__ = ["LogisticNormal"]
+
+
+class LogisticNormal(TransformedDistribution):
+    """Shares that sum to 1, by breaking a stick as vectors of normal numbers say."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # noqa: RUF012
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args=validate_args)
+        if not base.batch_shape:
+            base = base.expand([1])
+        super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
+
+    @property
+    def loc(self) -> Tensor:
+        """The means of the normal numbers."""
+        return self.base_dist.base_dist.loc  # type: ignore[no-any-return]
+
+    @property
+    def scale(self) -> Tensor:
+        """The standard deviations of the normal numbers."""
+        return self.base_dist.base_dist.scale  # type: ignore[no-any-return]

@@ -1,0 +1,87 @@
+"""Categories as vectors with one 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
+from dovetail_kernel import Size
+
+from ..nn.functional import one_hot
+from . import constraints
+from .categorical import Categorical
+from .chances import Shares
+from .utils import attribute, clamp_probs, validated
+
+__all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
+
+
+class OneHotCategorical(Shares):
+    """Vectors with a 1 at the index of a category, of the chances `probs` or of `logits`."""
+
+    arg_constraints = {  # noqa: RUF012
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
+    support = constraints.one_hot
+    has_enumerate_support = True
+    _shares = attribute("_categorical")
+    mean = attribute("probs")
+
+    def __init__(
+        self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.batch_shape
+        super().__init__(shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+
+    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+        new._categorical = self._categorical.expand(batch_shape)
+
+    @property
+    def mode(self) -> Tensor:
+        """The vector of the most probable category."""
+        return one_hot(self.probs.argmax(dim=-1), self._event_shape[0]).to(self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        """``probs * (1 - probs)``."""
+        return self.probs * (1 - self.probs)
+
+    @no_grad()
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Return samples."""
+        drawn = self._categorical.sample(Size(sample_shape))
+        return one_hot(drawn, self._event_shape[0]).to(self.probs)
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the probability."""
+        return self._categorical.log_prob(value.max(-1)[1])
+
+    def entropy(self) -> Tensor:
+        """Return the entropy."""
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """Return the vectors of all categories."""
+        n = self._event_shape[0]
+        values = aten.eye(n, dtype=self._param.dtype, device=self._param.device)
+        values = values.view((n, *(1,) * len(self._batch_shape), n))
+        return values.expand((n, *self._batch_shape, n)) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """The same, whose samples have the gradients of the chances (Bengio et al. 2013,
+    arXiv:1308.3432).
+    """
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Return samples that have the gradients of the chances."""
+        drawn = self.sample(sample_shape)
+        probs = clamp_probs(self.probs)
+        return drawn + (probs - probs.detach())

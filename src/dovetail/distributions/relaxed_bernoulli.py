@@ -1,0 +1,90 @@
+"""The relaxed Bernoulli distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from . import constraints
+from .chances import Chances
+from .transformed_distribution import TransformedDistribution
+from .transforms import SigmoidTransform
+from .utils import broadcast_all, clamp_probs, validated
+
+__all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
+
+
+class LogitRelaxedBernoulli(Chances):
+    """Log-odds of relaxed Bernoulli numbers (Maddison, Mnih and Teh 2017, arXiv:1611.00712)."""
+
+    arg_constraints = {  # noqa: RUF012
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    support = constraints.real
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.temperature = temperature
+        self._set_chances(validate_args, probs, logits)
+
+    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+        new.temperature = self.temperature
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Return logistic numbers around the log-odds, over the temperature."""
+        shape = self._extended_shape(sample_shape)
+        probs = clamp_probs(self.probs.expand(shape))
+        u = clamp_probs(aten.rand(shape, dtype=probs.dtype, device=probs.device))
+        logistic = u.log() - (-u).log1p() + probs.log() - (-probs).log1p()
+        return logistic / self.temperature
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the density."""
+        logits, value = broadcast_all(self.logits, value)
+        distance = logits - value.mul(self.temperature)
+        return aten.log(aten.as_tensor(self.temperature)) + distance - 2 * distance.exp().log1p()
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """Numbers between 0 and 1, the nearer to them the lower the `temperature` is."""
+
+    arg_constraints = {  # noqa: RUF012
+        "probs": constraints.unit_interval,
+        "logits": constraints.real,
+    }
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = LogitRelaxedBernoulli(temperature, probs, logits)
+        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Any:
+        """The temperature."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """The log-odds."""
+        return self.base_dist.logits  # type: ignore[no-any-return]
+
+    @property
+    def probs(self) -> Tensor:
+        """The chances."""
+        return self.base_dist.probs  # type: ignore[no-any-return]

@@ -1,0 +1,100 @@
+"""The relaxed categorical distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from . import constraints
+from .categorical import Categorical
+from .chances import Shares
+from .transformed_distribution import TransformedDistribution
+from .transforms import ExpTransform
+from .utils import attribute, broadcast_all, clamp_probs, validated
+
+__all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
+
+
+class ExpRelaxedCategorical(Shares):
+    """Logarithms of relaxed one-hot vectors (Jang, Gu and Poole 2017, arXiv:1611.01144)."""
+
+    arg_constraints = {  # noqa: RUF012
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
+    support = constraints.real_vector
+    has_rsample = True
+    _shares = attribute("_categorical")
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._categorical = Categorical(probs, logits)
+        self.temperature = temperature
+        shape = self._categorical.batch_shape
+        super().__init__(shape, self._categorical.param_shape[-1:], validate_args=validate_args)
+
+    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+        new.temperature = self.temperature
+        new._categorical = self._categorical.expand(batch_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Return the log-softmax of the logits plus Gumbel numbers, over the temperature."""
+        shape = self._extended_shape(sample_shape)
+        u = clamp_probs(aten.rand(shape, dtype=self.logits.dtype, device=self.logits.device))
+        scores = (self.logits - (-(u.log())).log()) / self.temperature
+        return scores - scores.logsumexp(dim=-1, keepdim=True)
+
+    @validated
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Return the logarithm of the density."""
+        count = self._event_shape[0]
+        logits, value = broadcast_all(self.logits, value)
+        temperature = aten.as_tensor(self.temperature)
+        scale = aten.full_like(temperature, float(count)).lgamma() - temperature.log().mul(
+            -(count - 1)
+        )
+        score = logits - value.mul(temperature)
+        return (score - score.logsumexp(dim=-1, keepdim=True)).sum(-1) + scale
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """Shares that sum to 1, the nearer to one-hot vectors the lower the `temperature` is."""
+
+    arg_constraints = {  # noqa: RUF012
+        "probs": constraints.simplex,
+        "logits": constraints.real_vector,
+    }
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(
+        self,
+        temperature: Any,
+        probs: Any = None,
+        logits: Any = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self) -> Any:
+        """The temperature."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the chances."""
+        return self.base_dist.logits  # type: ignore[no-any-return]
+
+    @property
+    def probs(self) -> Tensor:
+        """The chances."""
+        return self.base_dist.probs  # type: ignore[no-any-return]

@@ -1,0 +1,73 @@
+"""A module that would be split over the devices of a machine; it runs on one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail_kernel import Device
+
+from ..module import Module
+
+__all__ = ["DataParallel", "data_parallel"]
+
+
+class DataParallel(Module):
+    """Runs ``module`` where its parameters are; its state dict has the prefix ``module.``.
+
+    Parameters
+    ----------
+    module : Module
+        What to run.
+    device_ids : sequence, optional
+        At most one device; default: none is asked for.
+    output_device : optional
+        Accepted for compatibility.
+    dim : int, default 0
+        The dimension that would be split.
+
+    Raises
+    ------
+    ValueError
+        If there are several devices.
+    """
+
+    def __init__(
+        self,
+        module: Module,
+        device_ids: Sequence[int | Device] | None = None,
+        output_device: int | Device | None = None,
+        dim: int = 0,
+    ) -> None:
+        super().__init__()
+        _check_devices(device_ids)
+        self.dim = dim
+        self.module = module
+        self.device_ids = list(device_ids or ())
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Sequence[int | Device] | None = None,
+    output_device: int | Device | None = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """Return ``module(*inputs, **module_kwargs)``; one input needs no tuple. The other arguments
+    are those of `DataParallel`.
+    """
+    _check_devices(device_ids)
+    given = inputs if isinstance(inputs, tuple) else (inputs,)
+    return module(*given, **(module_kwargs or {}))
+
+
+def _check_devices(device_ids: Sequence[int | Device] | None) -> None:
+    if device_ids is not None and len(device_ids) > 1:
+        raise ValueError(
+            f"device_ids {list(device_ids)} name {len(device_ids)} devices, but a module runs on "
+            "one. Pass one of them, and move the module there."
+        )

@@ -1,0 +1,94 @@
+"""`DistributedSampler`: the part of a dataset that one of several processes takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sized
+from typing import Any
+
+from dovetail_aten import Generator
+
+from ... import distributed as processes
+from .sampler import Sampler, permutation
+
+__all__ = ["DistributedSampler"]
+
+
+class DistributedSampler(Sampler[Any]):
+    """Every `num_replicas`-th index of a common order, from `rank` on.
+
+    All processes draw the same permutation, from ``seed + epoch``; `set_epoch` must be called
+    before each epoch for another one.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        One with a length.
+    num_replicas, rank : int
+        How many processes there are, and which this is. Default: what `dovetail.distributed` says.
+    shuffle : bool, default True
+    seed : int, default 0
+    drop_last : bool, default False
+        Leave samples out, so that all take as many; else some are taken twice.
+
+    Raises
+    ------
+    RuntimeError
+        If the processes are not known to each other, and not given.
+    ValueError
+        If there is no such rank.
+    """
+
+    def __init__(
+        self,
+        dataset: Sized,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        if (num_replicas is None or rank is None) and not processes.is_available():
+            raise RuntimeError(
+                "Requires distributed package to be available, which it is not in Dovetail. Give "
+                "num_replicas and rank."
+            )
+        known: Any = processes
+        self.num_replicas: int = known.get_world_size() if num_replicas is None else num_replicas
+        self.rank: int = known.get_rank() if rank is None else rank
+        if not 0 <= self.rank < self.num_replicas:
+            raise ValueError(
+                f"Invalid rank {self.rank}, rank should be in the interval "
+                f"[0, {self.num_replicas - 1}]"
+            )
+        self.dataset = dataset
+        self.epoch = 0
+        self.drop_last = drop_last
+        size = len(dataset)
+        if drop_last:
+            self.num_samples = size // self.num_replicas
+        else:
+            self.num_samples = math.ceil(size / self.num_replicas)
+        self.total_size = self.num_samples * self.num_replicas
+        self.shuffle = shuffle
+        self.seed = seed
+
+    def __iter__(self) -> Iterator[Any]:
+        size = len(self.dataset)
+        indices = list(range(size))
+        if self.shuffle:
+            generator = Generator()
+            generator.manual_seed(self.seed + self.epoch)
+            indices = permutation(size, generator)
+        if self.drop_last:
+            indices = indices[: self.total_size]
+        elif size:
+            indices = (indices * math.ceil(self.total_size / size))[: self.total_size]
+        return iter(indices[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the permutation of the next iteration."""
+        self.epoch = epoch

@@ -1,0 +1,140 @@
+"""``squeeze_``, ``t_`` and their kin: a tensor shows what a view of it does; gradients follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from same_programs import Programs, assert_same, plain, tried
+
+programs = Programs()
+
+
+@programs("they return the tensor, count as a write, and leave other views alone")
+def _(lib: Any) -> Any:
+    x = lib.arange(6.0).view(2, 3)
+    row = x[0]
+    returned = x.t_()
+    return returned is x, x._version, tuple(x.shape), x.stride(), tuple(row.shape), row._version
+
+
+@programs("one after the other")
+def _(lib: Any) -> Any:
+    x = lib.arange(6.0).view(1, 2, 3, 1)
+    shapes = []
+    for change in (
+        lambda: x.squeeze_(0),
+        lambda: x.squeeze_((2,)),
+        lambda: x.unsqueeze_(-1),
+        lambda: x.transpose_(0, 1),
+        lambda: x.swapaxes_(1, 2),
+        lambda: x.swapdims_(0, 2),
+        x.squeeze_,
+        lambda: x.as_strided_((2, 2), (1, 2), 1),
+        lambda: lib.as_strided_(x, (2,), (3,)),
+    ):
+        change()
+        shapes.append((tuple(x.shape), x.tolist()))
+    return shapes
+
+
+@programs("a tensor without dimensions is one afterwards, in promotion too")
+def _(lib: Any) -> Any:
+    x = lib.tensor([3.0]).squeeze_()
+    return x.dim(), (lib.ones(1, dtype=lib.int32) + x.to(lib.int64)).dtype
+
+
+@programs("leaves and their views are refused in grad mode, and leaves stay leaves outside")
+def _(lib: Any) -> Any:
+    leaf = lib.ones(2, requires_grad=True)
+    refused = [tried(lambda: leaf.unsqueeze_(0)), tried(lambda: leaf[0].unsqueeze_(0))]
+    with lib.no_grad():
+        leaf.unsqueeze_(0)
+    return refused, tuple(leaf.shape), leaf.is_leaf, leaf._version
+
+
+@programs("what does not fit changes nothing")
+def _(lib: Any) -> Any:
+    x = lib.ones(2)
+    return tried(lambda: x.unsqueeze_(3)), tuple(x.shape), x._version
+
+
+@programs("gradients go through each of them")
+def _(lib: Any) -> Any:
+    x = lib.arange(6.0, requires_grad=True)
+    y = x * 1
+    y.unsqueeze_(0).squeeze_().as_strided_((3, 2), (2, 1)).t_().transpose_(0, 1).swapaxes_(0, 1)
+    (y * lib.arange(6.0).view(2, 3)).sum().backward()
+    return tuple(y.shape), x.grad
+
+
+@programs("gradients go through a base whose view changed its shape and was written")
+def _(lib: Any) -> Any:
+    x = lib.ones(2, 3, requires_grad=True)
+    base = x * 1
+    row = base[0]
+    row.unsqueeze_(0)
+    row.mul_(3)
+    (base * lib.arange(6.0).view(2, 3)).sum().backward()
+    return row._base is base, tuple(row.shape), x.grad
+
+
+@programs("gradients go through a view whose base changed its shape and was written")
+def _(lib: Any) -> Any:
+    x = lib.ones(2, 3, requires_grad=True)
+    base = x * 1
+    flat = base.view(6)
+    base.t_()
+    base.mul_(lib.arange(6.0).view(3, 2))
+    (flat * lib.arange(6.0)).sum().backward()
+    return flat._base is base, x.grad
+
+
+@programs("a saved tensor that changed its shape is a modified one")
+def _(lib: Any) -> Any:
+    x = lib.ones(2, 3, requires_grad=True)
+    y = x * 2
+    z = y * y
+    y.t_()
+    return tried(lambda: z.sum().backward(), words=60)
+
+
+@programs("writes after them reach the memory")
+def _(lib: Any) -> Any:
+    x = lib.ones(2, 3)
+    part = x[1:]
+    part.t_()
+    part.fill_(5)
+    return x
+
+
+@programs("inside of transforms")
+def _(lib: Any) -> Any:
+    def square(t: Any) -> Any:
+        u = t * 2
+        u.unsqueeze_(0)
+        return (u**2).sum()
+
+    def double(t: Any) -> Any:
+        return t.unsqueeze(0).squeeze_(0) * 2
+
+    captured = lib.ones(2, 3)
+    return (
+        lib.func.grad(square)(lib.ones(3)),
+        lib.func.vmap(double)(lib.ones(2, 3)),
+        tried(lambda: lib.func.grad(lambda t: (captured.t_() * t).sum())(lib.ones(())), words=0)[0],
+        tuple(captured.shape),
+    )
+
+
+@programs("in inference mode, and as operators")
+def _(lib: Any) -> Any:
+    with lib.inference_mode():
+        x = lib.ones(1, 2).squeeze_()
+    y = lib.ones(2)
+    return tuple(x.shape), tuple(lib.ops.aten.unsqueeze_(y, 0).shape), tuple(y.shape)
+
+
+@pytest.mark.parametrize("name", programs)
+def test_views_in_place(name: str) -> None:
+    assert_same(lambda lib: plain(programs[name](lib)))

@@ -1,0 +1,81 @@
+"""``nn.attention`` and ``nn.parallel``: what is chosen, what runs as it is, what is refused."""
+
+import threading
+
+import pytest
+
+import dovetail
+from dovetail import nn
+from dovetail.nn.attention import SDPBackend, bias, flex_attention, sdpa_kernel
+from dovetail.nn.functional import scaled_dot_product_attention
+
+
+def attend(*args):
+    x = dovetail.ones(1, 2, 4)
+    return scaled_dot_product_attention(x, x, x, *args)
+
+
+def test_kernels_that_are_not_there_are_refused_within_their_block_and_thread():
+    results = []
+    with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
+        with pytest.raises(RuntimeError, match="No viable backend"):
+            attend()
+        with sdpa_kernel([SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION]):
+            attend()
+        thread = threading.Thread(target=lambda: results.append(attend().shape))
+        thread.start()
+        thread.join()
+        with pytest.raises(RuntimeError, match="No viable backend"):
+            attend()
+    attend()
+    assert results == [(1, 2, 4)]
+
+
+def test_what_is_no_kernel_is_refused():
+    for wrong in ("math", 3, [SDPBackend.MATH, "math"]):
+        with (
+            pytest.raises(AssertionError, match="must be an instance of SDPBackend"),
+            sdpa_kernel(wrong),
+        ):
+            pass
+
+
+def test_a_causal_bias_is_a_mask_where_lengths_differ():
+    q, k = dovetail.randn(1, 3, 4), dovetail.randn(1, 5, 4)
+    for made, diagonal in ((bias.causal_lower_right, 2), (bias.causal_upper_left, 0)):
+        mask = dovetail.ones(3, 5, dtype=dovetail.bool).tril(diagonal)
+        expected = scaled_dot_product_attention(q, k, k, mask)
+        assert dovetail.allclose(scaled_dot_product_attention(q, k, k, made(3, 5)), expected)
+
+
+def test_other_functions_refuse_a_causal_bias():
+    mask = bias.causal_lower_right(2, 3)
+    assert mask.shape == (2, 3)
+    with pytest.raises(NotImplementedError, match=r"add.* does not take a CausalBias"):
+        mask + 1
+    with pytest.raises(ValueError, match="should not be used with causal=True"):
+        attend(mask, 0.0, True)
+
+
+def test_flex_attention_says_what_to_use():
+    with pytest.raises(NotImplementedError, match="Pass a mask or a bias as attn_mask"):
+        flex_attention.flex_attention(1, 2, 3)
+
+
+def test_a_data_parallel_module_runs_as_it_is():
+    model = nn.DataParallel(nn.Linear(2, 3))
+    assert model(dovetail.ones(1, 2)).shape == (1, 3)
+    assert list(model.state_dict()) == ["module.weight", "module.bias"]
+    with pytest.raises(ValueError, match="name 2 devices, but a module runs on one"):
+        nn.DataParallel(nn.Linear(2, 3), device_ids=[0, 1])
+
+
+def test_distributed_training_names_the_package_that_has_it():
+    with pytest.raises(RuntimeError, match="use dovetail-mpi"):
+        nn.parallel.DistributedDataParallel(nn.Linear(2, 3))
+
+
+@pytest.mark.parametrize("name", ["quantized", "qat", "quantizable", "intrinsic"])
+def test_quantized_modules_say_that_they_are_not_there(name):
+    with pytest.raises(AttributeError, match="Quantized dtypes are not supported"):
+        getattr(nn, name)
