@@ -83,4 +83,4 @@ class LazyModuleMixin(Module):
         if module._hooks is not None and not any(vars(module._hooks).values()):
             module._hooks = None
         if module.cls_to_become is not None:
-            module.__class__ = module.cls_to_become
+            object.__setattr__(module, "__class__", module.cls_to_become)
