@@ -73,6 +73,10 @@ def _message(build: Build, qualified: str) -> str:
     )
 
 
+message: Final = ""
+"""What a replacement says; each has globals of its own, with its own text."""
+
+
 def _replacement(name: str, message: str) -> Callable[..., Any]:
     # A property of tensors may be made of it. Where classes override functions, its code is
     # exchanged for one that asks the first argument: so there is one, and no closure.
@@ -83,5 +87,3 @@ def _replacement(name: str, message: str) -> Callable[..., Any]:
 def _left_out(self: Any = None, *args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(message)
 
-
-message: str
