@@ -12,7 +12,7 @@ from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad
 from dovetail_dispatcher import ops
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import finfo, get_default_dtype
+from dovetail_kernel import finfo, get_default_dtype, restoring
 
 __all__ = [
     "broadcast_all",
@@ -98,6 +98,7 @@ class lazy_property:
         self.__doc__ = wrapped.__doc__
         self.__name__ = wrapped.__name__
 
+    @restoring()
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
