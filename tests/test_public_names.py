@@ -18,39 +18,41 @@ LongTensor PluginError ShortStorage ShortTensor Size Tag Tensor TypedStorage Unt
 absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
 alpha_dropout_ amax amin aminmax amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_
-arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ argmax argmin argsort argwhere as_strided
-as_strided_ as_strided_copy as_strided_scatter as_tensor as_torch asarray asin asin_ asinh asinh_
-atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d autocast autograd avg_pool1d backends
-baddbmm bartlett_window batch_norm bernoulli bfloat16 bilinear binary_cross_entropy_with_logits
-bincount binomial bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift
-bitwise_xor blackman_window block_diag bmm bool broadcast_shapes broadcast_tensors broadcast_to
-bucketize can_cast cartesian_prod cat cdist cdouble ceil ceil_ celu celu_ cfloat chain_matmul
-channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse cholesky_solve chunk clamp
-clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone column_stack combinations compile
-compiler complex complex128 complex64 concat concatenate conj conj_physical conj_physical_
-constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
-conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss
-cosine_similarity count_nonzero cov cross ctc_loss cuda cummax cummin cumprod cumsum
-cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_copy device devices diag
-diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist distributions div
+arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ are_deterministic_algorithms_enabled argmax
+argmin argsort argwhere as_strided as_strided_ as_strided_copy as_strided_scatter as_tensor as_torch
+asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d
+autocast autograd avg_pool1d backends baddbmm bartlett_window batch_norm bernoulli bfloat16 bilinear
+binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not
+bitwise_or bitwise_right_shift bitwise_xor blackman_window block_diag bmm bool broadcast_shapes
+broadcast_tensors broadcast_to bucketize can_cast cartesian_prod cat cdist cdouble ceil ceil_ celu
+celu_ cfloat chain_matmul channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse
+cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone
+column_stack combinations compile compiler complex complex128 complex64 concat concatenate conj
+conj_physical conj_physical_ constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc
+conv_transpose1d conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_
+cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cuda cummax cummin cumprod
+cumsum cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_copy device devices
+diag diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist distributions div
 divide dot double dropout dropout_ dsplit dstack dtype e einsum embedding embedding_renorm_ empty
 empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2
 exp2_ exp_ expand_copy explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
 feature_dropout feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip fliplr flipud float
 float16 float32 float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp
 frobenius_norm from_dlpack from_numpy frombuffer full full_like func gather gcd gcd_ ge geqrf
-get_autocast_dtype get_default_device get_default_dtype get_printoptions get_rng_state gradient
-greater greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt half
-hamming_window hann_window hardshrink heaviside hinge_embedding_loss histc histogram histogramdd
-hsplit hstack hypot i0 i0_ igamma igammac iinfo imag index_add index_copy index_fill index_put
-index_put_ index_reduce index_select inf inference_mode initial_seed inner instance_norm int int16
-int32 int64 int8 inverse is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled
-is_complex is_conj is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg
-is_nonzero is_storage is_tensor isclose isfinite isin isinf isnan isneginf isposinf isreal istft
-jagged jit kaiser_window kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ le lerp less
-less_equal lgamma library linalg linspace load log log10 log10_ log1p log1p_ log2 log2_ log_
-log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor
-logit logit_ logspace logsumexp long lstm lstm_cell lt lu lu_solve lu_unpack manual_seed
+get_autocast_dtype get_default_device get_default_dtype get_deterministic_debug_mode
+get_float32_matmul_precision get_num_interop_threads get_num_threads get_printoptions get_rng_state
+gradient greater greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell
+gt half hamming_window hann_window hardshrink heaviside hinge_embedding_loss histc histogram
+histogramdd hsplit hstack hypot i0 i0_ igamma igammac iinfo imag index_add index_copy index_fill
+index_put index_put_ index_reduce index_select inf inference_mode initial_seed inner instance_norm
+int int16 int32 int64 int8 inverse is_anomaly_check_nan_enabled is_anomaly_enabled
+is_autocast_enabled is_complex is_conj is_deterministic_algorithms_warn_only_enabled
+is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero
+is_storage is_tensor is_warn_always_enabled isclose isfinite isin isinf isnan isneginf isposinf
+isreal istft jagged jit kaiser_window kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_
+le lerp less less_equal lgamma library linalg linspace load log log10 log10_ log1p log1p_ log2 log2_
+log_ log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or
+logical_xor logit logit_ logspace logsumexp long lstm lstm_cell lt lu lu_solve lu_unpack manual_seed
 margin_ranking_loss masked masked_fill masked_scatter masked_select matmul matrix_exp matrix_power
 max max_pool1d max_pool1d_with_indices max_pool2d max_pool3d maximum mean median memory_format
 meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan
@@ -65,19 +67,20 @@ reciprocal_ relu relu_ remainder renorm repeat_interleave reshape resize_as_ res
 resolve_neg result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round
 round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add
 scatter_reduce searchsorted seed segment_reduce select select_copy select_scatter selu selu_
-set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_grad_enabled
-set_printoptions set_rng_state sgn short sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_
-sinh sinh_ slice_copy slice_scatter slogdet softmax sort sparse_bsc sparse_bsr sparse_coo sparse_csc
-sparse_csr special split split_copy split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_
-squeeze squeeze_copy stack std std_mean stft strided sub subtract sum svd svd_lowrank swapaxes
-swapdims t t_copy take take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing
-threshold threshold_ tile topk trace tracing transpose transpose_copy trapezoid trapz
-triangular_solve tril tril_indices triplet_margin_loss triu triu_indices true_divide trunc trunc_
-typename uint16 uint32 uint64 uint8 unbind unbind_copy unflatten unfold_copy unique
-unique_consecutive unravel_index unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze
-unsqueeze_copy use_overlay utils vander var var_mean vdot view_as_complex view_as_complex_copy
-view_as_real view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros
-zeros_like
+set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_default_tensor_type
+set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
+set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always sgn short
+sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
+softmax sort sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy
+split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
+std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take
+take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing threshold threshold_ tile
+topk trace tracing transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
+triplet_margin_loss triu triu_indices true_divide trunc trunc_ typename uint16 uint32 uint64 uint8
+unbind unbind_copy unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk
+unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy use_deterministic_algorithms
+use_overlay utils vander var var_mean vdot view_as_complex view_as_complex_copy view_as_real
+view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.accelerator": """
 current_accelerator current_device_index device_count empty_cache is_available memory_allocated
@@ -159,12 +162,12 @@ AdaptiveMaxPool2d AdaptiveMaxPool3d AlphaDropout AvgPool1d AvgPool2d AvgPool3d B
 BCEWithLogitsLoss BatchNorm1d BatchNorm2d BatchNorm3d Bilinear Buffer CELU CTCLoss ChannelShuffle
 CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d Container Conv1d
 Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d CosineEmbeddingLoss CosineSimilarity
-CrossEntropyLoss DataParallel Dropout Dropout1d Dropout2d Dropout3d ELU Embedding EmbeddingBag
-FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GRU GRUCell
-GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss HuberLoss
-Identity InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d LPPool3d
-LSTM LSTMCell LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d
-LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d
+CrossEntropyLoss CrossMapLRN2d DataParallel Dropout Dropout1d Dropout2d Dropout3d ELU Embedding
+EmbeddingBag FeatureAlphaDropout Flatten Fold FractionalMaxPool2d FractionalMaxPool3d GELU GLU GRU
+GRUCell GaussianNLLLoss GroupNorm Hardshrink Hardsigmoid Hardswish Hardtanh HingeEmbeddingLoss
+HuberLoss Identity InstanceNorm1d InstanceNorm2d InstanceNorm3d KLDivLoss L1Loss LPPool1d LPPool2d
+LPPool3d LSTM LSTMCell LayerNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d
+LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d
 LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LeakyReLU Linear LinearCrossEntropyLoss
 LinearCrossEntropyOptions LocalResponseNorm LogSigmoid LogSoftmax MSELoss MarginRankingLoss
 MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d MaxUnpool2d MaxUnpool3d Mish Module ModuleDict ModuleList
@@ -173,10 +176,11 @@ PReLU PairwiseDistance Parameter ParameterDict ParameterList PixelShuffle PixelU
 PoissonNLLLoss RMSNorm RNN RNNBase RNNCell RNNCellBase RReLU ReLU ReLU6 ReflectionPad1d
 ReflectionPad2d ReflectionPad3d RemovableHandle ReplicationPad1d ReplicationPad2d ReplicationPad3d
 SELU Sequential SiLU Sigmoid SmoothL1Loss SoftMarginLoss Softmax Softmax2d Softmin Softplus
-Softshrink Softsign Tanh Tanhshrink Threshold Transformer TransformerDecoder TransformerDecoderLayer
-TransformerEncoder TransformerEncoderLayer TripletMarginLoss TripletMarginWithDistanceLoss Unflatten
-Unfold UninitializedBuffer UninitializedParameter Upsample UpsamplingBilinear2d UpsamplingNearest2d
-ZeroPad1d ZeroPad2d ZeroPad3d attention functional init modules parallel
+Softshrink Softsign SyncBatchNorm Tanh Tanhshrink Threshold Transformer TransformerDecoder
+TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer TripletMarginLoss
+TripletMarginWithDistanceLoss Unflatten Unfold UninitializedBuffer UninitializedParameter Upsample
+UpsamplingBilinear2d UpsamplingNearest2d ZeroPad1d ZeroPad2d ZeroPad3d attention common_types
+factory_kwargs functional grad init modules parallel parameter
 register_module_buffer_registration_hook register_module_forward_hook
 register_module_forward_pre_hook register_module_full_backward_hook
 register_module_full_backward_pre_hook register_module_module_registration_hook

@@ -106,20 +106,49 @@ _OTHER_MODULES = (
     "xpu",
 )
 _ELSEWHERE = {
+    "are_deterministic_algorithms_enabled": "dovetail.global_settings",
     "as_torch": "dovetail.torch_imports",
     "autocast": "dovetail_aten.autocast",
     "compile": "dovetail.compiler",
     "devices": "dovetail.backends",
     "explain": "dovetail.inspection.explanation",
     "get_autocast_dtype": "dovetail_aten.autocast",
+    "get_deterministic_debug_mode": "dovetail.global_settings",
+    "get_float32_matmul_precision": "dovetail.global_settings",
+    "get_num_interop_threads": "dovetail.global_settings",
+    "get_num_threads": "dovetail.global_settings",
     "is_autocast_enabled": "dovetail_aten.autocast",
+    "is_deterministic_algorithms_warn_only_enabled": "dovetail.global_settings",
+    "is_warn_always_enabled": "dovetail.global_settings",
     "load": "dovetail.serialization",
     "save": "dovetail.serialization",
     "set_autocast_dtype": "dovetail_aten.autocast",
     "set_autocast_enabled": "dovetail_aten.autocast",
+    "set_default_tensor_type": "dovetail.global_settings",
+    "set_deterministic_debug_mode": "dovetail.global_settings",
+    "set_float32_matmul_precision": "dovetail.global_settings",
+    "set_flush_denormal": "dovetail.global_settings",
+    "set_num_interop_threads": "dovetail.global_settings",
+    "set_num_threads": "dovetail.global_settings",
+    "set_warn_always": "dovetail.global_settings",
     "trace": "dovetail.inspection.traces",
     "tracing": "dovetail.inspection.tracing",
+    "use_deterministic_algorithms": "dovetail.global_settings",
     "vmap": "dovetail_autograd.transforms",
+}
+_CHECKS = {
+    f"_check{kind}": "dovetail.condition_checks"
+    for kind in (
+        "",
+        "_index",
+        "_is_size",
+        "_not_implemented",
+        "_tensor_all",
+        "_tensor_all_with",
+        "_type",
+        "_value",
+        "_with",
+    )
 }
 """Modules, and names and their modules, that are imported when first asked for."""
 
@@ -131,7 +160,7 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
     __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
     __all__ += ["default_generator", "use_overlay"]
 
-    _elsewhere = _names_of(__name__, (*_MODULES, *_OTHER_MODULES), _ELSEWHERE)
+    _elsewhere = _names_of(__name__, (*_MODULES, *_OTHER_MODULES), _ELSEWHERE | _CHECKS)
 
     def __getattr__(name: str) -> _typing.Any:
         if name == "default_generator":  # needs the CPU backend

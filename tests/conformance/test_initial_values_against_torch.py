@@ -81,6 +81,31 @@ for name in [*OLD.split(), "xavier_uniform"]:
     )
 
 
+DRAWS = {
+    "uniform_": {"a": -1.0, "b": 2.0},
+    "normal_": {"mean": 1.0},
+    "trunc_normal_": {"a": -1.0, "b": 0.5},
+    "kaiming_uniform_": {"mode": "fan_out"},
+    "kaiming_normal_": {"nonlinearity": "relu"},
+    "xavier_uniform_": {"gain": 2.0},
+    "xavier_normal_": {},
+    "orthogonal_": {"gain": 2},
+    "sparse_": {"sparsity": 0.4},
+}
+
+
+def drawn(lib, name, options):
+    lib.manual_seed(0)
+    return plain(getattr(lib.nn.init, name)(zeros(lib, 5, 4), **options), 4)
+
+
+for name, options in DRAWS.items():
+    programs(f"{name} draws")(lambda lib, name=name, options=options: drawn(lib, name, options))
+programs("trunc_normal_ draws far from the mean")(
+    lambda lib: drawn(lib, "trunc_normal_", {"mean": 4.0, "a": 1.0, "b": 2.0})
+)
+
+
 @pytest.mark.parametrize("name", programs)
 def test_initial_values_are_set_alike(name: str) -> None:
     assert_same(programs[name], words=29, warns=True)

@@ -73,6 +73,7 @@ OTHER_SIGNATURES = {
     "Parameter.__repr__": "has the argument of Tensor.__repr__",
 }
 PRIVATE_STEPS = {
+    "__slotnames__",  # which copying notes in a class
     "_compiled_call_impl",
     "_get_abs_string_index",
     "_get_backward_hooks",

@@ -193,6 +193,7 @@ def test_tensors_that_are_not_here_are_refused_with_a_way_out(make: Any, named: 
 
 
 def test_a_whole_module_needs_weights_only_false_and_is_then_looked_for_here() -> None:
+    torch.manual_seed(0)
     module = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     import pickle
 
@@ -202,7 +203,7 @@ def test_a_whole_module_needs_weights_only_false_and_is_then_looked_for_here() -
     assert type(loaded) is dovetail.nn.Sequential
     x = torch.randn(4, 2)
     found = loaded(dovetail.from_numpy(x.numpy()))
-    np.testing.assert_allclose(found.detach().numpy(), module(x).detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(found.detach().numpy(), module(x).detach().numpy(), 1e-5, 1e-6)
 
 
 def test_a_file_without_checksums_is_read() -> None:

@@ -66,7 +66,7 @@ def test_a_data_parallel_module_runs_as_it_is():
     model = nn.DataParallel(nn.Linear(2, 3))
     assert model(dovetail.ones(1, 2)).shape == (1, 3)
     assert list(model.state_dict()) == ["module.weight", "module.bias"]
-    with pytest.raises(ValueError, match="name 2 devices, but a module runs on one"):
+    with pytest.raises(NotImplementedError, match="name 2 devices, but a module runs on one"):
         nn.DataParallel(nn.Linear(2, 3), device_ids=[0, 1])
 
 

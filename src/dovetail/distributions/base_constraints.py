@@ -42,12 +42,12 @@ class _Dependent(Constraint):
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         """Whether its elements lie apart; unknown raises NotImplementedError."""
         return self._known(self._is_discrete, "is_discrete")
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         """How many dimensions make an element; unknown raises NotImplementedError."""
         return self._known(self._event_dim, "event_dim")
 
@@ -109,13 +109,13 @@ class _IndependentConstraint(Constraint):
         self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         """That of the base."""
         found: bool = self.base_constraint.is_discrete
         return found
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         """That of the base, and the dimensions taken along."""
         found: int = self.base_constraint.event_dim + self.reinterpreted_batch_ndims
         return found
@@ -145,13 +145,13 @@ class MixtureSameFamilyConstraint(Constraint):
         self.base_constraint = base_constraint
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         """That of the base."""
         found: bool = self.base_constraint.is_discrete
         return found
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         """That of the base."""
         found: int = self.base_constraint.event_dim
         return found
@@ -181,12 +181,12 @@ class _Joined(Constraint):
         self.cseq, self.dim = list(cseq), dim
 
     @property
-    def is_discrete(self) -> bool:  # type: ignore[override]
+    def is_discrete(self) -> bool:
         """Whether any of them is."""
         return any(each.is_discrete for each in self.cseq)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         """The most that any of them has."""
         return max(each.event_dim for each in self.cseq)
 
@@ -221,7 +221,7 @@ class _Stack(_Joined):
         super().__init__(cseq, dim)
 
     @property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         """The most that any of them has, and the dimension along which they lie if it is within."""
         most = super().event_dim
         return most + 1 if self.dim + most < 0 else most

@@ -1,5 +1,5 @@
-"""Invertible functions of tensors with the logarithm of their Jacobian's determinant: the base class,
-inverses, and transforms one after another.
+"""Invertible functions of tensors with the logarithm of their Jacobian's determinant: the base
+class, inverses, and transforms one after another.
 """
 
 from __future__ import annotations
@@ -141,20 +141,20 @@ class _InverseTransform(Transform):
 
     def __init__(self, transform: Transform) -> None:
         super().__init__(cache_size=transform._cache_size)
-        self._inv = transform  # type: ignore[assignment]  # kept, not referred to weakly
+        self._inv = transform  # kept, not referred to weakly
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """The codomain of the transform."""
         return self._inv.codomain
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """The domain of the transform."""
         return self._inv.domain
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """That of the transform."""
         found: bool = self._inv.bijective
         return found
@@ -229,17 +229,17 @@ class ComposeTransform(Transform):
         return constraints.independent(found, missing) if missing > 0 else found
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """The domain of the first."""
         return self._joined("domain", "codomain") if self.parts else constraints.real
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """The codomain of the last."""
         return self._joined("codomain", "domain") if self.parts else constraints.real
 
     @lazy_property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all are."""
         return all(part.bijective for part in self.parts)
 
@@ -296,7 +296,7 @@ class ComposeTransform(Transform):
 
     def __repr__(self) -> str:
         shown = ",\n    ".join([repr(part) for part in self.parts])
-        return f"{type(self).__name__}([\n    {shown}\n])"
+        return f"{type(self).__name__}(\n    {shown}\n)"
 
 
 identity_transform = ComposeTransform([])

@@ -9,6 +9,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 
+from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints
 from .chances import Chances
 from .exp_family import ExponentialFamily
@@ -54,11 +55,11 @@ class Bernoulli(Chances, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
         logits, value = broadcast_all(self.logits, value)
-        return -aten.binary_cross_entropy_with_logits(logits, value)
+        return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
         """Return the entropy."""
-        return aten.binary_cross_entropy_with_logits(self.logits, self.probs)
+        return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return 0 and 1."""

@@ -29,6 +29,7 @@ class Binomial(Chances):
         "logits": constraints.real,
     }
     has_enumerate_support = True
+    total_count: Tensor
 
     def __init__(
         self,
@@ -41,7 +42,7 @@ class Binomial(Chances):
         self.total_count = self.total_count.type_as(self._param)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """0 up to the number of trials."""
         return constraints.integer_interval(0, self.total_count)
 

@@ -52,7 +52,7 @@ class Categorical(Distribution):
         return self._param.new_empty(*args, **kwargs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """0 up to the number of chances, less 1."""
         return constraints.integer_interval(0, self._num_events - 1)
 
@@ -100,7 +100,7 @@ class Categorical(Distribution):
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
-        value, logits = aten.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        value, logits = aten.broadcast_tensors([value.long().unsqueeze(-1), self.logits])
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:

@@ -70,19 +70,19 @@ class Shares(Distribution):
 
     @property
     def _probs(self) -> Tensor:
-        return self._shares.probs  # type: ignore[no-any-return]
+        return self._shares.probs
 
     @property
     def _logits(self) -> Tensor:
-        return self._shares.logits  # type: ignore[no-any-return]
+        return self._shares.logits
 
     @property
     def _param(self) -> Tensor:
-        return self._shares._param  # type: ignore[no-any-return]
+        return self._shares._param
 
     @property
     def _param_shape(self) -> Any:
         return self._shares.param_shape
 
     def _new(self, *args: Any, **kwargs: Any) -> Tensor:
-        return self._shares._new(*args, **kwargs)  # type: ignore[no-any-return]
+        return self._shares._new(*args, **kwargs)

@@ -20,6 +20,10 @@ class Chi2(Gamma):
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
+    def _expand_into(self, new: Any, batch_shape: Any) -> None:
+        new.concentration = self.concentration.expand(batch_shape)
+        new.rate = self.rate.expand(batch_shape)
+
     @property
     def df(self) -> Tensor:
         """The degrees of freedom."""

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Number
 from typing import Any
+
+from dovetail_aten import Tensor
 
 from . import constraints, transforms
 
@@ -19,7 +20,7 @@ class ConstraintRegistry(constraints.Constraint):
     def __init__(self) -> None:
         self._registry: dict[Any, Callable[[Any], transforms.Transform]] = {}
 
-    def register(self, constraint: Any, factory: Any = None) -> Any:
+    def register(self, constraint: Any, factory: Any = None) -> Callable[[Any], Any]:
         """Make `factory`, or the function that this decorates, the one for a constraint's class.
 
         Raises
@@ -98,7 +99,7 @@ def _below(constraint: Any) -> Any:
 @_both(constraints.interval, constraints.half_open_interval)
 def _between(constraint: Any) -> Any:
     low, high = constraint.lower_bound, constraint.upper_bound
-    if isinstance(low, Number) and isinstance(high, Number) and low == 0 and high == 1:
+    if not isinstance(low, Tensor) and not isinstance(high, Tensor) and (low, high) == (0, 1):
         return transforms.SigmoidTransform()
     return transforms.ComposeTransform(
         [transforms.SigmoidTransform(), transforms.AffineTransform(low, high - low)]

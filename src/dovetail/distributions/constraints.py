@@ -1,5 +1,5 @@
-"""Sets of tensors that parameters and samples lie in: ``constraints.positive.check(x)`` says of each
-element, or of each vector or matrix, whether it lies there.
+"""Sets of tensors that parameters and samples lie in: ``constraints.positive.check(x)`` says of
+each element, or of each vector or matrix, whether it lies there.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ class _Between(_Bounded):
 
 class _GreaterThan(_Above):
     def check(self, value: Tensor) -> Tensor:
-        return self.lower_bound < value  # type: ignore[no-any-return]
+        return self.lower_bound < value
 
 
 class _GreaterThanEq(_Above):
     def check(self, value: Tensor) -> Tensor:
-        return self.lower_bound <= value  # type: ignore[no-any-return]
+        return self.lower_bound <= value
 
 
 class _LessThan(_Below):

@@ -9,6 +9,7 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 
 from .. import special
+from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints
 from .chances import Chances
 from .exp_family import ExponentialFamily
@@ -107,7 +108,10 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         logits, value = broadcast_all(self.logits, value)
-        return -aten.binary_cross_entropy_with_logits(logits, value) + self._cont_bern_log_norm()
+        return (
+            -binary_cross_entropy_with_logits(logits, value, reduction="none")
+            + self._cont_bern_log_norm()
+        )
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:

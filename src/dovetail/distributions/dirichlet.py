@@ -56,7 +56,7 @@ class Dirichlet(ExponentialFamily):
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Return samples that are differentiable functions of the weights."""
         weights = self.concentration.expand(self._extended_shape(sample_shape))
-        return ops.aten._sample_dirichlet(weights)  # type: ignore[no-any-return]
+        return ops.aten._sample_dirichlet(weights)
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
@@ -84,4 +84,4 @@ class Dirichlet(ExponentialFamily):
         return (self.concentration,)
 
     def _log_normalizer(self, x: Any) -> Tensor:
-        return x.lgamma().sum(-1) - aten.lgamma(x.sum(-1))  # type: ignore[no-any-return]
+        return x.lgamma().sum(-1) - aten.lgamma(x.sum(-1))

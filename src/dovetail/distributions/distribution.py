@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
@@ -45,6 +45,10 @@ class Distribution:
     _validate_args: bool = __debug__
     arg_constraints: ClassVar[Any]
     support: Any
+
+    if TYPE_CHECKING:  # parameters are set by their names
+
+        def __getattr__(self, name: str) -> Any: ...
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -170,7 +174,7 @@ class Distribution:
         )
         return self.sample((n,))
 
-    # -- what a distribution says of values ---------------------------------------------------------
+    # -- what a distribution says of values --------------------------------------------------------
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density, or of the probability, at values that broadcast with

@@ -43,7 +43,7 @@ class ExpTransform(_Alike):
     domain = constraints.real
     codomain = constraints.positive
     bijective = True
-    sign = +1  # type: ignore[assignment]
+    sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
         return x.exp()
@@ -106,7 +106,7 @@ class SigmoidTransform(_Alike):
     domain = constraints.real
     codomain = constraints.unit_interval
     bijective = True
-    sign = +1  # type: ignore[assignment]
+    sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
         limits = finfo(x.dtype)
@@ -128,7 +128,7 @@ class SoftplusTransform(_Alike):
     domain = constraints.real
     codomain = constraints.positive
     bijective = True
-    sign = +1  # type: ignore[assignment]
+    sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
         return softplus(x)
@@ -147,7 +147,7 @@ class TanhTransform(_Alike):
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
     bijective = True
-    sign = +1  # type: ignore[assignment]
+    sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
@@ -201,12 +201,12 @@ class AffineTransform(Transform):
         return constraints.independent(constraints.real, self.event_dim)
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """All real numbers, vectors, …."""
         return self._space()
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """All real numbers, vectors, …."""
         return self._space()
 
@@ -233,7 +233,7 @@ class AffineTransform(Transform):
         return (self.scale > 0) - (self.scale < 0)
 
     def _call(self, x: Tensor) -> Tensor:
-        return self.loc + self.scale * x  # type: ignore[no-any-return]
+        return self.loc + self.scale * x
 
     def _inverse(self, y: Tensor) -> Tensor:
         return (y - self.loc) / self.scale
@@ -246,7 +246,7 @@ class AffineTransform(Transform):
             found = aten.full_like(x, math.log(abs(self.scale)))
         if self.event_dim:
             found = found.expand(broadcast_shapes(found.shape, x.shape))
-            return _sum_rightmost(found, self.event_dim)  # type: ignore[no-any-return]
+            return _sum_rightmost(found, self.event_dim)
         return found.expand(x.shape)
 
     def forward_shape(self, shape: Any) -> Any:
@@ -276,26 +276,26 @@ class CumulativeDistributionTransform(Transform):
 
     bijective = True
     codomain = constraints.unit_interval
-    sign = +1  # type: ignore[assignment]
+    sign = +1
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
         self.distribution = distribution
 
     @property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """The support of the distribution."""
         return self.distribution.support
 
     def _call(self, x: Tensor) -> Tensor:
-        return self.distribution.cdf(x)  # type: ignore[no-any-return]
+        return self.distribution.cdf(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return self.distribution.icdf(y)  # type: ignore[no-any-return]
+        return self.distribution.icdf(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return the logarithm of the density."""
-        return self.distribution.log_prob(x)  # type: ignore[no-any-return]
+        return self.distribution.log_prob(x)
 
     def with_cache(self, cache_size: int = 1) -> Any:
         """Return the same with another size of the cache."""

@@ -32,7 +32,7 @@ class ExponentialFamily(Distribution):
         """Return the entropy: ``F - <theta, grad F> - E k``."""
         natural = [each.detach().requires_grad_() for each in self._natural_params]
         normalizer = self._log_normalizer(*natural)
-        slopes = grad(normalizer.sum(), natural, create_graph=True)
+        slopes: Any = grad(normalizer.sum(), natural, create_graph=True)
         result: Any = normalizer - self._mean_carrier_measure
         for parameter, slope in zip(natural, slopes, strict=True):
             product = parameter * slope

@@ -99,7 +99,7 @@ class GeneralizedPareto(Distribution):
         return self.loc
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """Numbers from `loc` on, up to an end where the concentration is negative."""
         end = aten.where(self.concentration < 0, self.loc - self.scale / self.concentration, inf)
         return constraints.interval(self.loc, end)

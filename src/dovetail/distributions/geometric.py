@@ -9,6 +9,7 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_kernel import finfo
 
+from ..nn.functional import binary_cross_entropy_with_logits
 from . import constraints
 from .chances import Chances
 from .utils import broadcast_all, validated
@@ -68,4 +69,6 @@ class Geometric(Chances):
 
     def entropy(self) -> Tensor:
         """Return the entropy of the Bernoulli distribution, over the chance."""
-        return aten.binary_cross_entropy_with_logits(self.logits, self.probs) / self.probs
+        return (
+            binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+        )

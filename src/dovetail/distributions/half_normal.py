@@ -32,7 +32,7 @@ class HalfNormal(TransformedDistribution):
     @property
     def scale(self) -> Tensor:
         """The standard deviation of the normal numbers."""
-        return self.base_dist.scale  # type: ignore[no-any-return]
+        return self.base_dist.scale
 
     @property
     def mean(self) -> Tensor:
@@ -58,12 +58,12 @@ class HalfNormal(TransformedDistribution):
     @validated
     def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of what is at most `value`."""
-        return 2 * self.base_dist.cdf(value) - 1  # type: ignore[no-any-return]
+        return 2 * self.base_dist.cdf(value) - 1
 
     def icdf(self, value: Tensor) -> Tensor:
         """Return the quantile of a probability."""
-        return self.base_dist.icdf((value + 1) / 2)  # type: ignore[no-any-return]
+        return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self) -> Tensor:
         """Return that of the normal numbers, less ``log(2)``."""
-        return self.base_dist.entropy() - 0.6931471805599453  # type: ignore[no-any-return]
+        return self.base_dist.entropy() - 0.6931471805599453

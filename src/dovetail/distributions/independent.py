@@ -57,12 +57,12 @@ class Independent(Distribution):
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
 
     @property
-    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+    def has_enumerate_support(self) -> bool:
         """Whether the base has, and no dimension is taken."""
         return self.reinterpreted_batch_ndims <= 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """That of the base, with more event dimensions."""
         found = self.base_dist.support
         if self.reinterpreted_batch_ndims:
@@ -71,21 +71,21 @@ class Independent(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Return samples of the base."""
-        return self.base_dist.sample(sample_shape)  # type: ignore[no-any-return]
+        return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Return samples of the base, with gradients."""
-        return self.base_dist.rsample(sample_shape)  # type: ignore[no-any-return]
+        return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the sums of those of the base."""
         found = self.base_dist.log_prob(value)
-        return _sum_rightmost(found, self.reinterpreted_batch_ndims)  # type: ignore[no-any-return]
+        return _sum_rightmost(found, self.reinterpreted_batch_ndims)
 
     def entropy(self) -> Tensor:
         """Return the sums of those of the base."""
         found = self.base_dist.entropy()
-        return _sum_rightmost(found, self.reinterpreted_batch_ndims)  # type: ignore[no-any-return]
+        return _sum_rightmost(found, self.reinterpreted_batch_ndims)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """Return that of the base, where no dimension is taken."""
@@ -94,7 +94,7 @@ class Independent(Distribution):
                 "Enumeration over cartesian product is not implemented. Enumerate the base "
                 "distribution."
             )
-        return self.base_dist.enumerate_support(expand=expand)  # type: ignore[no-any-return]
+        return self.base_dist.enumerate_support(expand=expand)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_dist}, {self.reinterpreted_batch_ndims})"

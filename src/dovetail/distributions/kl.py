@@ -12,7 +12,7 @@ from dovetail_autograd import grad
 from .. import linalg
 from ..nn.functional import softplus
 from ..tensor_functions import broadcast_shapes
-from . import kl_scores as kl_scores
+from . import kl_scores  # noqa: F401 - it registers the divergences of other pairs
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
@@ -26,8 +26,7 @@ from .gamma import Gamma
 from .geometric import Geometric
 from .half_normal import HalfNormal
 from .independent import Independent
-from .kl_registry import _KL_REGISTRY as _KL_REGISTRY
-from .kl_registry import kl_divergence, register_kl
+from .kl_registry import _KL_REGISTRY, kl_divergence, register_kl  # noqa: F401 - PyTorch's place
 from .laplace import Laplace
 from .lowrank_multivariate_normal import LowRankMultivariateNormal, _lowrank_logdet
 from .multivariate_normal import MultivariateNormal, _batch_mahalanobis, diagonal_log
@@ -110,12 +109,12 @@ def _kl_expfamily_expfamily(p: Any, q: Any) -> Tensor:
         )
     own = [each.detach().requires_grad_() for each in p._natural_params]
     normalizer = p._log_normalizer(*own)
-    slopes = grad(normalizer.sum(), own, create_graph=True)
+    slopes: Any = grad(normalizer.sum(), own, create_graph=True)
     found = q._log_normalizer(*q._natural_params) - normalizer
     for mine, other, slope in zip(own, q._natural_params, slopes, strict=True):
         term = (other - mine) * slope
         found = found - _sum_rightmost(term, len(q.event_shape))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 @register_kl(Gamma, Gamma)
@@ -185,7 +184,7 @@ def _kl_independent_independent(p: Any, q: Any) -> Tensor:
             "The divergence is known where as many dimensions are taken. Take others."
         )
     found = kl_divergence(p.base_dist, q.base_dist)
-    return _sum_rightmost(found, p.reinterpreted_batch_ndims)  # type: ignore[no-any-return]
+    return _sum_rightmost(found, p.reinterpreted_batch_ndims)
 
 
 # -- normal vectors --------------------------------------------------------------------------------

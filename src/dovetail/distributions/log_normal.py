@@ -31,12 +31,12 @@ class LogNormal(TransformedDistribution):
     @property
     def loc(self) -> Tensor:
         """The mean of the logarithm."""
-        return self.base_dist.loc  # type: ignore[no-any-return]
+        return self.base_dist.loc
 
     @property
     def scale(self) -> Tensor:
         """The standard deviation of the logarithm."""
-        return self.base_dist.scale  # type: ignore[no-any-return]
+        return self.base_dist.scale
 
     @property
     def mean(self) -> Tensor:
@@ -56,4 +56,4 @@ class LogNormal(TransformedDistribution):
 
     def entropy(self) -> Tensor:
         """Return that of the logarithm, plus its mean."""
-        return self.base_dist.entropy() + self.loc  # type: ignore[no-any-return]
+        return self.base_dist.entropy() + self.loc

@@ -30,9 +30,9 @@ class LogisticNormal(TransformedDistribution):
     @property
     def loc(self) -> Tensor:
         """The means of the normal numbers."""
-        return self.base_dist.base_dist.loc  # type: ignore[no-any-return]
+        return self.base_dist.base_dist.loc
 
     @property
     def scale(self) -> Tensor:
         """The standard deviations of the normal numbers."""
-        return self.base_dist.base_dist.scale  # type: ignore[no-any-return]
+        return self.base_dist.base_dist.scale

@@ -1,4 +1,4 @@
-"""The normal distribution of vectors whose covariance is a product of few columns, plus a diagonal."""
+"""The normal distribution of vectors whose covariance has few columns, plus a diagonal."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class LowRankMultivariateNormal(Distribution):
         return found.expand((*self._batch_shape, *self._event_shape * dims))
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         """The diagonal of the covariance."""
         found = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return self._expanded(found, 1)

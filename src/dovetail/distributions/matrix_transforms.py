@@ -160,7 +160,7 @@ class PositiveDefiniteTransform(_Alike):
 
     def _call(self, x: Tensor) -> Tensor:
         factor = LowerCholeskyTransform()(x)
-        return factor @ factor.mT  # type: ignore[no-any-return]
+        return factor @ factor.mT
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return LowerCholeskyTransform().inv(linalg.cholesky(y))  # type: ignore[no-any-return]
+        return LowerCholeskyTransform().inv(linalg.cholesky(y))

@@ -79,14 +79,14 @@ class MixtureSameFamily(Distribution):
         )
 
     @constraints.dependent_property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """That of the components."""
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 
     def _weights(self) -> Tensor:
         """Return the chances of the components, with dimensions for the event."""
         probs = self._mixture_distribution.probs
-        return probs.reshape((*probs.shape, *(1,) * len(self._event_shape)))  # type: ignore[no-any-return]
+        return probs.reshape((*probs.shape, *(1,) * len(self._event_shape)))
 
     def _mixed(self, values: Tensor) -> Tensor:
         """Return means over the components."""
@@ -111,7 +111,7 @@ class MixtureSameFamily(Distribution):
     def cdf(self, value: Tensor) -> Tensor:
         """Return the probability of what is at most `value`."""
         found = self._component_distribution.cdf(self._padded(value))
-        return (found * self._mixture_distribution.probs).sum(-1)  # type: ignore[no-any-return]
+        return (found * self._mixture_distribution.probs).sum(-1)
 
     @validated
     def log_prob(self, value: Tensor) -> Tensor:

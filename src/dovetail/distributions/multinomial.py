@@ -50,7 +50,7 @@ class Multinomial(Shares):
         new._binomial = Binomial(total_count=self.total_count, probs=new.probs)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """Counts that sum to the number of trials, or to less."""
         return constraints.multinomial(self.total_count)
 

@@ -28,6 +28,7 @@ class NegativeBinomial(Chances):
         "logits": constraints.real,
     }
     support = constraints.nonnegative_integer
+    total_count: Tensor
 
     def __init__(
         self,

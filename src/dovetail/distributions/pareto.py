@@ -53,7 +53,7 @@ class Pareto(TransformedDistribution):
         return self.scale.pow(2) * alpha / ((alpha - 1).pow(2) * (alpha - 2))
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """Numbers from `scale` on."""
         return constraints.greater_than_eq(self.scale)
 

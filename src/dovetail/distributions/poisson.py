@@ -38,7 +38,7 @@ class Poisson(ExponentialFamily):
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the probability."""
-        rate, value = aten.broadcast_tensors(self.rate, value)
+        rate, value = aten.broadcast_tensors([self.rate, value])
         return aten.xlogy(value, rate) - rate - aten.lgamma(value + 1)
 
     @property

@@ -82,9 +82,9 @@ class RelaxedBernoulli(TransformedDistribution):
     @property
     def logits(self) -> Tensor:
         """The log-odds."""
-        return self.base_dist.logits  # type: ignore[no-any-return]
+        return self.base_dist.logits
 
     @property
     def probs(self) -> Tensor:
         """The chances."""
-        return self.base_dist.probs  # type: ignore[no-any-return]
+        return self.base_dist.probs

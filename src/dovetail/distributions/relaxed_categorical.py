@@ -92,9 +92,9 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     @property
     def logits(self) -> Tensor:
         """The logarithms of the chances."""
-        return self.base_dist.logits  # type: ignore[no-any-return]
+        return self.base_dist.logits
 
     @property
     def probs(self) -> Tensor:
         """The chances."""
-        return self.base_dist.probs  # type: ignore[no-any-return]
+        return self.base_dist.probs

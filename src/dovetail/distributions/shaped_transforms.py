@@ -1,4 +1,4 @@
-"""Transforms of dimensions: more of them in an event, other ones, or one transform for each part."""
+"""Transforms of dimensions: more of them in an event, others, or a transform for each part."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class IndependentTransform(Transform):
         )
 
     @constraints.dependent_property(is_discrete=False)
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """That of the base, with more event dimensions."""
         return constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims)
 
     @constraints.dependent_property(is_discrete=False)
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """That of the base, with more event dimensions."""
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """That of the base."""
         found: bool = self.base_transform.bijective
         return found
@@ -67,17 +67,17 @@ class IndependentTransform(Transform):
     def _call(self, x: Tensor) -> Tensor:
         if x.dim() < self.domain.event_dim:
             raise ValueError("Too few dimensions on input")
-        return self.base_transform(x)  # type: ignore[no-any-return]
+        return self.base_transform(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         if y.dim() < self.codomain.event_dim:
             raise ValueError("Too few dimensions on input")
-        return self.base_transform.inv(y)  # type: ignore[no-any-return]
+        return self.base_transform.inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         """Return that of the base, summed over the dimensions."""
         found = self.base_transform.log_abs_det_jacobian(x, y)
-        return _sum_rightmost(found, self.reinterpreted_batch_ndims)  # type: ignore[no-any-return]
+        return _sum_rightmost(found, self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
@@ -109,12 +109,12 @@ class ReshapeTransform(Transform):
         super().__init__(cache_size=cache_size)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """Vectors, matrices, …, of real numbers."""
         return constraints.independent(constraints.real, len(self.in_shape))
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """Vectors, matrices, …, of real numbers."""
         return constraints.independent(constraints.real, len(self.out_shape))
 
@@ -168,7 +168,7 @@ class _Joined(Transform):
         self.transforms, self.dim = list(tseq), dim
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all are."""
         return all(each.bijective for each in self.transforms)
 
@@ -215,7 +215,7 @@ class CatTransform(_Joined):
             )
 
     @lazy_property
-    def event_dim(self) -> int:  # type: ignore[override]
+    def event_dim(self) -> int:
         """The most that any of them has."""
         return max(each.event_dim for each in self.transforms)
 
@@ -250,15 +250,15 @@ class CatTransform(_Joined):
             found.append(_sum_rightmost(term, self.event_dim - f.event_dim))
         dim = self.dim if self.dim < 0 else self.dim - x.dim()
         dim += self.event_dim
-        return aten.cat(found, dim=dim) if dim < 0 else sum(found)  # type: ignore[return-value]
+        return aten.cat(found, dim=dim) if dim < 0 else sum(found)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """Those of all, side by side."""
         return constraints.cat([each.domain for each in self.transforms], self.dim, self.lengths)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """Those of all, side by side."""
         return constraints.cat([each.codomain for each in self.transforms], self.dim, self.lengths)
 
@@ -293,11 +293,11 @@ class StackTransform(_Joined):
         return aten.stack([f.log_abs_det_jacobian(a, b) for f, a, b in parts], dim=self.dim)
 
     @constraints.dependent_property
-    def domain(self) -> Any:  # type: ignore[override]
+    def domain(self) -> Any:
         """Those of all, side by side."""
         return constraints.stack([each.domain for each in self.transforms], self.dim)
 
     @constraints.dependent_property
-    def codomain(self) -> Any:  # type: ignore[override]
+    def codomain(self) -> Any:
         """Those of all, side by side."""
         return constraints.stack([each.codomain for each in self.transforms], self.dim)

@@ -75,7 +75,7 @@ class TransformedDistribution(Distribution):
         new.base_dist = self.base_dist.expand(shape[:place])
 
     @constraints.dependent_property(is_discrete=False)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The codomain of the last transform."""
         if not self.transforms:
             return self.base_dist.support
@@ -84,7 +84,7 @@ class TransformedDistribution(Distribution):
         return constraints.independent(found, missing) if missing > 0 else found
 
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
+    def has_rsample(self) -> bool:
         """Whether samples of the base can be differentiated."""
         found: bool = self.base_dist.has_rsample
         return found
@@ -115,7 +115,7 @@ class TransformedDistribution(Distribution):
             total = total - _sum_rightmost(jacobian, events - each.domain.event_dim)
             y = x
         found = self.base_dist.log_prob(y)
-        return total + _sum_rightmost(found, events - len(self.base_dist.event_shape))  # type: ignore[no-any-return]
+        return total + _sum_rightmost(found, events - len(self.base_dist.event_shape))
 
     def _monotonic(self, value: Tensor) -> Tensor:
         """Return probabilities, or their complements where the transforms fall."""
@@ -124,7 +124,7 @@ class TransformedDistribution(Distribution):
             sign = sign * each.sign
         if isinstance(sign, int) and sign == 1:
             return value
-        return sign * (value - 0.5) + 0.5  # type: ignore[no-any-return]
+        return sign * (value - 0.5) + 0.5
 
     @validated
     def cdf(self, value: Tensor) -> Tensor:

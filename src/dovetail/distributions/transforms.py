@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from .base_transforms import ComposeTransform, Transform, identity_transform
-from .base_transforms import _InverseTransform as _InverseTransform
+from .base_transforms import (
+    ComposeTransform,
+    Transform,
+    _InverseTransform,  # noqa: F401 - PyTorch's place
+    identity_transform,
+)
 from .elementwise_transforms import (
     AbsTransform,
     AffineTransform,

@@ -21,7 +21,7 @@ class Uniform(Distribution):
     has_rsample = True
 
     @property
-    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
+    def arg_constraints(self) -> dict[str, Any]:
         """`low` lies below `high`."""
         return {
             "low": constraints.less_than(self.high),
@@ -32,7 +32,7 @@ class Uniform(Distribution):
         self._set(validate_args, low=low, high=high)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         """The interval."""
         return constraints.interval(self.low, self.high)
 

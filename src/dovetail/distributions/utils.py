@@ -12,7 +12,7 @@ from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad
 from dovetail_dispatcher import ops
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import finfo, get_default_dtype
+from dovetail_kernel import finfo, get_default_dtype, restoring
 
 __all__ = [
     "broadcast_all",
@@ -28,8 +28,8 @@ euler_constant = 0.57721566490153286060
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
-    """Return tensors of one shape; numbers take dtype and device of the first tensor, or the default
-    dtype.
+    """Return tensors of one shape; numbers take dtype and device of the first tensor, or the
+    default dtype.
 
     Raises
     ------
@@ -37,7 +37,10 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         For what is neither a tensor nor a number.
     """
     if not all(isinstance(value, Tensor | Number) for value in values):
-        raise ValueError("Input arguments must all be instances of Number, Tensor or ndarray.")
+        raise ValueError(
+            "Input arguments must all be instances of Number, dovetail.Tensor or objects "
+            "implementing __torch_function__."
+        )
     tensors = [value for value in values if isinstance(value, Tensor)]
     options: dict[str, Any] = {"dtype": get_default_dtype()}
     if tensors:
@@ -45,12 +48,12 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     made = [
         value if isinstance(value, Tensor) else aten.tensor(value, **options) for value in values
     ]
-    return tuple(aten.broadcast_tensors(*made))
+    return tuple(aten.broadcast_tensors(made))
 
 
 def standard_gamma(concentration: Tensor) -> Tensor:
     """Return numbers of gamma distributions of rate 1, with gradients."""
-    return ops.aten._standard_gamma(concentration)  # type: ignore[no-any-return]
+    return ops.aten._standard_gamma(concentration)
 
 
 def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
@@ -95,6 +98,7 @@ class lazy_property:
         self.__doc__ = wrapped.__doc__
         self.__name__ = wrapped.__name__
 
+    @restoring()
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self

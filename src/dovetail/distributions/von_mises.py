@@ -83,7 +83,7 @@ class VonMises(Distribution):
         return self.concentration * aten.cos(value - self.loc) - _LOG_TWO_PI - self._log_i0()
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         """The circular variance: 1 less the mean cosine."""
         ratio = special.i1e(self.concentration) / special.i0e(self.concentration)
         return 1 - ratio

@@ -30,8 +30,8 @@ def _mvdigamma(x: Tensor, p: int) -> Tensor:
 
 
 class Wishart(ExponentialFamily):
-    """Sums of `df` products ``x x'`` of normal vectors x, with a covariance, given by itself, by its
-    inverse or by its Cholesky factor.
+    """Sums of `df` products ``x x'`` of normal vectors x, with a covariance, given by itself, by
+    its inverse or by its Cholesky factor.
     """
 
     support = constraints.positive_definite
@@ -39,7 +39,7 @@ class Wishart(ExponentialFamily):
     _mean_carrier_measure = 0
 
     @property
-    def arg_constraints(self) -> dict[str, Any]:  # type: ignore[override]
+    def arg_constraints(self) -> dict[str, Any]:
         """There are more degrees of freedom than dimensions, less one."""
         return {
             "covariance_matrix": constraints.positive_definite,

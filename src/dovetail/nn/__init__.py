@@ -6,7 +6,7 @@ May import ``_nn``, which has its operators, and the packages below.
 import typing as _typing
 
 from ..absent_names import names_of as _names_of
-from . import functional, init, modules, utils
+from . import common_types, functional, grad, init, modules, parameter, utils
 from .activation import (
     ELU,
     GELU,
@@ -57,6 +57,7 @@ from .convolution import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from .cross_map_norm import CrossMapLRN2d
 from .distance import CosineSimilarity, PairwiseDistance
 from .dropout import (
     AlphaDropout,
@@ -67,6 +68,7 @@ from .dropout import (
     FeatureAlphaDropout,
 )
 from .embedding_bag import EmbeddingBag
+from .factory import factory_kwargs
 from .flatten import Flatten, Unflatten
 from .folding import (
     ChannelShuffle,
@@ -170,6 +172,7 @@ from .rnn import GRU, LSTM, RNN
 from .rnn_base import RNNBase
 from .rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from .sparse import Embedding
+from .sync_batchnorm import SyncBatchNorm
 from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 from .unpooling import (
@@ -244,6 +247,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "DataParallel",
     "Dropout",
     "Dropout1d",
@@ -347,6 +351,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -368,10 +373,14 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
     "attention",
+    "common_types",
+    "factory_kwargs",
     "functional",
+    "grad",
     "init",
     "modules",
     "parallel",
+    "parameter",
     "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",

@@ -109,7 +109,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw new initial values."""
         self.head.reset_parameters()
-        for down, up in self.tail:
+        pairs: Any = self.tail
+        for down, up in pairs:
             down.reset_parameters()
             up.reset_parameters()
 
@@ -180,7 +181,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head finds their cluster.
         """
         head_output = self.head(input)
-        found = head_output.argmax(dim=1)
+        found: Tensor = head_output.argmax(dim=1)
         is_rare = found >= self.shortlist_size
         if not bool(is_rare.any()):
             return found

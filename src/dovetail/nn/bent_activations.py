@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
@@ -79,14 +80,29 @@ class Hardsigmoid(_InPlace):
 class Hardtanh(Module):
     """The input limited to ``[min_val, max_val]``; ``inplace``: written into the input.
 
+    ``min_value`` and ``max_value`` are deprecated names of both.
+
     Raises
     ------
     AssertionError
         If ``max_val`` is not greater than ``min_val``.
     """
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__()
+        if min_value is not None:
+            _warn_of_name("min_value", "min_val")
+            min_val = min_value
+        if max_value is not None:
+            _warn_of_name("max_value", "max_val")
+            max_val = max_value
         if not max_val > min_val:
             raise AssertionError(f"max_val ({max_val}) must be greater than min_val ({min_val})")
         self.min_val = min_val
@@ -98,6 +114,14 @@ class Hardtanh(Module):
 
     def extra_repr(self) -> str:
         return f"min_val={self.min_val}, max_val={self.max_val}" + _inplace(self.inplace)
+
+
+def _warn_of_name(old: str, new: str) -> None:
+    warnings.warn(
+        f"keyword argument `{old}` is deprecated and renamed to `{new}`",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 def _inplace(inplace: bool) -> str:

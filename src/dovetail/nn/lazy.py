@@ -52,10 +52,10 @@ class LazyModuleMixin(Module):
     def _save_to_state_dict(
         self, destination: OrderedDict[str, Any], prefix: str, keep_vars: bool
     ) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
+        super()._save_to_state_dict(destination, prefix, keep_vars=True)
         for name, tensor in self._persistent_tensors().items():
-            if is_lazy(tensor):
-                destination[prefix + name] = tensor
+            if not keep_vars and not is_lazy(tensor):
+                destination[prefix + name] = tensor.detach()
 
     @restoring()
     def _lazy_load_hook(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
@@ -83,4 +83,4 @@ class LazyModuleMixin(Module):
         if module._hooks is not None and not any(vars(module._hooks).values()):
             module._hooks = None
         if module.cls_to_become is not None:
-            module.__class__ = module.cls_to_become
+            object.__setattr__(module, "__class__", module.cls_to_become)

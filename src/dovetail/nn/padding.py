@@ -222,7 +222,22 @@ class ReplicationPad3d(_Pad):
     _mode = "replicate"
 
 
-class CircularPad1d(_Pad):
+class _CircularPad(_Pad):
+    _mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        return super().forward(input)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        expected = self._ndim + 1, self._ndim + 2
+        if input.dim() not in expected:
+            raise ValueError(
+                f"expected {expected[0]}D or {expected[1]}D input (got {input.dim()}D input)"
+            )
+
+
+class CircularPad1d(_CircularPad):
     """Pad the last dimension with its other end.
 
     Parameters
@@ -232,10 +247,9 @@ class CircularPad1d(_Pad):
     """
 
     _ndim = 1
-    _mode = "circular"
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPad):
     """Pad the last two dimensions with their other end.
 
     Parameters
@@ -245,10 +259,9 @@ class CircularPad2d(_Pad):
     """
 
     _ndim = 2
-    _mode = "circular"
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_CircularPad):
     """Pad the last three dimensions with their other end.
 
     Parameters
@@ -258,4 +271,3 @@ class CircularPad3d(_Pad):
     """
 
     _ndim = 3
-    _mode = "circular"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Callable
 from typing import Any, Final
@@ -277,16 +276,13 @@ def _check_types(input_size: Any, hidden_size: Any, bias: Any, batch_first: Any)
 
 
 def _check_dropout(dropout: Any, num_layers: int) -> None:
-    if (
-        not isinstance(dropout, numbers.Number)
-        or isinstance(dropout, bool)
-        or not 0 <= dropout <= 1  # type: ignore[operator]
-    ):
+    is_number = isinstance(dropout, int | float) and type(dropout) is not bool
+    if not is_number or not 0 <= dropout <= 1:
         raise ValueError(
             "dropout should be a number in range [0, 1] representing the probability of an "
             "element being zeroed"
         )
-    if dropout > 0 and num_layers == 1:  # type: ignore[operator]
+    if dropout > 0 and num_layers == 1:
         warnings.warn(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
             f"expects num_layers greater than 1, but got dropout={dropout} and "

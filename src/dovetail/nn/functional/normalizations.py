@@ -79,12 +79,14 @@ def batch_norm(
     Raises
     ------
     ValueError
-        In training with a single number for each channel.
+        In training with a single number for each channel, or an ``eps`` that is not positive.
     RuntimeError
         If a size does not fit, or running statistics are missing.
     """
     if training:
         _check_batch(input.size())
+        if eps <= 0.0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     return aten.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps, False
     )

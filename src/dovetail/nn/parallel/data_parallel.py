@@ -28,7 +28,7 @@ class DataParallel(Module):
 
     Raises
     ------
-    ValueError
+    NotImplementedError
         If there are several devices.
     """
 
@@ -44,6 +44,7 @@ class DataParallel(Module):
         self.dim = dim
         self.module = module
         self.device_ids = list(device_ids or ())
+        self.output_device = output_device
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
@@ -67,7 +68,7 @@ def data_parallel(
 
 def _check_devices(device_ids: Sequence[int | Device] | None) -> None:
     if device_ids is not None and len(device_ids) > 1:
-        raise ValueError(
+        raise NotImplementedError(
             f"device_ids {list(device_ids)} name {len(device_ids)} devices, but a module runs on "
             "one. Pass one of them, and move the module there."
         )

@@ -126,7 +126,12 @@ def check_images(name: str, ndim: int, shape: Sequence[int]) -> None:
     RuntimeError
         With the shape.
     """
-    if len(shape) not in (ndim + 1, ndim + 2) or 0 in shape[-ndim - 1 :]:
+    if len(shape) not in (ndim + 1, ndim + 2):
+        raise RuntimeError(
+            f"{name}: non-empty {ndim + 1}D or {ndim + 2}D (batch mode) tensor expected for input, "
+            f"but got: {list(shape)}"
+        )
+    if 0 in shape[-ndim - 1 :]:
         raise RuntimeError(
             f"{name}: Expected {ndim + 1}D or {ndim + 2}D (batch mode) tensor with optional 0 dim "
             f"batch size for input, but got: {list(shape)}"

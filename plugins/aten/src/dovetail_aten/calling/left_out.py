@@ -80,8 +80,8 @@ def _replacement(name: str, message: str) -> Callable[..., Any]:
     return FunctionType(_left_out.__code__, names, name, _left_out.__defaults__)
 
 
+message = "this operator was left out"  # each function has a namespace with its own
+
+
 def _left_out(self: Any = None, *args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(message)
-
-
-message: str

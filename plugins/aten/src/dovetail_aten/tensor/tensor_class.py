@@ -31,6 +31,7 @@ from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
 from .distinct import unique, unique_consecutive
+from .element_functions import apply_elements, map2_elements, map_elements
 from .from_data import tensor
 from .legacy_constructors import TensorMeta, new
 from .low_rank import lu
@@ -329,6 +330,27 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         if not self.is_cuda:
             storage.share_memory_()
         return self
+
+    apply_ = apply_elements
+    map_ = map_elements
+    map2_ = map2_elements
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Return whether the memory is page-locked: no backend here makes such tensors."""
+        return False
+
+    def pin_memory(self, device: Any = None) -> Any:
+        """Refuse: no backend here has page-locked memory.
+
+        Raises
+        ------
+        RuntimeError
+            Always.
+        """
+        raise RuntimeError(
+            "Cannot access accelerator device when none is available: there is no page-locked "
+            "memory here. Leave pin_memory out; copies to a device wait for the memory as it is."
+        )
 
     def is_set_to(self, tensor: TensorBase) -> Any:
         """Return whether both tensors show the same memory in the same way."""

@@ -11,7 +11,7 @@ from ..derivative_records import Derivative, ForwardFormula, SavedValue
 from ..families import by_family
 from ..native_functions import NativeFunction
 from .bodies import bodies, body_name, forward_name, forward_parameters, texts
-from .text import HEADER, INDENT, Lines, bracketed
+from .text import HEADER, INDENT, Lines, bracketed, members
 
 _DOC = (
     "Derivative formulas: per operator bodies over tensors and over arrays, and the record that "
@@ -51,7 +51,7 @@ def write_derivatives(
     package.add("OPERATORS = {")
     for family, own in families.items():
         names = [f'"{_qualified(derivative.function)}"' for derivative in own]
-        lines = bracketed(f'"{family}": (', names if len(names) > 1 else [f"{names[0]},"], "),")
+        lines = bracketed(f'"{family}": (', members(names), "),")
         package.add(*[INDENT + line for line in lines])
     package.add("}")
     texts_by_path = {

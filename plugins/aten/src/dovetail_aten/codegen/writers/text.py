@@ -45,3 +45,8 @@ def bracketed(head: str, items: Sequence[str], tail: str) -> list[str]:
     """Return ``head items tail`` as one line, or as several if that is too long."""
     line = f"{head}{', '.join(items)}{tail}"
     return [line] if len(line) <= WIDTH else [head, *filled(items), tail]
+
+
+def members(items: Sequence[str]) -> Sequence[str]:
+    """Return the items of a tuple as they are written: a comma makes a tuple of one alone."""
+    return [f"{items[0]},"] if len(items) == 1 else items

@@ -22,7 +22,7 @@ def pool_errors(ndim: int) -> Errors:
         one("pad should be at most half of", 1, 1, *sizes, how=((2,) * ndim, (), (2,))),
         one("stride should be greater than zero", 1, 1, *sizes, how=((2,) * ndim, (0,))),
         one("Output size is too small", 1, 1, *sizes, how=((5,) * ndim,)),
-        one("tensor with optional 0 dim batch size", 1, 1, 1, *sizes, how=((2,) * ndim,)),
+        one("tensor expected for input", 1, 1, 1, *sizes, how=((2,) * ndim,)),
         one("tensor with optional 0 dim batch size", 1, 0, *sizes, how=((2,) * ndim,)),
     )
 

@@ -1,0 +1,110 @@
+"""``dovetail._check`` and its kin: errors for conditions that do not hold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from dovetail_aten import Tensor
+from dovetail_kernel import bool as bool_
+
+__all__ = [
+    "_check",
+    "_check_index",
+    "_check_is_size",
+    "_check_not_implemented",
+    "_check_tensor_all",
+    "_check_tensor_all_with",
+    "_check_type",
+    "_check_value",
+    "_check_with",
+]
+
+Message = Callable[[], Any] | None
+
+_NO_MESSAGE = "Expected cond to be True, but got False. Give a message: a function of no arguments."
+
+
+def _check_with(error_type: type[Exception], cond: Any, message: Message = None) -> None:
+    """Raise an error of a type if a condition does not hold.
+
+    Parameters
+    ----------
+    error_type : type
+        Of the error.
+    cond : bool
+    message : callable, optional
+        Returns what the error says; called only then.
+
+    Raises
+    ------
+    TypeError
+        If `cond` is no bool, or `message` can't be called.
+    """
+    if not isinstance(cond, bool):
+        if isinstance(cond, Tensor):
+            raise TypeError(
+                "cond must be a bool, but got a Tensor. For tensor conditions, use "
+                "dovetail._check_tensor_all() to assert that all elements are true."
+            )
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if cond:
+        return
+    if message is None:
+        raise error_type(_NO_MESSAGE)
+    if not callable(message):
+        raise TypeError("message must be a callable")
+    raise error_type(str(message()))
+
+
+def _check(cond: Any, message: Message = None) -> None:
+    """Raise RuntimeError if a condition does not hold; see `_check_with`."""
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_index(cond: Any, message: Message = None) -> None:
+    """Raise IndexError if a condition does not hold; see `_check_with`."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond: Any, message: Message = None) -> None:
+    """Raise ValueError if a condition does not hold; see `_check_with`."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond: Any, message: Message = None) -> None:
+    """Raise TypeError if a condition does not hold; see `_check_with`."""
+    _check_with(TypeError, cond, message)
+
+
+def _check_not_implemented(cond: Any, message: Message = None) -> None:
+    """Raise NotImplementedError if a condition does not hold; see `_check_with`."""
+    _check_with(NotImplementedError, cond, message)
+
+
+def _check_is_size(i: Any, message: Message = None, *, max: Any = None) -> None:
+    """Raise RuntimeError if `i` is negative, or above `max`. Deprecated: use `_check`."""
+    warnings.warn(
+        "_check_is_size will be removed in a future PyTorch release along with "
+        "guard_size_oblivious.     Use _check(i >= 0) instead.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    _check(i >= 0, message)
+    if max is not None:
+        _check(i <= max, message)
+
+
+def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Message = None) -> None:
+    """Raise an error of a type if an element of a tensor of bools is False; see `_check_with`."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not bool_:
+        raise TypeError(f"cond tensor must have dtype dovetail.bool, but got {cond.dtype}")
+    _check_with(error_type, bool(cond.all().item()), message)
+
+
+def _check_tensor_all(cond: Any, message: Message = None) -> None:
+    """Raise RuntimeError if an element of a tensor of bools is False; see `_check_with`."""
+    _check_tensor_all_with(RuntimeError, cond, message)

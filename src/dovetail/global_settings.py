@@ -1,0 +1,244 @@
+"""Settings of a whole program: determinism, precision, threads, and the dtype of old."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_kernel import dtype, set_default_dtype
+
+from . import cuda
+
+__all__ = [
+    "are_deterministic_algorithms_enabled",
+    "get_deterministic_debug_mode",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "get_num_threads",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "is_warn_always_enabled",
+    "set_default_tensor_type",
+    "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
+    "set_flush_denormal",
+    "set_num_interop_threads",
+    "set_num_threads",
+    "set_warn_always",
+    "use_deterministic_algorithms",
+]
+
+_MODES = ("default", "warn", "error")
+_PRECISIONS = ("highest", "high", "medium")
+
+_debug_mode = 0
+_precision = "highest"
+_warns_always = False
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Ask for operators that give the same bits each time.
+
+    On the cpu all of them do, whether they are asked to or not. Those of CUDA that add where
+    several elements meet (``index_add``, ``scatter_add``, ``put_``, the gradients of indexing) add
+    in any order; since they are not checked, a warning says so where there is CUDA.
+
+    Raises
+    ------
+    TypeError
+        If an argument is no bool.
+    """
+    for name, value in (("mode", mode), ("warn_only", warn_only)):
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"use_deterministic_algorithms(): argument {name!r} must be bool, not "
+                f"{type(value).__name__}"
+            )
+    _set_debug_mode(0 if not mode else 1 if warn_only else 2)
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Return whether deterministic operators were asked for."""
+    return _debug_mode > 0
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Return whether they were asked for with ``warn_only=True``."""
+    return _debug_mode == 1
+
+
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """Ask as `use_deterministic_algorithms`, by "default", "warn" and "error" or 0, 1 and 2.
+
+    Raises
+    ------
+    TypeError, RuntimeError
+        For another value.
+    """
+    if isinstance(debug_mode, str):
+        if debug_mode not in _MODES:
+            raise RuntimeError(
+                "invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got "
+                f"{debug_mode}"
+            )
+        debug_mode = _MODES.index(debug_mode)
+    if not isinstance(debug_mode, int):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if debug_mode not in (0, 1, 2):
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}"
+        )
+    _set_debug_mode(debug_mode)
+
+
+def get_deterministic_debug_mode() -> int:
+    """Return 0, or 1 if deterministic operators were asked for with warnings, 2 with errors."""
+    return _debug_mode
+
+
+def _set_debug_mode(value: int) -> None:
+    global _debug_mode
+    _debug_mode = value
+    if value and cuda.is_available():
+        warnings.warn(
+            "operators that add where several elements meet are not deterministic on CUDA, and "
+            "are not checked. Run on the cpu where all bits must be the same.",
+            stacklevel=3,
+        )
+
+
+def set_warn_always(b: bool) -> None:
+    """Say whether a warning is to be issued each time. It always is here; the filters of Python's
+    `warnings` decide which are shown.
+
+    Raises
+    ------
+    RuntimeError
+        For what is no bool.
+    """
+    global _warns_always
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {type(b).__name__}")
+    _warns_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """Return what `set_warn_always` was last given; False at first."""
+    return _warns_always
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Say how exact products of float32 matrices must be. They are as exact as float32 is here,
+    whatever is said. A warning says that another word than "highest", "high" and "medium" does
+    nothing.
+    """
+    global _precision
+    if precision not in _PRECISIONS:
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+            "setFloat32MatmulPrecision call has no effect.",
+            stacklevel=2,
+        )
+        return
+    _precision = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """Return what `set_float32_matmul_precision` was last given; "highest" at first."""
+    return _precision
+
+
+def get_num_threads() -> int:
+    """Return how many threads products of matrices may use: by `threadpoolctl` where it is
+    installed, else the processors of this process.
+    """
+    pools = [pool["num_threads"] for pool in _pools() if pool["user_api"] == "blas"]
+    return max(pools) if pools else _processors()
+
+
+def set_num_threads(num: int) -> None:
+    """Let products of matrices use `num` threads. Without `threadpoolctl` a warning says that
+    nothing was changed.
+
+    Raises
+    ------
+    RuntimeError
+        For what is no positive integer.
+    """
+    if not isinstance(num, int):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
+    if num <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
+    if find_spec("threadpoolctl") is not None:
+        import_module("threadpoolctl").threadpool_limits(num, user_api="blas")
+    elif num != get_num_threads():
+        warnings.warn(
+            "set_num_threads changes nothing without threadpoolctl. Install it, or set "
+            f"OPENBLAS_NUM_THREADS={num} before the program starts.",
+            stacklevel=2,
+        )
+
+
+def get_num_interop_threads() -> int:
+    """Return 1: operators run one after the other."""
+    return 1
+
+
+def set_num_interop_threads(num: int) -> None:
+    """Accept a number of threads that run operators; it is 1 here.
+
+    Raises
+    ------
+    RuntimeError
+        For what is no positive integer.
+    """
+    given: Any = num
+    if not isinstance(given, int) or given <= 0:
+        raise RuntimeError("set_num_interop_threads expects a positive integer")
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """Return whether numbers near zero are now as `mode` says: always kept."""
+    return not mode
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype by a class of tensors, or its name.
+
+    Deprecated: use `set_default_dtype`.
+
+    Raises
+    ------
+    TypeError
+        If it is no class of floating tensors of the cpu.
+    """
+    warnings.warn(
+        "set_default_tensor_type() is deprecated as of PyTorch 2.1, please use set_default_dtype() "
+        "and set_default_device() as alternatives.",
+        stacklevel=2,
+    )
+    name = t.rpartition(".")[2] if isinstance(t, str) else getattr(t, "__name__", "")
+    found = getattr(getattr(aten, name, None), "dtype", None)
+    if not isinstance(found, dtype):
+        raise TypeError(
+            f"invalid type object: {t!r:.60} is no class of tensors. Use set_default_dtype()."
+        )
+    if not found.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    set_default_dtype(found)
+
+
+def _pools() -> list[dict[str, Any]]:
+    if find_spec("threadpoolctl") is None:
+        return []
+    found: list[dict[str, Any]] = import_module("threadpoolctl").threadpool_info()
+    return found
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

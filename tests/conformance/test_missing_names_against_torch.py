@@ -1,0 +1,78 @@
+"""Which public names of ``torch`` and ``torch.Tensor`` are missing, and why: any other is found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+import dovetail
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+REASONS = {
+    "modules that torch imports for itself": r"""
+        builtins ctypes functools glob importlib inspect math os platform sys textwrap threading
+        torch warnings TYPE_CHECKING windows classproperty """,
+    "types of TorchScript and of its graphs": r"""
+        \w*Type Aliasdb AliasDb Argument ArgumentSpec Block BufferDict CallStack Capsule Code
+        CompilationUnit CompleteArgumentSpec ConcreteModuleType\w* DeepCopyMemoTable ErrorReport
+        ExecutionPlan FileCheck FunctionSchema Future Gradient Graph GraphExecutorState
+        IODescriptor JITException LiteScriptModule ModuleDict Node OperatorInfo ParameterDict
+        PyTorchFile\w+ Script\w+ \w+StorageContext StaticModule TracingState Type Use Value
+        LockingLogger LoggerBase NoopLogger AggregationType AVG SUM BenchmarkConfig
+        BenchmarkExecutionStats ThroughputBenchmark FatalError fork wait import_ir_module\w*
+        merge_type_from_type_comment parse_ir parse_schema parse_type_comment unify_type_list
+        classes futures cpp PRIVATE_OPS init_num_threads package monitor
+        prepare_multiprocessing_environment profiler_allow\w+ USE_\w+ compiled_with_cxx11_abi""",
+    "a program is not made into a graph": r"""
+        export onnx fx cond while_loop SymBool SymFloat SymInt sym_\w+ hub ao""",
+    "tensors are not quantized": r"""
+        q_\w+ qint\w+ quint\w+ qscheme quantiz\w+ per_\w+ \w*dequantize fake_quantize\w+
+        int_repr choose_qparams\w* empty_quantized fbgemm\w+ fused_moving\w+ Q\w+Storage""",
+    "tensors are strided": r"""
+        sparse sparse_\w+ nested \w+_indices_copy indices_copy values_copy dsmm hsmm hspmm saddmm
+        smm spmm sspaddmm resize_as_sparse_ to_padded_tensor to_mkldnn""",
+    "there is no such dtype": r"""
+        bit bits\w+ chalf complex32 float4_\w+ float8_\w+ int[1-7] uint[1-7]""",
+    "kernels of one library alone": r"""
+        cudnn_\w+ miopen_\w+ mkldnn_\w+ batch_norm_\w+ xpu ipu mtia has_\w+ is_vulkan_available
+        record_stream Event Stream""",
+    "removed or deprecated there": r"""
+        eig lstsq matrix_rank solve symeig range reinforce resize resize_as ger native_norm
+        legacy_contiguous_format get_autocast_\w+ set_autocast_\w+ is_autocast_\w+
+        autocast_\w+crement_nesting clear_autocast_cache Storage StorageBase to_dlpack
+        storage_type """,
+    "of no use without several devices or processes": r"""
+        is_distributed get_device_module AcceleratorError OutOfMemoryError thread_safe_generator
+        get_file_path module_load const_data_ptr""",
+    "not written yet": r"""
+        GradScaler DisableTorchFunction\w* ExcludeDispatchKeyGuard embedding_bag detach_ dim_order
+        distributions fill_diagonal_ from_file get_device hash_tensor is_same_size is_signed lobpcg
+        multiprocessing norm_except_dim profiler quasirandom set_anomaly_enabled slice_inverse""",
+}
+"""Patterns of names, by why they are missing. A name that comes may stay here until it is seen."""
+
+PATTERNS = [re.compile(pattern) for text in REASONS.values() for pattern in text.split()]
+
+
+def missing(theirs: object, ours: object) -> Iterator[str]:
+    for name in dir(theirs):
+        if name.startswith("_"):
+            continue
+        try:
+            getattr(ours, name)
+        except AttributeError:
+            yield name
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [(torch, dovetail), (torch.Tensor, dovetail.Tensor)],
+    ids=["torch", "Tensor"],
+)
+def test_a_name_is_missing_for_a_reason_alone(theirs: object, ours: object) -> None:
+    names = list(missing(theirs, ours))
+    assert [name for name in names if not any(each.fullmatch(name) for each in PATTERNS)] == []
