@@ -41,6 +41,9 @@ endif
 MAKEFLAGS += --no-print-directory
 # Tests start interpreters by the hundred: without bytecode each would compile the packages again.
 unexport PYTHONDONTWRITEBYTECODE
+# Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: help install demo test test-operators test-backend parity check bench codegen clean install-dispatcher install-noautograd
 
 help:

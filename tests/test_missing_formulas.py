@@ -38,7 +38,6 @@ STEPS = {
     "bernoulli",
     "bernoulli_.float",
     "bernoulli.p",
-    "binomial",
     "bernoulli_.Tensor",
     "cauchy_",
     "exponential_",

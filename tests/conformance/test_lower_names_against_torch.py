@@ -37,7 +37,8 @@ def test_operators_are_where_pytorch_has_them(name: str) -> None:
 def test_functions_at_the_top_are_those_of_variable_functions() -> None:
     names = [name for name in dir(C._VariableFunctions) if name[0] != "_"]
     assert len(names) > 200
-    for name in names:
+    # dovetail.trace() without arguments still takes its former name, a recording of calls.
+    for name in {*names} - {"trace"}:
         assert getattr(C._VariableFunctions, name) is getattr(dovetail, name), name
     for lib in LIBRARIES:
         assert lib._C._VariableFunctions.add is lib.add
@@ -90,8 +91,10 @@ def test_names_of_nodes_are_those_of_pytorch_but_for_derivatives_of_derivatives(
     ours, theirs = ({n for n in dir(lib._C._functions) if n[0] != "_"} for lib in LIBRARIES)
     own = {name for name in ours - theirs if name[-1].isdigit()}
     assert len(ours & theirs) > 150
-    # PyTorch composes these of other operators.
-    assert {name for name in own if not name.endswith("BackwardBackward0")} == set()
+    # PyTorch composes derivatives of derivatives of other operators; rsample() of a Dirichlet
+    # distribution, which PyTorch writes as a Function, is one operator.
+    named = {name for name in own if not name.endswith("BackwardBackward0")}
+    assert named == {"SampleDirichletBackward0"}
 
 
 def test_the_extension_is_initialised_with_one_argument() -> None:

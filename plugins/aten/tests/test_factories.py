@@ -142,7 +142,13 @@ def test_only_strided_tensors_are_made() -> None:
 
 def stand_in(argument: Any) -> Any:
     """Return something that an argument without default takes."""
-    stand_ins = {"Tensor": at.ones(2), "ScalarType": float32, "Device": "cpu", "float": 0.5}
+    stand_ins = {
+        "Tensor": at.ones(2),
+        "ScalarType": float32,
+        "Device": "cpu",
+        "Generator?": None,
+        "float": 0.5,
+    }
     kind = argument.real_type.schema_str
     if argument.name == "physical_layout":
         return [0]

@@ -28,7 +28,8 @@ class _Operators(ModuleType):
         return function_names(self._python_module)
 
     def __getattr__(self, name: str) -> Any:
-        if name[:2] != "__" and (name[0] == "_" or name in self.__all__):
+        is_own = name.startswith(("_", f"{self._python_module}_")) or name in self.__all__
+        if name[:2] != "__" and is_own:
             found = generated_function(name)
             if found is not None:
                 return found
@@ -44,15 +45,20 @@ def operator_module(name: str, python_module: str) -> ModuleType:
     return made
 
 
+_NOT_PUBLIC = ("unique_dim",)
+"""Functions that PyTorch has in `_VariableFunctions` and at no public place."""
+
+
 class _VariableFunctionsClass:
     """The class of `_VariableFunctions`, which holds the functions at the top."""
 
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
-        if name in function_names():
+        found = generated_function(name)
+        if name in function_names() or (found is not None and name in dovetail_aten.__all__):
             return getattr(dovetail_aten, name)
-        if name[0] == "_" and (found := generated_function(name)) is not None:
+        if found is not None and (name[0] == "_" or name in _NOT_PUBLIC):
             return found
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -34,9 +34,10 @@ class Categorical(Distribution):
         if given.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
         if probs is None:
-            self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
+            normalized = logits - logits.logsumexp(dim=-1, keepdim=True)
         else:
-            self.probs = probs / probs.sum(-1, keepdim=True)
+            normalized = probs / probs.sum(-1, keepdim=True)
+        vars(self)[name] = normalized  # the other one is computed when it is asked for
         self._num_events = given.size(-1)
         super().__init__(given.shape[:-1], validate_args=validate_args)
 

@@ -48,7 +48,7 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
         self._lims = lims
         self._set_chances(validate_args, probs, logits)
         if probs is not None:
-            self.probs = clamp_probs(self.probs)
+            vars(self)["probs"] = clamp_probs(self.probs)
 
     def _expand_into(self, new: Any, batch_shape: Any) -> None:
         new._lims = self._lims

@@ -203,9 +203,7 @@ def _note(each: _Overridable) -> None:
 
 
 def _cover(cls: type) -> None:
-    """Make the attributes of the plain tensor class `cls` overridable, but for closures, whose code
-    is not exchanged: what a selective build leaves out refuses every call anyway.
-    """
+    """Make the attributes of the plain tensor class `cls` overridable."""
     if cls in _covered:
         return
     _covered.add(cls)
@@ -213,10 +211,10 @@ def _cover(cls: type) -> None:
     for _, value in interceptable(cls):
         if isinstance(value, property):
             for name, function in accesses(value).items():
-                if function not in _known and function.__closure__ is None:
+                if function not in _known:
                     func = getattr(value, name)
                     _note(_Overridable(function, func, is_method=True, is_access=True))
-        elif value not in _known and value.__closure__ is None:
+        elif value not in _known:
             _note(_Overridable(value, value, is_method=True))
 
 

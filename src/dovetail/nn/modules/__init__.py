@@ -112,7 +112,8 @@ for _name, _names in _PATHS.items():
 
 def __getattr__(name: str) -> Any:
     if name == "__all__":
-        layers = [each for path in _PATHS for each in globals()[path].__all__]
+        paths = [path for path in _PATHS if path != "lazy"]
+        layers = [each for path in paths for each in globals()[path].__all__]
         return sorted(each for each in layers if not each.startswith("register_"))
     for path, names in _PATHS.items():
         if name in names.split():

@@ -31,10 +31,10 @@ OPERATORS = {
     "linalg": (
         "aten::_linalg_eigh", "aten::_linalg_svd", "aten::geqrf", "aten::linalg_cholesky_ex",
         "aten::linalg_cross", "aten::linalg_det", "aten::linalg_eig", "aten::linalg_eigvals",
-        "aten::linalg_inv_ex", "aten::linalg_ldl_factor_ex", "aten::linalg_lstsq",
-        "aten::linalg_lu_factor_ex", "aten::linalg_matrix_exp", "aten::linalg_pinv.atol_rtol_tensor",
-        "aten::linalg_qr", "aten::linalg_slogdet", "aten::linalg_solve_ex",
-        "aten::linalg_solve_triangular", "aten::lu_unpack",
+        "aten::linalg_inv_ex", "aten::linalg_lstsq", "aten::linalg_lu_factor_ex",
+        "aten::linalg_matrix_exp", "aten::linalg_pinv.atol_rtol_tensor", "aten::linalg_qr",
+        "aten::linalg_slogdet", "aten::linalg_solve_ex", "aten::linalg_solve_triangular",
+        "aten::lu_unpack",
     ),
     "losses": (
         "aten::binary_cross_entropy", "aten::binary_cross_entropy_with_logits", "aten::huber_loss",
@@ -116,7 +116,7 @@ OPERATORS = {
         "aten::randn_like", "aten::cauchy_", "aten::exponential_", "aten::geometric_",
         "aten::log_normal_", "aten::random_.from", "aten::random_.to", "aten::random_",
         "aten::bernoulli_.Tensor", "aten::bernoulli.p", "aten::normal.Tensor_float",
-        "aten::normal.float_Tensor", "aten::normal.Tensor_Tensor", "aten::poisson", "aten::binomial",
+        "aten::normal.float_Tensor", "aten::normal.Tensor_Tensor", "aten::poisson",
         "aten::_standard_gamma", "aten::_sample_dirichlet", "aten::_slopes_of_rrelu",
     ),
     "reductions": (

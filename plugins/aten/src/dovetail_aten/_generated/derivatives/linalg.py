@@ -97,13 +97,6 @@ def linalg_inv_ex_tensors(node, grad, *_):
     return (inv_ex_backward(k, grad, inverse),)
 
 
-def linalg_ldl_factor_ex_tensors(node, grad, *_):
-    raise NotImplementedError("the derivative for 'linalg_ldl_factor_ex' is not implemented.")
-
-def linalg_ldl_factor_ex_arrays(node, k, edges, grad, *_):
-    raise NotImplementedError("the derivative for 'linalg_ldl_factor_ex' is not implemented.")
-
-
 def linalg_lstsq_tensors(node, grad_solution, grad_residuals, *_):
     grad_input_mask = tuple([edge is not None for edge in node.next_edges])
     self = node.unpack_self()
@@ -169,17 +162,16 @@ FORMULAS = (
     Formula('aten::linalg_cross', 'LinalgCrossBackward0', ('self', 'other'), saved=(Saved('self', 'input', needed_by=('other',)), Saved('other', 'input', needed_by=('self',)), Saved('dim', 'value', needed_by=('self', 'other'))), tensors=linalg_cross_tensors, arrays=linalg_cross_arrays, forward=(Forward(0, 'expression', linalg_cross_forward, ('self_t', 'other_p', 'dim', 'self_p', 'other_t')),), where='linalg/derivatives.yaml:16'),
     Formula('aten::linalg_det', 'LinalgDetBackward0', ('A',), saved=(Saved('A', 'input'), Saved('result', 'result')), tensors=linalg_det_tensors, where='linalg/derivatives.yaml:21'),
     Formula('aten::linalg_eig', 'LinalgEigBackward0', ('self',), saved=(Saved('self', 'input'), Saved('eigenvalues', 'result'), Saved('eigenvectors', 'result', output=1)), tensors=linalg_eig_tensors, where='linalg/derivatives.yaml:24'),
-    Formula('aten::linalg_eigvals', 'LinalgEigvalsBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=linalg_eigvals_tensors, where='linalg/derivatives.yaml:27'),
-    Formula('aten::linalg_inv_ex', 'LinalgInvExBackward0', ('A',), saved=(Saved('inverse', 'result'),), tensors=linalg_inv_ex_tensors, output_differentiability=(True, False), where='linalg/derivatives.yaml:30'),
-    Formula('aten::linalg_ldl_factor_ex', 'LinalgLdlFactorExBackward0', ('self',), tensors=linalg_ldl_factor_ex_tensors, arrays=linalg_ldl_factor_ex_arrays, output_differentiability=(True, False, False), where='linalg/derivatives.yaml:33'),
-    Formula('aten::linalg_lstsq', 'LinalgLstsqBackward0', ('self', 'b'), saved=(Saved('self', 'input', needed_by=('self', 'b')), Saved('b', 'input', needed_by=('self', 'b')), Saved('solution', 'result', needed_by=('self', 'b'))), tensors=linalg_lstsq_tensors, output_differentiability=(True, True, False, False), where='linalg/derivatives.yaml:36'),
-    Formula('aten::linalg_lu_factor_ex', 'LinalgLuFactorExBackward0', ('A',), saved=(Saved('LU', 'result'), Saved('pivots', 'result', output=1)), tensors=linalg_lu_factor_ex_tensors, output_differentiability=(True, False, False), where='linalg/derivatives.yaml:40'),
-    Formula('aten::linalg_matrix_exp', 'LinalgMatrixExpBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=linalg_matrix_exp_tensors, where='linalg/derivatives.yaml:43'),
-    Formula('aten::linalg_pinv.atol_rtol_tensor', 'LinalgPinvBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=linalg_pinv_atol_rtol_tensor_tensors, refused=('atol', 'rtol'), where='linalg/derivatives.yaml:46'),
-    Formula('aten::linalg_qr', 'LinalgQrBackward0', ('A',), saved=(Saved('mode', 'value'), Saved('Q', 'result'), Saved('R', 'result', output=1)), tensors=linalg_qr_tensors, where='linalg/derivatives.yaml:49'),
-    Formula('aten::linalg_slogdet', 'LinalgSlogdetBackward0', ('A',), saved=(Saved('A', 'input'), Saved('sign', 'result')), tensors=linalg_slogdet_tensors, where='linalg/derivatives.yaml:52'),
-    Formula('aten::linalg_solve_ex', 'LinalgSolveExBackward0', ('A', 'B'), saved=(Saved('A', 'input', needed_by=('A', 'B')), Saved('B', 'input', needed_by=('A', 'B')), Saved('left', 'value', needed_by=('A', 'B')), Saved('result', 'result', needed_by=('A', 'B'))), tensors=linalg_solve_ex_tensors, output_differentiability=(True, False), where='linalg/derivatives.yaml:55'),
-    Formula('aten::linalg_solve_triangular', 'LinalgSolveTriangularBackward0', ('self', 'B'), saved=(Saved('self', 'input', needed_by=('self', 'B')), Saved('upper', 'value', needed_by=('self', 'B')), Saved('left', 'value', needed_by=('self', 'B')), Saved('unitriangular', 'value', needed_by=('self', 'B')), Saved('result', 'result', needed_by=('self', 'B'))), tensors=linalg_solve_triangular_tensors, where='linalg/derivatives.yaml:58'),
-    Formula('aten::lu_unpack', 'LuUnpackBackward0', ('LU_data',), saved=(Saved('LU_data', 'input'),), tensors=lu_unpack_tensors, output_differentiability=(False, True, True), where='linalg/derivatives.yaml:61'),
+    Formula('aten::linalg_eigvals', 'LinalgEigBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=linalg_eigvals_tensors, where='linalg/derivatives.yaml:27'),
+    Formula('aten::linalg_inv_ex', 'LinalgInvExBackward0', ('A',), saved=(Saved('inverse', 'result'),), tensors=linalg_inv_ex_tensors, output_differentiability=(True, False), where='linalg/derivatives.yaml:31'),
+    Formula('aten::linalg_lstsq', 'LinalgLstsqBackward0', ('self', 'b'), saved=(Saved('self', 'input', needed_by=('self', 'b')), Saved('b', 'input', needed_by=('self', 'b')), Saved('solution', 'result', needed_by=('self', 'b'))), tensors=linalg_lstsq_tensors, output_differentiability=(True, True, False, False), where='linalg/derivatives.yaml:34'),
+    Formula('aten::linalg_lu_factor_ex', 'LinalgLuFactorExBackward0', ('A',), saved=(Saved('LU', 'result'), Saved('pivots', 'result', output=1)), tensors=linalg_lu_factor_ex_tensors, output_differentiability=(True, False, False), where='linalg/derivatives.yaml:38'),
+    Formula('aten::linalg_matrix_exp', 'LinalgMatrixExpBackward0', ('self',), saved=(Saved('self', 'input'),), tensors=linalg_matrix_exp_tensors, where='linalg/derivatives.yaml:41'),
+    Formula('aten::linalg_pinv.atol_rtol_tensor', 'LinalgPinvBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=linalg_pinv_atol_rtol_tensor_tensors, refused=('atol', 'rtol'), where='linalg/derivatives.yaml:44'),
+    Formula('aten::linalg_qr', 'LinalgQrBackward0', ('A',), saved=(Saved('mode', 'value'), Saved('Q', 'result'), Saved('R', 'result', output=1)), tensors=linalg_qr_tensors, where='linalg/derivatives.yaml:47'),
+    Formula('aten::linalg_slogdet', 'LinalgSlogdetBackward0', ('A',), saved=(Saved('A', 'input'), Saved('sign', 'result')), tensors=linalg_slogdet_tensors, where='linalg/derivatives.yaml:50'),
+    Formula('aten::linalg_solve_ex', 'LinalgSolveExBackward0', ('A', 'B'), saved=(Saved('A', 'input', needed_by=('A', 'B')), Saved('B', 'input', needed_by=('A', 'B')), Saved('left', 'value', needed_by=('A', 'B')), Saved('result', 'result', needed_by=('A', 'B'))), tensors=linalg_solve_ex_tensors, output_differentiability=(True, False), where='linalg/derivatives.yaml:53'),
+    Formula('aten::linalg_solve_triangular', 'LinalgSolveTriangularBackward0', ('self', 'B'), saved=(Saved('self', 'input', needed_by=('self', 'B')), Saved('upper', 'value', needed_by=('self', 'B')), Saved('left', 'value', needed_by=('self', 'B')), Saved('unitriangular', 'value', needed_by=('self', 'B')), Saved('result', 'result', needed_by=('self', 'B'))), tensors=linalg_solve_triangular_tensors, where='linalg/derivatives.yaml:56'),
+    Formula('aten::lu_unpack', 'LuUnpackBackward0', ('LU_data',), saved=(Saved('LU_data', 'input'),), tensors=lu_unpack_tensors, output_differentiability=(False, True, True), where='linalg/derivatives.yaml:59'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

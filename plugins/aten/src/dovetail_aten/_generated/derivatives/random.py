@@ -198,31 +198,6 @@ def poisson_arrays(node, k, edges, grad): return (k.zeros_like(grad),)
 def poisson_forward(result): return k.zeros_like(result)
 
 
-def binomial_tensors(node, grad):
-    count_edge, prob_edge = node.next_edges
-    grad_count = grad_prob = None
-    if count_edge is not None:
-        count = node.unpack_count()
-        grad_count = k.zeros_like(count)
-    if prob_edge is not None:
-        prob = node.unpack_prob()
-        grad_prob = k.zeros_like(prob)
-    return grad_count, grad_prob
-
-def binomial_arrays(node, k, edges, grad):
-    count_edge, prob_edge = edges
-    grad_count = grad_prob = None
-    if count_edge is not None:
-        count = saved.array if (version := (saved := node._count)._counter) is None or version.value == node._count_version else node.unpack_count()
-        grad_count = k.zeros_like(count)
-    if prob_edge is not None:
-        prob = saved.array if (version := (saved := node._prob)._counter) is None or version.value == node._prob_version else node.unpack_prob()
-        grad_prob = k.zeros_like(prob)
-    return grad_count, grad_prob
-
-def binomial_forward(result): return k.zeros_like(result)
-
-
 def standard_gamma_tensors(node, grad):
     self = node.unpack_self()
     result = node.unpack_result()
@@ -271,9 +246,8 @@ FORMULAS = (
     Formula('aten::normal.float_Tensor', 'NormalBackward2', ('std',), tensors=normal_float_Tensor_tensors, arrays=normal_float_Tensor_arrays, forward=(Forward(0, 'expression', normal_float_Tensor_forward, ('result',)),), where='random/derivatives.yaml:81'),
     Formula('aten::normal.Tensor_Tensor', 'NormalBackward3', ('mean', 'std'), saved=(Saved('mean', 'input', needed_by=('mean',)), Saved('std', 'input', needed_by=('std',))), tensors=normal_Tensor_Tensor_tensors, arrays=normal_Tensor_Tensor_arrays, forward=(Forward(0, 'expression', normal_Tensor_Tensor_forward, ('result',)),), where='random/derivatives.yaml:86'),
     Formula('aten::poisson', 'PoissonBackward0', ('self',), tensors=poisson_tensors, arrays=poisson_arrays, forward=(Forward(0, 'expression', poisson_forward, ('result',)),), where='random/derivatives.yaml:92'),
-    Formula('aten::binomial', 'BinomialBackward0', ('count', 'prob'), saved=(Saved('count', 'input', needed_by=('count',)), Saved('prob', 'input', needed_by=('prob',))), tensors=binomial_tensors, arrays=binomial_arrays, forward=(Forward(0, 'expression', binomial_forward, ('result',)),), where='random/derivatives.yaml:96'),
-    Formula('aten::_standard_gamma', 'StandardGammaBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=standard_gamma_tensors, arrays=standard_gamma_arrays, where='random/derivatives.yaml:101'),
-    Formula('aten::_sample_dirichlet', 'SampleDirichletBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=sample_dirichlet_tensors, arrays=sample_dirichlet_arrays, where='random/derivatives.yaml:104'),
-    Formula('aten::_slopes_of_rrelu', 'SlopesOfRreluBackward', (), output_differentiability=(False,), where='random/derivatives.yaml:107'),
+    Formula('aten::_standard_gamma', 'StandardGammaBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=standard_gamma_tensors, arrays=standard_gamma_arrays, where='random/derivatives.yaml:96'),
+    Formula('aten::_sample_dirichlet', 'SampleDirichletBackward0', ('self',), saved=(Saved('self', 'input'), Saved('result', 'result')), tensors=sample_dirichlet_tensors, arrays=sample_dirichlet_arrays, where='random/derivatives.yaml:99'),
+    Formula('aten::_slopes_of_rrelu', 'SlopesOfRreluBackward', (), output_differentiability=(False,), where='random/derivatives.yaml:102'),
 )
 """One record per operator; in-place variants use that of their functional operator."""

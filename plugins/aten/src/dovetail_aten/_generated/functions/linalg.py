@@ -1430,7 +1430,9 @@ def matrix_power(input, n, *, out=None):
 def addr_out(input, vec1, vec2, *, beta=1, alpha=1, out): return complete(addr_out, "aten::addr", "out")(input, vec1, vec2, beta=beta, alpha=alpha, out=out)
 
 addr_op, addr_routes = operator("aten::addr", "")
-def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
+def addr(input, vec1, vec2, *old, beta=1, alpha=1, out=None):
+    if old:
+        return old_overload(addr, (input, vec1, vec2, *old), {"beta": beta, "alpha": alpha, "out": out})
     if out is not None:
         return addr_out(input, vec1, vec2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -1442,8 +1444,27 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1, out=None):
     else:
         return route(input, vec1, vec2, beta, alpha)
     return miss(addr_op, (input, vec1, vec2,), {"beta": beta, "alpha": alpha}, addr)
+OLD_OVERLOADS[addr] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2, *, Tensor out = None)",
+        "(Number beta, Tensor input, Tensor vec1, Tensor vec2, *, Tensor out = None)",
+    ),
+    (
+        "(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1, Tensor out = None)",
+    ),
+)
 
-def addr_(input, vec1, vec2, *, beta=1, alpha=1): return complete(addr_, "aten::addr_", "")(input, vec1, vec2, beta=beta, alpha=alpha)
+
+def addr_(input, vec1, vec2, *old, beta=1, alpha=1): return complete(addr_, "aten::addr_", "")(input, vec1, vec2, *old, beta=beta, alpha=alpha)
+OLD_OVERLOADS[addr_] = OldOverloads(
+    (
+        "(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2)",
+        "(Number beta, Tensor input, Tensor vec1, Tensor vec2)",
+    ),
+    (
+        "(Tensor input, Tensor vec1, Tensor vec2, *, Number beta = 1, Number alpha = 1)",
+    ),
+)
 
 
 cartesian_prod_op, cartesian_prod_routes = operator("aten::cartesian_prod", "")
