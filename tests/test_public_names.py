@@ -31,56 +31,57 @@ column_stack combinations compile compiler complex complex128 complex64 concat c
 conj_physical conj_physical_ constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc
 conv_transpose1d conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_
 cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cuda cummax cummin cumprod
-cumsum cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_copy device devices
-diag diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist distributions div
-divide dot double dropout dropout_ dsplit dstack dtype e einsum embedding embedding_renorm_ empty
-empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc erfc_ erfinv exp exp2
-exp2_ exp_ expand_copy explain expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
-feature_dropout feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip fliplr flipud float
-float16 float32 float64 float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp
-frobenius_norm from_dlpack from_numpy frombuffer full full_like func gather gcd gcd_ ge geqrf
-get_autocast_dtype get_default_device get_default_dtype get_deterministic_debug_mode
-get_float32_matmul_precision get_num_interop_threads get_num_threads get_printoptions get_rng_state
-gradient greater greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell
-gt half hamming_window hann_window hardshrink heaviside hinge_embedding_loss histc histogram
-histogramdd hsplit hstack hypot i0 i0_ igamma igammac iinfo imag index_add index_copy index_fill
-index_put index_put_ index_reduce index_select inf inference_mode initial_seed inner instance_norm
-int int16 int32 int64 int8 inverse is_anomaly_check_nan_enabled is_anomaly_enabled
-is_autocast_enabled is_complex is_conj is_deterministic_algorithms_warn_only_enabled
-is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero
-is_storage is_tensor is_warn_always_enabled isclose isfinite isin isinf isnan isneginf isposinf
-isreal istft jagged jit kaiser_window kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_
-le lerp less less_equal lgamma library linalg linspace load log log10 log10_ log1p log1p_ log2 log2_
-log_ log_softmax logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or
-logical_xor logit logit_ logspace logsumexp long lstm lstm_cell lt lu lu_solve lu_unpack manual_seed
-margin_ranking_loss masked masked_fill masked_scatter masked_select matmul matrix_exp matrix_power
-max max_pool1d max_pool1d_with_indices max_pool2d max_pool3d maximum mean median memory_format
-meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan
-nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm
-native_channel_shuffle native_dropout native_group_norm native_layer_norm ne neg neg_ negative
-negative_ newaxis nextafter nn no_grad nonzero nonzero_static norm normal not_equal nuclear_norm
-numel ones ones_like ops optim orgqr ormqr outer overrides pairwise_distance pca_lowrank pdist
-permute permute_copy pi pinverse pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar
-polygamma positive pow prelu preserve_format printoptions prod promote_types put qr quantile rad2deg
-rad2deg_ rand rand_like randint randint_like randn randn_like random randperm ravel real reciprocal
-reciprocal_ relu relu_ remainder renorm repeat_interleave reshape resize_as_ resolve_conj
-resolve_neg result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round
-round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add
-scatter_reduce searchsorted seed segment_reduce select select_copy select_scatter selu selu_
-set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_default_tensor_type
-set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
-set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always sgn short
-sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
-softmax sort sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy
-split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
-std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take
-take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing threshold threshold_ tile
-topk trace tracing transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
-triplet_margin_loss triu triu_indices true_divide trunc trunc_ typename uint16 uint32 uint64 uint8
-unbind unbind_copy unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk
-unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy use_deterministic_algorithms
-use_overlay utils vander var var_mean vdot view_as_complex view_as_complex_copy view_as_real
-view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
+cumsum cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_ detach_copy device
+devices diag diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist
+distributions div divide dot double dropout dropout_ dsplit dstack dtype e einsum embedding
+embedding_renorm_ empty empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc
+erfc_ erfinv exp exp2 exp2_ exp_ expand_copy explain expm1 expm1_ eye feature_alpha_dropout
+feature_alpha_dropout_ feature_dropout feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip
+fliplr flipud float float16 float32 float64 float_power floor floor_ floor_divide fmax fmin fmod
+frac frac_ frexp frobenius_norm from_dlpack from_numpy frombuffer full full_like func gather gcd
+gcd_ ge geqrf ger get_autocast_dtype get_default_device get_default_dtype
+get_deterministic_debug_mode get_device get_float32_matmul_precision get_num_interop_threads
+get_num_threads get_printoptions get_rng_state gradient greater greater_equal grid_sampler
+grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt half hamming_window hann_window
+hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack hypot i0 i0_
+igamma igammac iinfo imag index_add index_copy index_fill index_put index_put_ index_reduce
+index_select inf inference_mode initial_seed inner instance_norm int int16 int32 int64 int8 inverse
+is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled is_complex is_conj
+is_deterministic_algorithms_warn_only_enabled is_floating_point is_grad_enabled is_inference
+is_inference_mode_enabled is_neg is_nonzero is_same_size is_signed is_storage is_tensor
+is_warn_always_enabled isclose isfinite isin isinf isnan isneginf isposinf isreal istft jagged jit
+kaiser_window kl_div kron kthvalue layer_norm layout lcm lcm_ ldexp ldexp_ le lerp less less_equal
+lgamma library linalg linspace load log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax
+logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logical_xor logit logit_
+logspace logsumexp long lstm lstm_cell lt lu lu_solve lu_unpack manual_seed margin_ranking_loss
+masked masked_fill masked_scatter masked_select matmul matrix_exp matrix_power max max_pool1d
+max_pool1d_with_indices max_pool2d max_pool3d maximum mean median memory_format meshgrid min minimum
+mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan nan_to_num nan_to_num_
+nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm native_channel_shuffle
+native_dropout native_group_norm native_layer_norm ne neg neg_ negative negative_ newaxis nextafter
+nn no_grad nonzero nonzero_static norm normal not_equal nuclear_norm numel ones ones_like ops optim
+orgqr ormqr outer overrides pairwise_distance pca_lowrank pdist permute permute_copy pi pinverse
+pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu
+preserve_format printoptions prod promote_types put qr quantile rad2deg rad2deg_ rand rand_like
+randint randint_like randn randn_like random randperm ravel real reciprocal reciprocal_ relu relu_
+remainder renorm repeat_interleave reshape resize_as_ resolve_conj resolve_neg result_type rms_norm
+rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round round_ row_stack rrelu rrelu_ rsqrt
+rsqrt_ rsub save scalar_tensor scatter scatter_add scatter_reduce searchsorted seed segment_reduce
+select select_copy select_scatter selu selu_ set_autocast_dtype set_autocast_enabled
+set_default_device set_default_dtype set_default_tensor_type set_deterministic_debug_mode
+set_float32_matmul_precision set_flush_denormal set_grad_enabled set_num_interop_threads
+set_num_threads set_printoptions set_rng_state set_warn_always sgn short sigmoid sigmoid_ sign
+signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet softmax sort
+sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy split_with_sizes
+split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std std_mean stft strided
+sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take take_along_dim tan tan_ tanh tanh_
+tensor tensor_split tensordot testing threshold threshold_ tile topk trace tracing transpose
+transpose_copy trapezoid trapz triangular_solve tril tril_indices triplet_margin_loss triu
+triu_indices true_divide trunc trunc_ typename uint16 uint32 uint64 uint8 unbind unbind_copy
+unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsafe_split
+unsafe_split_with_sizes unsqueeze unsqueeze_copy use_deterministic_algorithms use_overlay utils
+vander var var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy
+view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.accelerator": """
 current_accelerator current_device_index device_count empty_cache is_available memory_allocated
@@ -332,7 +333,7 @@ embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf
 exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
 feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor
 floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_dlpack from_numpy frombuffer
-full full_like gather gcd gcd_ ge geqrf get_printoptions get_rng_state gradient greater
+full full_like gather gcd gcd_ ge geqrf ger get_printoptions get_rng_state gradient greater
 greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt hamming_window
 hann_window hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack
 hypot i0 i0_ igamma igammac imag index_add index_copy index_fill index_put index_put_ index_reduce

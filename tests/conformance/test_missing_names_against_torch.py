@@ -40,7 +40,7 @@ REASONS = {
         cudnn_\w+ miopen_\w+ mkldnn_\w+ batch_norm_\w+ xpu ipu mtia has_\w+ is_vulkan_available
         record_stream Event Stream""",
     "removed or deprecated there": r"""
-        eig lstsq matrix_rank solve symeig range reinforce resize resize_as ger native_norm
+        eig lstsq matrix_rank solve symeig range reinforce resize resize_as native_norm
         legacy_contiguous_format get_autocast_\w+ set_autocast_\w+ is_autocast_\w+
         autocast_\w+crement_nesting clear_autocast_cache Storage StorageBase to_dlpack
         storage_type """,
@@ -48,8 +48,8 @@ REASONS = {
         is_distributed get_device_module AcceleratorError OutOfMemoryError thread_safe_generator
         get_file_path module_load const_data_ptr""",
     "not written yet": r"""
-        GradScaler DisableTorchFunction\w* ExcludeDispatchKeyGuard embedding_bag detach_ dim_order
-        distributions fill_diagonal_ from_file get_device hash_tensor is_same_size is_signed lobpcg
+        GradScaler DisableTorchFunction\w* ExcludeDispatchKeyGuard embedding_bag dim_order
+        distributions fill_diagonal_ from_file hash_tensor lobpcg
         multiprocessing norm_except_dim profiler quasirandom set_anomaly_enabled slice_inverse""",
 }
 """Patterns of names, by why they are missing. A name that comes may stay here until it is seen."""

@@ -85,6 +85,7 @@ class TensorMethods(TensorBase):
     baddbmm_ = functions.baddbmm_
     matmul = functions.matmul
     outer = functions.outer
+    ger = functions.ger
     relu = functions.relu
     relu_ = functions.relu_
     prelu = functions.prelu

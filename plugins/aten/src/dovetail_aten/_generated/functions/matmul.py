@@ -20,7 +20,7 @@ __all__ = [
     "mm_out", "mm", "bmm_out", "bmm", "mv_out", "mv", "dot_out", "dot", "vdot_out", "vdot",
     "inner_out", "inner", "addmm_out", "addmm", "addmm_", "addmv_out", "addmv", "addmv_",
     "addbmm_out", "addbmm", "addbmm_", "baddbmm_out", "baddbmm", "baddbmm_", "matmul_out", "matmul",
-    "matmul_operator", "linear_out", "linear", "outer_out", "outer", "einsum",
+    "matmul_operator", "linear_out", "linear", "outer_out", "outer", "ger_out", "ger", "einsum",
 ]
 
 
@@ -329,6 +329,21 @@ def outer(input, vec2, *, out=None):
     else:
         return route(input, vec2)
     return miss(outer_op, (input, vec2,), {}, outer)
+
+
+def ger_out(input, vec2, *, out): return complete(ger_out, "aten::ger", "out")(input, vec2, out=out)
+
+ger_op, ger_routes = operator("aten::ger", "")
+def ger(input, vec2, *, out=None):
+    if out is not None:
+        return ger_out(input, vec2, out=out)
+    try:
+        route = ger_routes[input._signature | vec2._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, vec2)
+    return miss(ger_op, (input, vec2,), {}, ger)
 
 
 einsum_op, einsum_routes = operator("aten::einsum", "")

@@ -157,6 +157,15 @@ OP_INFOS = [
         ),
     ),
     info(
+        "ger",
+        products("i", "j"),
+        np.outer,
+        ALL,
+        errors=wrong(
+            (2, 3), (2,), text="outer: Expected 1-D arguments self and vec2, but got 2D and 1D"
+        ),
+    ),
+    info(
         "addmm",
         added("ik", "ij", "jk"),
         scaled(np.matmul),
