@@ -75,7 +75,7 @@ RESULTS_THAT_DIFFER = [
         call("flip", tensor(np.ones((2, 3)), layout="transposed"), [0]),
     ),
     Allowance(
-        "factorizations give C order; PyTorch's matrices lie as LAPACK wrote them, column by column",
+        "factorizations give C order; PyTorch leaves matrices as LAPACK wrote them, by columns",
         ("strides",),
         of("linalg_svd", "orgqr", "linalg_householder_product", "cholesky_inverse"),
         call("cholesky_inverse", tensor([[1.0, 0.0], [2.0, 3.0]])),
