@@ -324,6 +324,29 @@ def test_hooks_run_once_around_a_step_that_calls_its_base_class():
     assert calls == ["before", "after"] * 2
 
 
+def test_an_optimizer_around_another_one_need_not_call_its_base_class():
+    class Around(optim.Optimizer):
+        def __init__(self, optimizer):
+            self.optimizer = optimizer
+            self.param_groups = optimizer.param_groups
+            self.defaults = optimizer.defaults
+            self.state = optimizer.state
+
+        def step(self, closure=None):
+            return self.optimizer.step(closure)
+
+    weight = parameter(1.0, gradient=[1.0])
+    around = Around(optim.SGD([weight], lr=0.5))
+    calls = []
+    around.register_step_post_hook(lambda *_: calls.append("after"))
+    scheduler = optim.lr_scheduler.StepLR(around, 1)
+    around.step()
+    scheduler.step()
+    assert weight.tolist() == [0.5]
+    assert calls == ["after"]
+    assert around.state_dict()["param_groups"][0]["lr"] == pytest.approx(0.05)
+
+
 def test_a_step_pre_hook_replaces_the_arguments():
     p = parameter(1.0, gradient=[1.0])
     optimizer = optim.SGD([p])

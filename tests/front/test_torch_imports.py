@@ -196,3 +196,44 @@ def test_devices_without_a_backend_say_that_they_are_not_available() -> None:
     assert not dovetail.xpu.is_available()
     assert dovetail.cpu.is_available()
     assert dovetail.accelerator.is_available() == dovetail.cuda.is_available()
+
+
+def test_operators_with_private_names_are_found_at_the_top() -> None:
+    dovetail.manual_seed(0)
+    drawn = dovetail._standard_gamma(dovetail.ones(2))
+    dovetail.manual_seed(0)
+    assert drawn.tolist() == dovetail.distributions.Gamma(dovetail.ones(2), 1.0).sample().tolist()
+    assert dovetail._softmax(dovetail.zeros(2), 0, False).tolist() == [0.5, 0.5]
+    assert not hasattr(dovetail, "_operator_that_there_is_not")
+
+
+def test_the_context_of_a_function_has_a_class() -> None:
+    from dovetail.autograd.function import BackwardCFunction, Function, FunctionCtx
+
+    seen = []
+
+    class Double(Function):
+        @staticmethod
+        def forward(ctx: FunctionCtx, x: dovetail.Tensor) -> dovetail.Tensor:
+            seen.append(isinstance(ctx, FunctionCtx))
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx: FunctionCtx, grad: dovetail.Tensor) -> dovetail.Tensor:
+            seen.append(isinstance(ctx, FunctionCtx))
+            return 2 * grad
+
+    x = dovetail.ones(2, requires_grad=True)
+    y = Double.apply(x)
+    y.sum().backward()
+    assert seen == [True, True]
+    assert isinstance(y.grad_fn, BackwardCFunction)
+    assert not isinstance((x * x).grad_fn, FunctionCtx)
+
+
+def test_modules_for_several_processes_import_and_say_what_is_not_there() -> None:
+    from dovetail.distributed import nn
+
+    with pytest.raises(AttributeError, match="'all_reduce': it is not in Dovetail"):
+        _ = nn.all_reduce
+    assert not dovetail.distributed.is_available()

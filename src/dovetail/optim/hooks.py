@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Self, TypeAlias, TypeVar, cast
 
 from ..nn.hooks import RemovableHandle, add_hook
 
@@ -94,6 +94,12 @@ class OptimizerHooks:
     OptimizerPreHook: TypeAlias = Callable[..., Any]
     OptimizerPostHook: TypeAlias = Callable[..., None]
     profile_hook_step = staticmethod(with_hooks)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        # Not in __init__: an optimizer around another one often sets its attributes alone.
+        self = super().__new__(cls)
+        self._prepare()
+        return self
 
     def _prepare(self) -> None:
         """Set what is neither copied nor pickled."""

@@ -13,8 +13,8 @@ from dovetail_kernel.errors import did_you_mean
 
 from .casts import CastError, caster
 from .function_schema import Argument, FunctionSchema
-from .numbers import is_number
-from .types import DeviceObjType, TensorType, without_optional
+from .numbers import is_number, stands_for_number
+from .types import DeviceObjType, NumberType, TensorType, without_optional
 
 
 def bind(
@@ -49,7 +49,7 @@ def bind(
         An argument is missing, unknown, given twice, too many, or of the wrong type.
     """
     try:
-        return _bind(schema, args, kwargs, wrap_number, number_arguments)
+        return _bind(schema, args, kwargs, wrap_number, number_arguments, _cast)
     except ArgumentError as error:
         raise RuntimeError(str(error)) from None
 
@@ -61,7 +61,8 @@ def bind_of_function(
     wrap_number: Callable[[int | float | complex], Any] | None = None,
     number_arguments: Collection[str] = (),
 ) -> list[Any]:
-    """Return what `bind` does, for a call of a public function.
+    """Return what `bind` does, for a call of a public function, where a tensor of no dimensions
+    that does not require grad may stand for a number.
 
     Raises
     ------
@@ -71,7 +72,7 @@ def bind_of_function(
         An argument is unknown, given twice, or too many.
     """
     try:
-        return _bind(schema, args, kwargs, wrap_number, number_arguments)
+        return _bind(schema, args, kwargs, wrap_number, number_arguments, _cast_for_function)
     except ArgumentError as error:
         raise error.as_type_error() from None
 
@@ -82,6 +83,7 @@ def _bind(
     kwargs: Mapping[str, Any],
     wrap_number: Callable[[int | float | complex], Any] | None,
     number_arguments: Collection[str],
+    cast: Callable[[FunctionSchema, int, Any], Any],
 ) -> list[Any]:
     arguments = schema.arguments
     given = len(args) + len(kwargs)
@@ -113,7 +115,7 @@ def _bind(
             value = values[position]
             if wrap_number is not None:
                 value = _as_tensor(schema, position, value, wrap_number, number_arguments)
-            values[position] = _cast(schema, position, value)
+            values[position] = cast(schema, position, value)
     return values
 
 
@@ -160,6 +162,13 @@ def _cast(schema: FunctionSchema, position: int, value: Any) -> Any:
         return caster(declared)(value)
     except CastError as reason:
         raise cast_error(schema, position, value, reason) from None
+
+
+def _cast_for_function(schema: FunctionSchema, position: int, value: Any) -> Any:
+    declared = without_optional(schema.arguments[position].real_type)
+    if isinstance(declared, NumberType) and stands_for_number(value):
+        value = value.item()
+    return _cast(schema, position, value)
 
 
 def _refuse_surplus_keywords(schema: FunctionSchema, given: int, kwargs: Mapping[str, Any]) -> None:

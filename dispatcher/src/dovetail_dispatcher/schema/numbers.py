@@ -13,6 +13,13 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float | complex) or numpy_number(value) is not None
 
 
+def stands_for_number(value: Any) -> bool:
+    """Return whether public functions take a value for a number: a tensor of no dimensions that
+    does not require grad.
+    """
+    return isinstance(value, TensorBase) and value.ndim == 0 and not value.requires_grad
+
+
 def numpy_number(value: Any) -> int | float | complex | None:
     """Return the number in a NumPy scalar, or in an array of no dimensions; None for tensors and
     anything else.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.calls.templates.python_function import python_schema
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
-from dovetail_dispatcher.schema.numbers import is_number
+from dovetail_dispatcher.schema.numbers import is_number, stands_for_number
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import TensorBase
@@ -95,13 +95,16 @@ class Overloads:
         overloads = self._overloads
         if overloads is None:
             overloads = self._overloads = self._read()
-        for overload in overloads:
-            bound = _bind(overload, args, kwargs)
-            if bound is None or (out is not None and overload.out is None):
-                continue
-            if out is None:
-                return overload.function(*args, **bound)
-            return overload.out(*args, **bound, **self._outs(overload, out))  # type: ignore[misc]
+        for fit in (fits, _fits_loosely):
+            for overload in overloads:
+                bound = _bind(overload, args, kwargs, fit)
+                if bound is None or (out is not None and overload.out is None):
+                    continue
+                if out is None:
+                    return overload.function(*args, **bound)
+                return overload.out(  # type: ignore[misc]
+                    *args, **bound, **self._outs(overload, out)
+                )
         return self._overridden(overloads, args, kwargs)
 
     def _outs(self, overload: Overload, out: Any) -> dict[str, Any]:
@@ -163,16 +166,19 @@ def _overload(
 
 
 def _bind(
-    overload: Overload, args: Sequence[Any], kwargs: Mapping[str, Any]
+    overload: Overload,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    fit: Callable[[Any, str], bool],
 ) -> dict[str, Any] | None:
-    """Return the keyword arguments under the overload's own names, or None if the call does not
-    fit.
+    """Return the keyword arguments under the overload's own names, or None if one of the call's
+    does not `fit`.
     """
     names, kinds = overload.names, overload.kinds
     if len(args) > overload.positional:
         return None
     for value, kind in zip(args, kinds, strict=False):
-        if not fits(value, kind):
+        if not fit(value, kind):
             return None
     given = set(names[: len(args)])
     bound = {}
@@ -181,7 +187,7 @@ def _bind(
             continue
         if keyword not in names:
             keyword = ALIASES.get(keyword, keyword)
-        if keyword not in names or keyword in given or not fits(value, kinds[names.index(keyword)]):
+        if keyword not in names or keyword in given or not fit(value, kinds[names.index(keyword)]):
             return None
         given.add(keyword)
         bound[keyword] = value
@@ -223,3 +229,8 @@ def fits(value: Any, kind: str) -> bool:
     if kind.startswith(("int[", "SymInt[")):
         return isinstance(value, tuple | list | int)
     return True
+
+
+def _fits_loosely(value: Any, kind: str) -> bool:
+    """Return what `fits` does, with tensors that stand for numbers."""
+    return fits(value, kind) or (kind in ("Scalar", "Scalar?") and stands_for_number(value))

@@ -10,9 +10,10 @@ from dovetail_dispatcher import overridable
 
 from .._generated import functions as aten
 from .factory import finished, like_options, number_of
-from .random_factories import randint
+from .random_factories import integer_bounds
 
 if TYPE_CHECKING:
+    from ..backend.generator import Generator
     from .tensor_class import Tensor
 
 __all__ = [
@@ -87,9 +88,20 @@ def full_like(
 
 @overridable
 def rand_like(
-    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
 ) -> Tensor:
-    """Return numbers from the uniform distribution on [0, 1). Parameters as `zeros_like`."""
+    """Return numbers from the uniform distribution on [0, 1). Parameters as `zeros_like`.
+
+    `generator` is where the random numbers come from; default: the generator of the device.
+    """
+    if generator is not None:
+        made = empty_like(input, memory_format=memory_format, **options)
+        return finished(aten.uniform_(made, generator=generator), requires_grad, None)
     return finished(
         aten.rand_like(input, **like_options(options), memory_format=memory_format),
         requires_grad,
@@ -99,9 +111,17 @@ def rand_like(
 
 @overridable
 def randn_like(
-    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
 ) -> Tensor:
-    """Return numbers from the standard normal distribution. Parameters as `zeros_like`."""
+    """Return numbers from the standard normal distribution. Parameters as `rand_like`."""
+    if generator is not None:
+        made = empty_like(input, memory_format=memory_format, **options)
+        return finished(aten.normal_(made, generator=generator), requires_grad, None)
     return finished(
         aten.randn_like(input, **like_options(options), memory_format=memory_format),
         requires_grad,
@@ -111,10 +131,25 @@ def randn_like(
 
 @overridable
 def randint_like(
-    input: Tensor, *bounds: int, requires_grad: bool = False, **options: Any
+    input: Tensor,
+    *bounds: Any,
+    low: Any = None,
+    high: Any = None,
+    generator: Generator | None = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
 ) -> Tensor:
-    """Return integers: ``randint_like(x, high)``, ``randint_like(x, low, high)``. Other parameters
-    as `zeros_like`.
+    """Return integers from ``[low, high)``: ``randint_like(x, high)``, ``randint_like(x, low,
+    high)``; `low` is 0 at first. Other parameters as `rand_like`.
+
+    Raises
+    ------
+    RuntimeError
+        If `low` is not below `high`.
+    TypeError
+        If `high` is missing, or a bound is not an integer.
     """
-    own = {"dtype": input.dtype, "device": input.device}
-    return randint(*bounds, tuple(input.shape), requires_grad=requires_grad, **{**own, **options})
+    first, last = integer_bounds("randint_like", bounds, low, high)
+    made: Any = empty_like(input, memory_format=memory_format, **options)
+    return finished(made.random_(first, last, generator=generator), requires_grad, None)

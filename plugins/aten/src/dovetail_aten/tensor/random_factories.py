@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,35 @@ def randn(
     return finished(aten.normal_(made, generator=generator), requires_grad, out, "randn")
 
 
+def integer_bounds(function: str, positional: Sequence[Any], low: Any, high: Any) -> Any:
+    """Return the bounds of random integers, given as ``(high)`` or ``(low, high)`` or by name.
+
+    Raises
+    ------
+    RuntimeError
+        If `low` is not below `high`.
+    TypeError
+        If `high` is missing, there are more than two, or one is not an integer.
+    """
+    names = ("low", "high") if len(positional) == 2 or high is not None else ("high",)
+    given = dict(zip(names, positional, strict=False))
+    named = {name: value for name, value in (("low", low), ("high", high)) if value is not None}
+    bounds = {"low": 0, **given, **named}
+    if len(positional) > len(names) or given.keys() & named or "high" not in bounds:
+        raise TypeError(f"{function}() takes (high) or (low, high) as its bounds. Give integers.")
+    for name, value in bounds.items():
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(
+                f"{function}(): argument '{name}' must be int, not {type(value).__name__}"
+            )
+    first, last = index(bounds["low"]), index(bounds["high"])
+    if first >= last:
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={first} >= to={last}"
+        )
+    return first, last
+
+
 @_randint.called_by
 def randint(
     *bounds: Any,
@@ -110,16 +140,9 @@ def randint(
     positional = list(bounds)
     if size is None and positional and isinstance(positional[-1], list | tuple):
         size = positional.pop()
-    if high is None and positional:
-        high = positional.pop()
-    if low is None:
-        low = positional.pop() if positional else 0
-    if high is None or size is None or positional:
+    if size is None:
         raise TypeError("randint() takes (int high, tuple size) or (int low, int high, tuple size)")
-    if low >= high:
-        raise RuntimeError(
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
-        )
+    low, high = integer_bounds("randint", positional, low, high)
     shape = shape_of("randint", (size,), None)
     if generator is None:
         return _randint((low, high, shape), dtype, layout, device, pin_memory, requires_grad, out)

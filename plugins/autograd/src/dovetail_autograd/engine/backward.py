@@ -167,6 +167,7 @@ def grad(
     grad_outputs: TensorBase | Sequence[TensorBase | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -185,6 +186,8 @@ def grad(
         Keep what the graph saved. Default: the value of `create_graph`.
     create_graph
         Record the backward itself, for higher derivatives.
+    only_inputs
+        Ignored, as in PyTorch: False warns.
     allow_unused
         Return None for an input that `outputs` do not depend on. Default: the value of
         `materialize_grads`.
@@ -208,6 +211,14 @@ def grad(
     ValueError
         If `allow_unused` is False and `materialize_grads` True.
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To "
+            "accumulate gradient for other parts of the graph, please use "
+            "dovetail.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "

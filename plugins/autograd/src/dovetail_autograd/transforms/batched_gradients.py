@@ -61,5 +61,7 @@ def grad_batched(
         )
     with GradBatchLevel(sizes.pop()) as level:
         wrapped = tuple([None if each is None else level.wrap(each) for each in grad_outputs])
-        found = grad(outputs, inputs, wrapped, retain_graph, create_graph, allow_unused)
+        found = grad(
+            outputs, inputs, wrapped, retain_graph, create_graph, allow_unused=allow_unused
+        )
         return tuple([None if each is None else level.spread(each) for each in found])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as _typing
 
-from .absent_names import names_of as _names_of
+from ..absent_names import names_of as _names_of
 
 __all__ = ["is_available", "is_initialized"]
 
@@ -20,4 +20,4 @@ def is_initialized() -> bool:
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+    __getattr__ = _names_of(__name__, ("nn",))
