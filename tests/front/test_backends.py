@@ -147,3 +147,25 @@ def test_kernels_of_a_third_library_are_loaded_when_both_are_in_use(scoped_libra
         match="Could not run 'front_backends::twice' with arguments from the 'CPU'",
     ):
         dovetail.ops.front_backends.twice(dovetail.ones(1))
+
+
+def test_a_generator_of_another_device_is_refused() -> None:
+    generator = dovetail.Generator()
+    for draw in (dovetail.rand, dovetail.randn, dovetail.randperm):
+        with pytest.raises(
+            RuntimeError, match="Expected a 'loopback' device type for generator but found 'cpu'"
+        ):
+            draw(3, generator=generator, device="loopback")
+
+
+def test_sequences_on_the_device_are_packed_and_shuffled_by_indices_of_the_cpu() -> None:
+    rows = [dovetail.arange(3.0, device="loopback"), dovetail.ones(2, device="loopback")]
+    packed = nn.utils.rnn.pack_sequence(rows)
+    assert packed.data.device.type == "loopback"
+    assert packed.batch_sizes.tolist() == [2, 2, 1]
+    padded, lengths = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    assert padded.tolist() == [[0, 1, 2], [1, 1, 0]]
+    assert lengths.tolist() == [3, 2]
+    with dovetail.device("loopback"):
+        order = dovetail.utils.data.RandomSampler(rows, generator=dovetail.Generator())
+        assert sorted(order) == [0, 1]

@@ -78,6 +78,7 @@ def test_the_same_seed_gives_the_same_numbers(name: str) -> None:
     assert not dovetail.equal(first, second)
 
 
+@pytest.mark.cpu_only(reason="a generator is one of the cpu")
 def test_a_generator_of_its_own_draws_the_numbers() -> None:
     one, other = [dovetail.Generator().manual_seed(3) for _ in range(2)]
     first = dovetail.normal(0.0, 1.0, (5,), generator=one)

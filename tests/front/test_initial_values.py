@@ -42,6 +42,7 @@ def test_a_dirac_weight_passes_channels_unchanged():
     assert dovetail.equal(x, y)
 
 
+@pytest.mark.cpu_only(reason="a generator is one of the cpu")
 def test_a_generator_makes_draws_repeatable():
     for name in ("uniform_", "normal_", "trunc_normal_", "orthogonal_", "kaiming_normal_"):
         one, two = (

@@ -285,6 +285,7 @@ def test_parameters_that_are_others_in_every_step_keep_their_own_memory() -> Non
     assert run.step(2).is_joined
 
 
+@pytest.mark.cpu_only(reason="memory of the cpu is shared")
 def test_sums_of_adagrad_can_be_shared_before_and_after_steps() -> None:
     run = Run("Adagrad", **OPTIONS["Adagrad"])
     plain = Run("Adagrad", **OPTIONS["Adagrad"], foreach=False)

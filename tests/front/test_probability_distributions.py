@@ -44,7 +44,7 @@ ABSENT = (NotImplementedError,)
 
 
 def n(x: Any) -> Any:
-    return x.detach().numpy()
+    return x.detach().cpu().numpy()
 
 
 def example(name: str, seed: int = 5) -> Any:

@@ -304,6 +304,19 @@ def test_other_files_of_the_folder_are_left_alone(tmp_path):
     assert sorted(os.listdir(tmp_path)) == sorted([*names, folder, link, "x"])
 
 
+def test_a_file_that_another_save_makes_in_the_meantime_is_replaced(tmp_path, monkeypatch):
+    real = os.path.realpath
+
+    def made_in_the_meantime(path):
+        (tmp_path / "x").write_bytes(b"of another save")
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os.path, "realpath", made_in_the_meantime)
+        save([1], tmp_path / "x")
+    assert load(tmp_path / "x") == [1]
+
+
 def test_many_threads_that_save_into_one_folder_leave_whole_files(tmp_path):
     failures = []
 

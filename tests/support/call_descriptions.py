@@ -23,6 +23,8 @@ OTHER_TERMS = (
     *["addcmul", "addcdiv", "lerp", "logsumexp", "cumsum", "cumprod", "mse_loss"],
     *["matmul", "mm", "bmm", "mv", "addmm", "addmv", "addbmm", "baddbmm", "einsum", "linear"],
     *["dot", "inner", "outer", "gelu_backward", "silu_backward", "sum", "mean"],
+    *["_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"],
+    *["_upsample_bilinear2d_aa_backward", "_upsample_bicubic2d_aa_backward"],
 )
 REORDERED = (
     "log_sigmoid",
@@ -40,6 +42,7 @@ DTYPES_OF_OUT = (
     *["Expected out tensor to have", "only supports bool tensor for result", "Found dtype"],
     *["must have the same scalar type", "more than one element of the written-to"],
     *["input and out to match", "self and out expected", "expects Long tensor out"],
+    "output tensor's dtype is wrong",
 )
 OF_WIDE_UNSIGNED = ("not implemented for 'UInt", "'UInt16'", "'UInt32'", "'UInt64'")
 FAILED_DERIVATIVES = (
@@ -51,7 +54,11 @@ RAW_ERRORS = (
 )
 """Words of Python and NumPy, which errors of operators do not use."""
 ZEROS_OF_SUMS = ("mm", "softplus_backward")
-WITH_OTHER_PARAMETERS = ("index", "where", "add", "sub", "rsub", "split", "index_put", "roll")
+INTERNAL_ERRORS = ("INTERNAL ASSERT", "undefined Tensor", "SmallVector unable to grow")
+WITH_OTHER_PARAMETERS = (
+    *("index", "where", "add", "sub", "rsub", "split", "index_put", "roll"),
+    *("broadcast_tensors", "cartesian_prod", "chain_matmul", "block_diag"),
+)
 
 
 def tensor(values: Any, dtype: str = "float32", layout: str = "contiguous", grad: Any = 0) -> Any:

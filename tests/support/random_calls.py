@@ -261,6 +261,8 @@ def _of_kind(name: str, kind: str, shape: tuple[int, ...], dtype: str, r: random
         return [_tensor_named(name, shape, dtype, r) for _ in range(r.choice([0, 1, 2, 2, 3]))]
     if kind == "Scalar":
         return random_scalar(r)
+    if kind == "Scalar[]":
+        return [random_scalar(r) for _ in range(r.choice([0, 1, 2, 2, 3]))]
     if kind in ("int", "SymInt"):
         return r.choice([0, 1, -1, 2, 3, -2, 0, 5])
     if kind.partition("[")[0] in ("int", "SymInt"):

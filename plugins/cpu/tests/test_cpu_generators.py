@@ -10,6 +10,8 @@ import pytest
 
 import dovetail_aten as aten
 
+pytestmark = pytest.mark.cpu_only(reason="the generators are those of the cpu")
+
 NAMES = ("MT19937", "PCG64", "PCG64DXSM", "SFC64", "Philox")
 
 DRAWS = {

@@ -30,6 +30,7 @@ def test_the_next_numbers_are_others(draw):
     assert draw().tolist() != draw().tolist()
 
 
+@pytest.mark.cpu_only(reason="a generator is one of the cpu")
 def test_a_generator_does_not_depend_on_the_default_one():
     aten.manual_seed(1)
     first = aten.rand(5, generator=aten.Generator().manual_seed(7)).tolist()

@@ -42,8 +42,10 @@ def write_file(path: str, pieces: Pieces) -> None:
         stream = open(os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0)), "wb")  # noqa: SIM115
     except FileNotFoundError:
         target = os.path.realpath(path)
-        if os.path.lexists(target):
+        if os.path.isdir(target):  # that of an empty path
             raise
+        if os.path.lexists(target):  # another save has made it in the meantime
+            return write_file(path, pieces)
         _replace(target, None, pieces)
         return
     with stream:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail_aten.array_kernels.broadcasting import broadcast_shapes
 from dovetail_aten.array_kernels.distributions import Distributions
 from dovetail_aten.array_kernels.gamma_numbers import GammaNumbers
 from dovetail_aten.array_kernels.random import Random
@@ -90,7 +91,8 @@ class SeededDistributions(Distributions, SeededDrawing):
         if source is None:
             return super().binomial(count, prob, generator)
         self._check_trials(count, prob)
-        return each(source, binomial, *np.broadcast_arrays(count, prob))
+        shape = broadcast_shapes([count.shape, prob.shape])
+        return each(source, binomial, *[np.broadcast_to(x, shape) for x in (count, prob)])
 
 
 class SeededGammaNumbers(GammaNumbers, SeededDrawing):

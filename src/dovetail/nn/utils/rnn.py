@@ -366,7 +366,7 @@ def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> Packe
     RuntimeError
         As `pad_sequence` and `pack_padded_sequence`.
     """
-    lengths = aten.as_tensor([sequence.size(0) for sequence in sequences], dtype=int64)
+    lengths = [sequence.size(0) for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

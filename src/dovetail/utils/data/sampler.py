@@ -105,7 +105,9 @@ class RandomSampler(Sampler[int]):
             draw: Any = randint  # the stubs do not know its generator
             for start in range(0, count, _AT_ONCE):
                 drawn = min(_AT_ONCE, count - start)
-                yield from draw(high=size, size=(drawn,), generator=generator).tolist()
+                yield from draw(
+                    high=size, size=(drawn,), generator=generator, device="cpu"
+                ).tolist()
             return
         for start in range(0, count, size):
             yield from permutation(size, generator)[: count - start]
@@ -173,7 +175,7 @@ class WeightedRandomSampler(Sampler[int]):
             raise ValueError(
                 f"replacement should be a boolean value, but got replacement={replacement}"
             )
-        self.weights = as_tensor(weights, dtype=float64)
+        self.weights = as_tensor(weights, dtype=float64, device="cpu")
         if self.weights.dim() != 1:
             raise ValueError(
                 "weights should be a 1d sequence but given weights have shape "
@@ -237,7 +239,7 @@ class BatchSampler(Sampler[list[int]]):
 def permutation(size: int, generator: Generator | None) -> list[int]:
     """Return the integers below `size` in a random order."""
     draw: Any = randperm  # the stubs do not know its generator
-    drawn: list[int] = draw(size, generator=generator).tolist()
+    drawn: list[int] = draw(size, generator=generator, device="cpu").tolist()
     return drawn
 
 

@@ -86,6 +86,11 @@ class Searching(Sorted):
             self._check_sorter(sorted_sequence, sorter)
             sorted_sequence = xp.take_along_axis(sorted_sequence, sorter, axis=-1)
         common = promote_types(self.dtypes[sorted_sequence.dtype], self.dtypes[values.dtype])
+        if common.is_complex:
+            raise NotImplementedError(
+                f"\"searchsorted_out_cpu\" not implemented for '{common.scalar_name}': complex "
+                "numbers have no order."
+            )
         native = self.native_dtypes[common]
         sequence = self._sortable(sorted_sequence.astype(native, copy=False))
         values = self._sortable(values.astype(native, copy=False))

@@ -256,10 +256,22 @@ class NamespaceArrays(CoreArrays):
     # -- random numbers ----------------------------------------------------------------------------
 
     def source(self, generator: Any) -> Any:
-        """Return what `new_generator` made for a generator, or for the backend's default one."""
-        return (
-            default_generator(backend(self.device_type)) if generator is None else generator
-        ).native
+        """Return what `new_generator` made for a generator, or for the backend's default one.
+
+        Raises
+        ------
+        RuntimeError
+            If the generator is that of another device type.
+        """
+        if generator is None:
+            return default_generator(backend(self.device_type)).native
+        if generator.device.type != self.device_type:
+            raise RuntimeError(
+                f"Expected a '{self.device_type}' device type for generator but found "
+                f"'{generator.device.type}'. Make one for it: "
+                f"Generator(device='{self.device_type}')."
+            )
+        return generator.native
 
     def uniform(self, shape: Sequence[int], native_dtype: Any, generator: Any) -> Any:
         """Return numbers in [0, 1); for half precision, float32 numbers that it can represent."""

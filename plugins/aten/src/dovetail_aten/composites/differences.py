@@ -62,7 +62,7 @@ def gradient(
         raise RuntimeError("torch.gradient does not support uint8 input. Convert the tensor.")
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
-    dims = wrap_dims(dim, self.ndim)
+    dims = [] if isinstance(dim, list | tuple) and not dim else wrap_dims(dim, self.ndim)
     spacings = list(spacing) if isinstance(spacing, list | tuple) else [spacing] * len(dims)
     if len(spacings) != len(dims):
         raise RuntimeError(

@@ -16,7 +16,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> tuple[A
     sizes = _lengths(input, lengths)
     is_inside = F.lt(_places(input.shape[0], lengths, 1), F.unsqueeze(lengths, 0))
     counts = F.narrow(F.sum(is_inside, 1), 0, 0, sizes[0])
-    return F.index(input, [is_inside]), counts
+    return F.index(input, [is_inside.to(input.device)]), counts
 
 
 def _lengths(input: Any, lengths: Any) -> list[int]:
@@ -103,7 +103,7 @@ def pad_packed_sequence(
     if length > len(sizes):
         is_inside = F.constant_pad_nd(is_inside, [0, 0, 0, length - len(sizes)])
     blank = F.new_full(data, (length, sizes[0], *data.shape[1:]), padding_value)
-    padded = F.index_put(blank, [is_inside], data)
+    padded = F.index_put(blank, [is_inside.to(data.device)], data)
     return (F.transpose(padded, 0, 1) if batch_first else padded), lengths
 
 

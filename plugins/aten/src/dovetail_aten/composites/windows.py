@@ -75,7 +75,7 @@ def _window(name: str, formula: Any, length: int, periodic: bool, options: dict[
             f"{name} expects floating point dtypes, got: TensorOptions(dtype={dtype.name}). Give "
             "one."
         )
-    if dtype.is_complex:
+    if dtype.is_complex and length > 1:
         raise RuntimeError(f"{name} does not support complex dtypes. Give a real one.")
     if length < 0:
         raise RuntimeError(
