@@ -244,6 +244,7 @@ def test_the_seed_decides_the_numbers() -> None:
     assert at.initial_seed() == 7
 
 
+@pytest.mark.cpu_only(reason="a generator is one of the cpu")
 def test_a_generator_is_independent_of_the_default_one() -> None:
     generator = at.Generator().manual_seed(7)
     first = at.randn(3, generator=generator).tolist()

@@ -271,7 +271,7 @@ def rebuild_tensor(
     _expect(isinstance(requires_grad, bool), requires_grad, "requires_grad")
     _expect(_are_ints(size), size, "size")
     _expect(_are_ints(stride), stride, "stride")
-    _expect(isinstance(offset, int), offset, "storage offset")
+    _expect(_is_int(offset), offset, "storage offset")
     with _outside():
         whole: Any = wrap(storage.array, storage._backend)
         if whole.dtype is not dtype:
@@ -286,7 +286,11 @@ def rebuild_tensor(
 
 
 def _are_ints(value: Any) -> bool:
-    return isinstance(value, tuple) and all([isinstance(each, int) for each in value])
+    return isinstance(value, tuple) and all([_is_int(each) for each in value])
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
 def _expect(is_valid: bool, value: object, what: str) -> None:

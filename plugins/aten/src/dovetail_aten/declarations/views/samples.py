@@ -21,6 +21,7 @@ from ..samples import (
     smooth,
 )
 from .copies import copies
+from .in_place_samples import IN_PLACE
 from .memory_samples import MEMORY
 from .references import (
     as_strided,
@@ -351,4 +352,4 @@ AS_IT_IS = [
 
 VIEWS = [*SHAPE, *ORDER, *PARTS_OF, *AS_IT_IS]
 
-OP_INFOS = [*VIEWS, *copies(VIEWS), *MEMORY]
+OP_INFOS = [*VIEWS, *copies(VIEWS), *MEMORY, *IN_PLACE]
