@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise, permutations
 from typing import Any
 
@@ -351,11 +352,17 @@ def _keys(C: Any, key: Any) -> str:
 
 
 def _meta_in_tls(C: Any) -> list[bool]:
-    answers = [C._meta_in_tls_dispatch_include()]
-    for wanted in (True, False):
-        C._set_meta_in_tls_dispatch_include(wanted)
-        answers.append(C._meta_in_tls_dispatch_include())
-    return answers
+    def answers() -> list[bool]:
+        found = [C._meta_in_tls_dispatch_include()]
+        for wanted in (True, False):
+            C._set_meta_in_tls_dispatch_include(wanted)
+            found.append(C._meta_in_tls_dispatch_include())
+        return found
+
+    # In a thread of its own: PyTorch keeps the backend of the key, and calls without tensors would
+    # go there from then on.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(answers).result()
 
 
 QUERIES["meta in tls"] = _meta_in_tls
