@@ -7,6 +7,7 @@ registration, transforms.
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import inspect
 import os
@@ -78,6 +79,7 @@ def test_signals_at_random_instants_leave_what_was_there_before(name: str) -> No
     times = 25 if TRIED != "all" else 2000
     program = PROGRAMS[name]
     previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    gc.disable()  # at a collection a signal would go to the callbacks of other tools
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -87,6 +89,7 @@ def test_signals_at_random_instants_leave_what_was_there_before(name: str) -> No
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+        gc.enable()
 
 
 def _signalled(program: Any, delay: float) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+from ast import literal_eval
 from pathlib import Path
 from random import Random
 
@@ -111,7 +112,8 @@ def test_three_listed_operators_train_a_perceptron_as_the_whole_library_does(mlp
     trained = python(mlp, "-c", f"{TRAIN}\nprint(losses)").decode()
     namespace: dict[str, list[float]] = {}
     exec(TRAIN, namespace)
-    assert trained.strip() == str(namespace["losses"])
+    # BLAS may sum in another order where arrays are aligned in another way.
+    assert literal_eval(trained) == pytest.approx(namespace["losses"], rel=1e-4)
     assert namespace["losses"][-1] < namespace["losses"][0] / 3
 
 

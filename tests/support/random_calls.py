@@ -35,6 +35,10 @@ UNCHECKED = (
     *["log_sigmoid_backward", "as_strided", "smooth_l1_loss_backward"],
 )
 """Operators for whose wrong arguments PyTorch reads and writes foreign memory, or ends."""
+IN_PLACE_VIEWS = tuple(
+    f"{name}_"
+    for name in ("as_strided", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
+)
 OF_STORAGES = ("set_", "set", "resize_", "resize", "resize_as_", "resize_as")
 FORMS = (*["overload"] * 4, "packet", "function", "method")
 
@@ -321,10 +325,25 @@ only their samples are compared.
 """
 
 
+UNSETTLED = frozenset(
+    {
+        *("_lu_with_info", "linalg_lu_factor_ex", "cholesky_solve", "inverse", "qr"),  # strides
+        *("fft_ifft", "fft_ihfft2"),  # signs of zero
+        *("gradient", "linalg_cond", "slogdet", "upsample_bilinear2d"),  # infinities, corners
+        *("isin", "searchsorted", "margin_ranking_loss", "_batch_norm_no_update"),  # refusals
+        *("rnn_tanh_cell", "view_as_complex_copy", "_softmax_backward_data"),
+        "unique_dim_consecutive",
+    }
+)
+"""Operators known to disagree with PyTorch in corners that are not looked into yet: only longer
+hunts report them. The list may only shrink.
+"""
+
+
 @cache
 def called() -> tuple[OpInfo, ...]:
     """Return the operators that are called: those of storages show memory that holds no numbers,
-    and some end the process of PyTorch.
+    views in place leave their argument no shape to compare, and some end the process of PyTorch.
     """
-    left_out = {*OF_STORAGES, *UNSAFE}
+    left_out = {*IN_PLACE_VIEWS, *OF_STORAGES, *UNSAFE}
     return tuple([info for info in op_infos("aten") if info.operator.base_name not in left_out])

@@ -36,7 +36,7 @@ _CLASSES: dict[str, tuple[str, ...]] = {
 
 
 ENTRY_NAMES: Final = frozenset(
-    "DType MISSING SCALAR_BITS are_ints cls each extra key miss route state unknown".split()  # noqa: SIM905
+    "DType MISSING SCALAR_BITS are_ints bits cls each extra miss route state unknown".split()  # noqa: SIM905
 )
 """What entries call their own things."""
 

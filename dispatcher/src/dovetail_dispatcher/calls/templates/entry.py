@@ -285,23 +285,23 @@ def _route_lines(schema: FunctionSchema, own: str, promote: Collection[str]) -> 
     others += [a for a in scalars if spelling(a) == "Scalar?"]
     if not others:
         return [f"route = {own}_routes[{' | '.join([*plain, 'state()'])}]"]
-    lines = [f"key = {' | '.join([*plain, 'state()'])}"]
+    lines = [f"bits = {' | '.join([*plain, 'state()'])}"]
     for argument in others:
         local = parameter(argument)
         match spelling(argument):
             case "Scalar?":
                 lines += [
                     f"if {local} is not None:",
-                    f"{INDENT}key |= SCALAR_BITS[{local}.__class__]",
+                    f"{INDENT}bits |= SCALAR_BITS[{local}.__class__]",
                 ]
             case "Tensor?":
-                lines += [f"if {local} is not None:", f"{INDENT}key |= {local}._signature"]
+                lines += [f"if {local} is not None:", f"{INDENT}bits |= {local}._signature"]
             case "Tensor[]":
-                lines += [f"for each in {local}:", f"{INDENT}key |= each._signature"]
+                lines += [f"for each in {local}:", f"{INDENT}bits |= each._signature"]
             case _:
                 lines += [f"for each in {local}:", f"{INDENT}if each is not None:"]
-                lines += [f"{INDENT * 2}key |= each._signature"]
-    lines.append(f"route = {own}_routes[key]")
+                lines += [f"{INDENT * 2}bits |= each._signature"]
+    lines.append(f"route = {own}_routes[bits]")
     return lines
 
 

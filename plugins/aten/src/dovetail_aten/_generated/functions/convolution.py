@@ -39,10 +39,10 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or transposed.__class__ is not bool or not are_ints(output_padding_ints) or groups.__class__ is not int:
         return miss(convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,), {}, convolution)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = convolution_routes[key]
+            bits |= bias._signature
+        route = convolution_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -59,10 +59,10 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or transposed.__class__ is not bool or not are_ints(output_padding_ints) or groups.__class__ is not int or benchmark.__class__ is not bool or deterministic.__class__ is not bool or cudnn_enabled.__class__ is not bool or allow_tf32.__class__ is not bool:
         return miss(_convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32,), {}, _convolution)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = _convolution_routes[key]
+            bits |= bias._signature
+        route = _convolution_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -78,10 +78,10 @@ def conv1d_default(input, weight, bias=None, stride=(1,), padding=(0,), dilation
     if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv1d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = conv1d_routes[key]
+            bits |= bias._signature
+        route = conv1d_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -95,10 +95,10 @@ def conv1d_padding(input, weight, bias=None, stride=(1,), padding='valid', dilat
     if not are_ints(stride_ints) or padding.__class__ is not str or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv1d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv1d)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = conv1d_padding_routes[key]
+            bits |= bias._signature
+        route = conv1d_padding_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -128,10 +128,10 @@ def conv2d_default(input, weight, bias=None, stride=(1, 1), padding=(0, 0), dila
     if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv2d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = conv2d_routes[key]
+            bits |= bias._signature
+        route = conv2d_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -145,10 +145,10 @@ def conv2d_padding(input, weight, bias=None, stride=(1, 1), padding='valid', dil
     if not are_ints(stride_ints) or padding.__class__ is not str or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv2d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv2d)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = conv2d_padding_routes[key]
+            bits |= bias._signature
+        route = conv2d_padding_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -178,10 +178,10 @@ def conv3d_default(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 0)
     if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv3d_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = conv3d_routes[key]
+            bits |= bias._signature
+        route = conv3d_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -195,10 +195,10 @@ def conv3d_padding(input, weight, bias=None, stride=(1, 1, 1), padding='valid', 
     if not are_ints(stride_ints) or padding.__class__ is not str or not are_ints(dilation_ints) or groups.__class__ is not int:
         return miss(conv3d_padding_op, (input, weight, bias, stride, padding, dilation, groups,), {}, conv3d)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = conv3d_padding_routes[key]
+            bits |= bias._signature
+        route = conv3d_padding_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -229,10 +229,10 @@ def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output
     if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(output_padding_ints) or groups.__class__ is not int or not are_ints(dilation_ints):
         return miss(conv_transpose1d_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose1d)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = conv_transpose1d_routes[key]
+            bits |= bias._signature
+        route = conv_transpose1d_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -249,10 +249,10 @@ def conv_transpose2d(input, weight, bias=None, stride=(1, 1), padding=(0, 0), ou
     if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(output_padding_ints) or groups.__class__ is not int or not are_ints(dilation_ints):
         return miss(conv_transpose2d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose2d)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = conv_transpose2d_input_routes[key]
+            bits |= bias._signature
+        route = conv_transpose2d_input_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -269,10 +269,10 @@ def conv_transpose3d(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 
     if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(output_padding_ints) or groups.__class__ is not int or not are_ints(dilation_ints):
         return miss(conv_transpose3d_input_op, (input, weight, bias, stride, padding, output_padding, groups, dilation,), {}, conv_transpose3d)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = conv_transpose3d_input_routes[key]
+            bits |= bias._signature
+        route = conv_transpose3d_input_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

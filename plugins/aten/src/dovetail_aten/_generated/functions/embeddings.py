@@ -24,10 +24,10 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
     if scale_grad_by_freq.__class__ is not bool or mode.__class__ is not int or sparse.__class__ is not bool or include_last_offset.__class__ is not bool or padding_idx.__class__ is not int:
         return miss(_embedding_bag_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,), {}, _embedding_bag)
     try:
-        key = weight._signature | indices._signature | offsets._signature | state()
+        bits = weight._signature | indices._signature | offsets._signature | state()
         if per_sample_weights is not None:
-            key |= per_sample_weights._signature
-        route = _embedding_bag_routes[key]
+            bits |= per_sample_weights._signature
+        route = _embedding_bag_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -476,10 +476,10 @@ def stft_center(input, n_fft, hop_length=None, win_length=None, window=None, cen
     if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or center.__class__ is not bool or pad_mode.__class__ is not str or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or return_complex is not None and return_complex.__class__ is not bool or align_to_window is not None and align_to_window.__class__ is not bool:
         return miss(stft_center_op, (input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window,), {}, stft)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if window is not None:
-            key |= window._signature
-        route = stft_center_routes[key]
+            bits |= window._signature
+        route = stft_center_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -491,10 +491,10 @@ def stft_default(input, n_fft, hop_length=None, win_length=None, window=None, no
     if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or return_complex is not None and return_complex.__class__ is not bool or align_to_window is not None and align_to_window.__class__ is not bool:
         return miss(stft_op, (input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window,), {}, stft)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if window is not None:
-            key |= window._signature
-        route = stft_routes[key]
+            bits |= window._signature
+        route = stft_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -536,10 +536,10 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or center.__class__ is not bool or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or length is not None and length.__class__ is not int or return_complex.__class__ is not bool:
         return miss(istft_op, (input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex,), {}, istft)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if window is not None:
-            key |= window._signature
-        route = istft_routes[key]
+            bits |= window._signature
+        route = istft_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

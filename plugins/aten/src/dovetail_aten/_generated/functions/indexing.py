@@ -36,11 +36,11 @@ def index(input, indices, *, out=None):
     if indices.__class__ is not list and indices.__class__ is not tuple:
         return miss(index_Tensor_op, (input, indices,), {}, index)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         for each in indices:
             if each is not None:
-                key |= each._signature
-        route = index_Tensor_routes[key]
+                bits |= each._signature
+        route = index_Tensor_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -53,11 +53,11 @@ def index_put(input, indices, values, accumulate=False):
     if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
         return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
     try:
-        key = input._signature | values._signature | state()
+        bits = input._signature | values._signature | state()
         for each in indices:
             if each is not None:
-                key |= each._signature
-        route = index_put_routes[key]
+                bits |= each._signature
+        route = index_put_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -700,12 +700,12 @@ def linalg_pinv_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False
     if hermitian.__class__ is not bool:
         return miss(linalg_pinv_atol_rtol_tensor_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if atol is not None:
-            key |= atol._signature
+            bits |= atol._signature
         if rtol is not None:
-            key |= rtol._signature
-        route = linalg_pinv_atol_rtol_tensor_routes[key]
+            bits |= rtol._signature
+        route = linalg_pinv_atol_rtol_tensor_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -782,12 +782,12 @@ def linalg_matrix_rank_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitia
     if hermitian.__class__ is not bool:
         return miss(linalg_matrix_rank_atol_rtol_tensor_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_matrix_rank)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if atol is not None:
-            key |= atol._signature
+            bits |= atol._signature
         if rtol is not None:
-            key |= rtol._signature
-        route = linalg_matrix_rank_atol_rtol_tensor_routes[key]
+            bits |= rtol._signature
+        route = linalg_matrix_rank_atol_rtol_tensor_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -1362,10 +1362,10 @@ def linalg_multi_dot(tensors, *, out=None):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(linalg_multi_dot_op, (tensors,), {}, linalg_multi_dot)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = linalg_multi_dot_routes[key]
+            bits |= each._signature
+        route = linalg_multi_dot_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -1382,10 +1382,10 @@ def chain_matmul(matrices, *, out=None):
     if matrices.__class__ is not list and matrices.__class__ is not tuple:
         return miss(chain_matmul_op, (matrices,), {}, chain_matmul)
     try:
-        key = state()
+        bits = state()
         for each in matrices:
-            key |= each._signature
-        route = chain_matmul_routes[key]
+            bits |= each._signature
+        route = chain_matmul_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -1472,10 +1472,10 @@ def cartesian_prod(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(cartesian_prod_op, (tensors,), {}, cartesian_prod)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = cartesian_prod_routes[key]
+            bits |= each._signature
+        route = cartesian_prod_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -1527,12 +1527,12 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if correction.__class__ is not int:
         return miss(cov_op, (input,), {"correction": correction, "fweights": fweights, "aweights": aweights}, cov)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if fweights is not None:
-            key |= fweights._signature
+            bits |= fweights._signature
         if aweights is not None:
-            key |= aweights._signature
-        route = cov_routes[key]
+            bits |= aweights._signature
+        route = cov_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

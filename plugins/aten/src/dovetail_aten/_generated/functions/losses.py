@@ -35,10 +35,10 @@ def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100, *, out=
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss)
     try:
-        key = input._signature | target._signature | state()
+        bits = input._signature | target._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = nll_loss_routes[key]
+            bits |= weight._signature
+        route = nll_loss_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -51,10 +51,10 @@ def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
     try:
-        key = input._signature | target._signature | state()
+        bits = input._signature | target._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = nll_loss_nd_routes[key]
+            bits |= weight._signature
+        route = nll_loss_nd_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -71,10 +71,10 @@ def nll_loss_forward(input, target, weight, reduction, ignore_index, *, out=None
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
     try:
-        key = input._signature | target._signature | state()
+        bits = input._signature | target._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = nll_loss_forward_routes[key]
+            bits |= weight._signature
+        route = nll_loss_forward_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -87,10 +87,10 @@ def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-10
     if reduction.__class__ is not int or ignore_index.__class__ is not int or label_smoothing.__class__ is not float:
         return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
     try:
-        key = input._signature | target._signature | state()
+        bits = input._signature | target._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = cross_entropy_loss_routes[key]
+            bits |= weight._signature
+        route = cross_entropy_loss_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -150,12 +150,12 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
     if reduction.__class__ is not int:
         return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
     try:
-        key = input._signature | target._signature | state()
+        bits = input._signature | target._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if pos_weight is not None:
-            key |= pos_weight._signature
-        route = binary_cross_entropy_with_logits_routes[key]
+            bits |= pos_weight._signature
+        route = binary_cross_entropy_with_logits_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -189,10 +189,10 @@ def binary_cross_entropy(input, target, weight=None, reduction=1, *, out=None):
     if reduction.__class__ is not int:
         return miss(binary_cross_entropy_op, (input, target, weight, reduction,), {}, binary_cross_entropy)
     try:
-        key = input._signature | target._signature | state()
+        bits = input._signature | target._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = binary_cross_entropy_routes[key]
+            bits |= weight._signature
+        route = binary_cross_entropy_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -235,10 +235,10 @@ def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_inde
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
     try:
-        key = grad_output._signature | input._signature | target._signature | total_weight._signature | state()
+        bits = grad_output._signature | input._signature | target._signature | total_weight._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = nll_loss_backward_routes[key]
+            bits |= weight._signature
+        route = nll_loss_backward_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -101,10 +101,10 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=1, *,
     if p.__class__ is not int and p.__class__ is not float or margin.__class__ is not int and margin.__class__ is not float or reduction.__class__ is not int:
         return miss(multi_margin_loss_op, (input, target, p, margin, weight, reduction,), {}, multi_margin_loss)
     try:
-        key = input._signature | target._signature | state()
+        bits = input._signature | target._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = multi_margin_loss_routes[key]
+            bits |= weight._signature
+        route = multi_margin_loss_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

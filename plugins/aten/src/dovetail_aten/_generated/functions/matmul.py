@@ -305,10 +305,10 @@ def linear(input, weight, bias=None, *, out=None):
     if out is not None:
         return linear_out(input, weight, bias, out=out)
     try:
-        key = input._signature | weight._signature | state()
+        bits = input._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = linear_routes[key]
+            bits |= bias._signature
+        route = linear_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -352,10 +352,10 @@ def einsum(equation, tensors, *, path=None):
     if equation.__class__ is not str or path_ints is not None and not are_ints(path_ints) or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(einsum_op, (equation, tensors,), {"path": path}, einsum)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = einsum_routes[key]
+            bits |= each._signature
+        route = einsum_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -308,10 +308,10 @@ def _log_softmax(input, dim, half_to_float, *, out=None):
 bilinear_op, bilinear_routes = operator("aten::bilinear", "")
 def bilinear(input1, input2, weight, bias=None):
     try:
-        key = input1._signature | input2._signature | weight._signature | state()
+        bits = input1._signature | input2._signature | weight._signature | state()
         if bias is not None:
-            key |= bias._signature
-        route = bilinear_routes[key]
+            bits |= bias._signature
+        route = bilinear_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -338,12 +338,12 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
     if not are_ints(normalized_shape_ints) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
         return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = layer_norm_routes[key]
+            bits |= bias._signature
+        route = layer_norm_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -361,12 +361,12 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None):
     if not are_ints(normalized_shape_ints) or eps.__class__ is not float:
         return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = native_layer_norm_routes[key]
+            bits |= bias._signature
+        route = native_layer_norm_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -598,12 +598,12 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     if not are_ints(normalized_shape_ints) or True:
         return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
     try:
-        key = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
+        bits = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = native_layer_norm_backward_routes[key]
+            bits |= bias._signature
+        route = native_layer_norm_backward_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -30,16 +30,16 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
         return miss(batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled,), {}, batch_norm)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
+            bits |= bias._signature
         if running_mean is not None:
-            key |= running_mean._signature
+            bits |= running_mean._signature
         if running_var is not None:
-            key |= running_var._signature
-        route = batch_norm_routes[key]
+            bits |= running_var._signature
+        route = batch_norm_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -56,16 +56,16 @@ def native_batch_norm(input, weight, bias, running_mean, running_var, training, 
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
         return miss(native_batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, native_batch_norm)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
+            bits |= bias._signature
         if running_mean is not None:
-            key |= running_mean._signature
+            bits |= running_mean._signature
         if running_var is not None:
-            key |= running_var._signature
-        route = native_batch_norm_routes[key]
+            bits |= running_var._signature
+        route = native_batch_norm_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -78,12 +78,12 @@ def _native_batch_norm_legit_default(input, weight, bias, running_mean, running_
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
         return miss(_native_batch_norm_legit_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit)
     try:
-        key = input._signature | running_mean._signature | running_var._signature | state()
+        bits = input._signature | running_mean._signature | running_var._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = _native_batch_norm_legit_routes[key]
+            bits |= bias._signature
+        route = _native_batch_norm_legit_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -95,12 +95,12 @@ def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, e
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
         return miss(_native_batch_norm_legit_no_stats_op, (input, weight, bias, training, momentum, eps,), {}, _native_batch_norm_legit)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = _native_batch_norm_legit_no_stats_routes[key]
+            bits |= bias._signature
+        route = _native_batch_norm_legit_no_stats_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -126,12 +126,12 @@ def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, runn
     if momentum.__class__ is not float or eps.__class__ is not float:
         return miss(_native_batch_norm_legit_no_training_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _native_batch_norm_legit_no_training)
     try:
-        key = input._signature | running_mean._signature | running_var._signature | state()
+        bits = input._signature | running_mean._signature | running_var._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = _native_batch_norm_legit_no_training_routes[key]
+            bits |= bias._signature
+        route = _native_batch_norm_legit_no_training_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -144,12 +144,12 @@ def _batch_norm_with_update(input, weight, bias, running_mean, running_var, mome
     if momentum.__class__ is not float or eps.__class__ is not float:
         return miss(_batch_norm_with_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_with_update)
     try:
-        key = input._signature | running_mean._signature | running_var._signature | state()
+        bits = input._signature | running_mean._signature | running_var._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = _batch_norm_with_update_routes[key]
+            bits |= bias._signature
+        route = _batch_norm_with_update_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -162,16 +162,16 @@ def _batch_norm_no_update(input, weight, bias, running_mean, running_var, moment
     if momentum.__class__ is not float or eps.__class__ is not float:
         return miss(_batch_norm_no_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_no_update)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
+            bits |= bias._signature
         if running_mean is not None:
-            key |= running_mean._signature
+            bits |= running_mean._signature
         if running_var is not None:
-            key |= running_var._signature
-        route = _batch_norm_no_update_routes[key]
+            bits |= running_var._signature
+        route = _batch_norm_no_update_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -184,12 +184,12 @@ def _native_batch_norm_legit_functional(input, weight, bias, running_mean, runni
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
         return miss(_native_batch_norm_legit_functional_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit_functional)
     try:
-        key = input._signature | running_mean._signature | running_var._signature | state()
+        bits = input._signature | running_mean._signature | running_var._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = _native_batch_norm_legit_functional_routes[key]
+            bits |= bias._signature
+        route = _native_batch_norm_legit_functional_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -202,16 +202,16 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
     if use_input_stats.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
         return miss(instance_norm_op, (input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled,), {}, instance_norm)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
+            bits |= bias._signature
         if running_mean is not None:
-            key |= running_mean._signature
+            bits |= running_mean._signature
         if running_var is not None:
-            key |= running_var._signature
-        route = instance_norm_routes[key]
+            bits |= running_var._signature
+        route = instance_norm_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -224,12 +224,12 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
     if num_groups.__class__ is not int or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
         return miss(group_norm_op, (input, num_groups, weight, bias, eps, cudnn_enabled,), {}, group_norm)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = group_norm_routes[key]
+            bits |= bias._signature
+        route = group_norm_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -246,12 +246,12 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps, *, out=None):
     if N.__class__ is not int or C.__class__ is not int or HxW.__class__ is not int or group.__class__ is not int or eps.__class__ is not float:
         return miss(native_group_norm_op, (input, weight, bias, N, C, HxW, group, eps,), {}, native_group_norm)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if bias is not None:
-            key |= bias._signature
-        route = native_group_norm_routes[key]
+            bits |= bias._signature
+        route = native_group_norm_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -265,10 +265,10 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     if not are_ints(normalized_shape_ints) or eps is not None and eps.__class__ is not float:
         return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = rms_norm_routes[key]
+            bits |= weight._signature
+        route = rms_norm_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -281,18 +281,18 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
     if train.__class__ is not bool or eps.__class__ is not float or True:
         return miss(native_batch_norm_backward_op, (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask,), {}, native_batch_norm_backward)
     try:
-        key = grad_out._signature | input._signature | state()
+        bits = grad_out._signature | input._signature | state()
         if weight is not None:
-            key |= weight._signature
+            bits |= weight._signature
         if running_mean is not None:
-            key |= running_mean._signature
+            bits |= running_mean._signature
         if running_var is not None:
-            key |= running_var._signature
+            bits |= running_var._signature
         if save_mean is not None:
-            key |= save_mean._signature
+            bits |= save_mean._signature
         if save_invstd is not None:
-            key |= save_invstd._signature
-        route = native_batch_norm_backward_routes[key]
+            bits |= save_invstd._signature
+        route = native_batch_norm_backward_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -305,10 +305,10 @@ def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, g
     if N.__class__ is not int or C.__class__ is not int or HxW.__class__ is not int or group.__class__ is not int or True:
         return miss(native_group_norm_backward_op, (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask,), {}, native_group_norm_backward)
     try:
-        key = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
+        bits = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = native_group_norm_backward_routes[key]
+            bits |= weight._signature
+        route = native_group_norm_backward_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

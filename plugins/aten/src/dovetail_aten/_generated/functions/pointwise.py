@@ -1973,12 +1973,12 @@ def clip_default(input, min=None, max=None):
 clip_Tensor_op, clip_Tensor_routes = operator("aten::clip", "Tensor")
 def clip_Tensor(input, min=None, max=None):
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if min is not None:
-            key |= min._signature
+            bits |= min._signature
         if max is not None:
-            key |= max._signature
-        route = clip_Tensor_routes[key]
+            bits |= max._signature
+        route = clip_Tensor_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -2038,12 +2038,12 @@ def clamp_default(input, min=None, max=None):
     if min is not None and min.__class__ is not int and min.__class__ is not float or max is not None and max.__class__ is not int and max.__class__ is not float:
         return miss(clamp_op, (input, min, max,), {}, clamp)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if min is not None:
-            key |= SCALAR_BITS[min.__class__]
+            bits |= SCALAR_BITS[min.__class__]
         if max is not None:
-            key |= SCALAR_BITS[max.__class__]
-        route = clamp_routes[key]
+            bits |= SCALAR_BITS[max.__class__]
+        route = clamp_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -2053,12 +2053,12 @@ def clamp_default(input, min=None, max=None):
 clamp_Tensor_op, clamp_Tensor_routes = operator("aten::clamp", "Tensor")
 def clamp_Tensor(input, min=None, max=None):
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if min is not None:
-            key |= min._signature
+            bits |= min._signature
         if max is not None:
-            key |= max._signature
-        route = clamp_Tensor_routes[key]
+            bits |= max._signature
+        route = clamp_Tensor_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -29,12 +29,12 @@ def lstm_input(input, hx, params, has_biases, num_layers, dropout, train, bidire
     if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or batch_first.__class__ is not bool or hx.__class__ is not list and hx.__class__ is not tuple or params.__class__ is not list and params.__class__ is not tuple:
         return miss(lstm_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, lstm)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         for each in hx:
-            key |= each._signature
+            bits |= each._signature
         for each in params:
-            key |= each._signature
-        route = lstm_input_routes[key]
+            bits |= each._signature
+        route = lstm_input_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -46,12 +46,12 @@ def lstm_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, tr
     if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or hx.__class__ is not list and hx.__class__ is not tuple or params.__class__ is not list and params.__class__ is not tuple:
         return miss(lstm_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, lstm)
     try:
-        key = data._signature | batch_sizes._signature | state()
+        bits = data._signature | batch_sizes._signature | state()
         for each in hx:
-            key |= each._signature
+            bits |= each._signature
         for each in params:
-            key |= each._signature
-        route = lstm_data_routes[key]
+            bits |= each._signature
+        route = lstm_data_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -68,10 +68,10 @@ def gru_input(input, hx, params, has_biases, num_layers, dropout, train, bidirec
     if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or batch_first.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
         return miss(gru_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, gru)
     try:
-        key = input._signature | hx._signature | state()
+        bits = input._signature | hx._signature | state()
         for each in params:
-            key |= each._signature
-        route = gru_input_routes[key]
+            bits |= each._signature
+        route = gru_input_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -83,10 +83,10 @@ def gru_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout, tra
     if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
         return miss(gru_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, gru)
     try:
-        key = data._signature | batch_sizes._signature | hx._signature | state()
+        bits = data._signature | batch_sizes._signature | hx._signature | state()
         for each in params:
-            key |= each._signature
-        route = gru_data_routes[key]
+            bits |= each._signature
+        route = gru_data_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -103,10 +103,10 @@ def rnn_tanh_input(input, hx, params, has_biases, num_layers, dropout, train, bi
     if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or batch_first.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
         return miss(rnn_tanh_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, rnn_tanh)
     try:
-        key = input._signature | hx._signature | state()
+        bits = input._signature | hx._signature | state()
         for each in params:
-            key |= each._signature
-        route = rnn_tanh_input_routes[key]
+            bits |= each._signature
+        route = rnn_tanh_input_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -118,10 +118,10 @@ def rnn_tanh_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout
     if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
         return miss(rnn_tanh_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, rnn_tanh)
     try:
-        key = data._signature | batch_sizes._signature | hx._signature | state()
+        bits = data._signature | batch_sizes._signature | hx._signature | state()
         for each in params:
-            key |= each._signature
-        route = rnn_tanh_data_routes[key]
+            bits |= each._signature
+        route = rnn_tanh_data_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -140,10 +140,10 @@ def rnn_relu_input(input, hx, params, has_biases, num_layers, dropout, train, bi
     if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or batch_first.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
         return miss(rnn_relu_input_op, (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first,), {}, rnn_relu)
     try:
-        key = input._signature | hx._signature | state()
+        bits = input._signature | hx._signature | state()
         for each in params:
-            key |= each._signature
-        route = rnn_relu_input_routes[key]
+            bits |= each._signature
+        route = rnn_relu_input_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -155,10 +155,10 @@ def rnn_relu_data(data, batch_sizes, hx, params, has_biases, num_layers, dropout
     if has_biases.__class__ is not bool or num_layers.__class__ is not int or dropout.__class__ is not float or train.__class__ is not bool or bidirectional.__class__ is not bool or params.__class__ is not list and params.__class__ is not tuple:
         return miss(rnn_relu_data_op, (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional,), {}, rnn_relu)
     try:
-        key = data._signature | batch_sizes._signature | hx._signature | state()
+        bits = data._signature | batch_sizes._signature | hx._signature | state()
         for each in params:
-            key |= each._signature
-        route = rnn_relu_data_routes[key]
+            bits |= each._signature
+        route = rnn_relu_data_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -177,14 +177,14 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     if hx.__class__ is not list and hx.__class__ is not tuple:
         return miss(lstm_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, lstm_cell)
     try:
-        key = input._signature | w_ih._signature | w_hh._signature | state()
+        bits = input._signature | w_ih._signature | w_hh._signature | state()
         for each in hx:
-            key |= each._signature
+            bits |= each._signature
         if b_ih is not None:
-            key |= b_ih._signature
+            bits |= b_ih._signature
         if b_hh is not None:
-            key |= b_hh._signature
-        route = lstm_cell_routes[key]
+            bits |= b_hh._signature
+        route = lstm_cell_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -195,12 +195,12 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 gru_cell_op, gru_cell_routes = operator("aten::gru_cell", "")
 def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     try:
-        key = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
+        bits = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
         if b_ih is not None:
-            key |= b_ih._signature
+            bits |= b_ih._signature
         if b_hh is not None:
-            key |= b_hh._signature
-        route = gru_cell_routes[key]
+            bits |= b_hh._signature
+        route = gru_cell_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -211,12 +211,12 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 rnn_tanh_cell_op, rnn_tanh_cell_routes = operator("aten::rnn_tanh_cell", "")
 def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     try:
-        key = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
+        bits = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
         if b_ih is not None:
-            key |= b_ih._signature
+            bits |= b_ih._signature
         if b_hh is not None:
-            key |= b_hh._signature
-        route = rnn_tanh_cell_routes[key]
+            bits |= b_hh._signature
+        route = rnn_tanh_cell_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -227,12 +227,12 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 rnn_relu_cell_op, rnn_relu_cell_routes = operator("aten::rnn_relu_cell", "")
 def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     try:
-        key = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
+        bits = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
         if b_ih is not None:
-            key |= b_ih._signature
+            bits |= b_ih._signature
         if b_hh is not None:
-            key |= b_hh._signature
-        route = rnn_relu_cell_routes[key]
+            bits |= b_hh._signature
+        route = rnn_relu_cell_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -271,10 +271,10 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side='
     if batch_first.__class__ is not bool or padding_value.__class__ is not float or padding_side.__class__ is not str or sequences.__class__ is not list and sequences.__class__ is not tuple:
         return miss(pad_sequence_op, (sequences, batch_first, padding_value, padding_side,), {}, pad_sequence)
     try:
-        key = state()
+        bits = state()
         for each in sequences:
-            key |= each._signature
-        route = pad_sequence_routes[key]
+            bits |= each._signature
+        route = pad_sequence_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -201,11 +201,11 @@ def _unsafe_masked_index(input, mask, indices, fill):
     if fill.__class__ is not int and fill.__class__ is not float or indices.__class__ is not list and indices.__class__ is not tuple:
         return miss(_unsafe_masked_index_op, (input, mask, indices, fill,), {}, _unsafe_masked_index)
     try:
-        key = input._signature | mask._signature | state()
+        bits = input._signature | mask._signature | state()
         for each in indices:
             if each is not None:
-                key |= each._signature
-        route = _unsafe_masked_index_routes[key]
+                bits |= each._signature
+        route = _unsafe_masked_index_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -218,11 +218,11 @@ def _unsafe_masked_index_put_accumulate(input, mask, indices, values):
     if indices.__class__ is not list and indices.__class__ is not tuple:
         return miss(_unsafe_masked_index_put_accumulate_op, (input, mask, indices, values,), {}, _unsafe_masked_index_put_accumulate)
     try:
-        key = input._signature | mask._signature | values._signature | state()
+        bits = input._signature | mask._signature | values._signature | state()
         for each in indices:
             if each is not None:
-                key |= each._signature
-        route = _unsafe_masked_index_put_accumulate_routes[key]
+                bits |= each._signature
+        route = _unsafe_masked_index_put_accumulate_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

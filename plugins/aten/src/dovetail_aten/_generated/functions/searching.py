@@ -105,10 +105,10 @@ def searchsorted_Tensor(sorted_sequence, input, *, out_int32=False, right=False,
     if out_int32.__class__ is not bool or right.__class__ is not bool or side is not None and side.__class__ is not str:
         return miss(searchsorted_Tensor_op, (sorted_sequence, input,), {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}, searchsorted)
     try:
-        key = sorted_sequence._signature | input._signature | state()
+        bits = sorted_sequence._signature | input._signature | state()
         if sorter is not None:
-            key |= sorter._signature
-        route = searchsorted_Tensor_routes[key]
+            bits |= sorter._signature
+        route = searchsorted_Tensor_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -120,10 +120,10 @@ def searchsorted_Scalar(sorted_sequence, input, *, out_int32=False, right=False,
     if input.__class__ is not int and input.__class__ is not float or out_int32.__class__ is not bool or right.__class__ is not bool or side is not None and side.__class__ is not str:
         return miss(searchsorted_Scalar_op, (sorted_sequence, input,), {"out_int32": out_int32, "right": right, "side": side, "sorter": sorter}, searchsorted)
     try:
-        key = sorted_sequence._signature | state()
+        bits = sorted_sequence._signature | state()
         if sorter is not None:
-            key |= sorter._signature
-        route = searchsorted_Scalar_routes[key]
+            bits |= sorter._signature
+        route = searchsorted_Scalar_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -309,14 +309,14 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     if reduce.__class__ is not str or axis.__class__ is not int or unsafe.__class__ is not bool or initial is not None and initial.__class__ is not int and initial.__class__ is not float:
         return miss(segment_reduce_op, (data, reduce,), {"lengths": lengths, "indices": indices, "offsets": offsets, "axis": axis, "unsafe": unsafe, "initial": initial}, segment_reduce)
     try:
-        key = data._signature | state()
+        bits = data._signature | state()
         if lengths is not None:
-            key |= lengths._signature
+            bits |= lengths._signature
         if indices is not None:
-            key |= indices._signature
+            bits |= indices._signature
         if offsets is not None:
-            key |= offsets._signature
-        route = segment_reduce_routes[key]
+            bits |= offsets._signature
+        route = segment_reduce_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -228,10 +228,10 @@ def cat(tensors, dim=0, *, out=None):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(cat_op, (tensors, dim,), {}, cat)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = cat_routes[key]
+            bits |= each._signature
+        route = cat_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -248,10 +248,10 @@ def concat(tensors, dim=0, *, out=None):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(concat_op, (tensors, dim,), {}, concat)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = concat_routes[key]
+            bits |= each._signature
+        route = concat_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -268,10 +268,10 @@ def concatenate(tensors, dim=0, *, out=None):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(concatenate_op, (tensors, dim,), {}, concatenate)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = concatenate_routes[key]
+            bits |= each._signature
+        route = concatenate_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -288,10 +288,10 @@ def stack(tensors, dim=0, *, out=None):
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(stack_op, (tensors, dim,), {}, stack)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = stack_routes[key]
+            bits |= each._signature
+        route = stack_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -308,10 +308,10 @@ def hstack(tensors, *, out=None):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(hstack_op, (tensors,), {}, hstack)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = hstack_routes[key]
+            bits |= each._signature
+        route = hstack_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -328,10 +328,10 @@ def vstack(tensors, *, out=None):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(vstack_op, (tensors,), {}, vstack)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = vstack_routes[key]
+            bits |= each._signature
+        route = vstack_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

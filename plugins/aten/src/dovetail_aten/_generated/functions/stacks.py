@@ -41,10 +41,10 @@ def atleast_1d_Sequence(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(atleast_1d_Sequence_op, (tensors,), {}, atleast_1d)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = atleast_1d_Sequence_routes[key]
+            bits |= each._signature
+        route = atleast_1d_Sequence_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -78,10 +78,10 @@ def atleast_2d_Sequence(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(atleast_2d_Sequence_op, (tensors,), {}, atleast_2d)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = atleast_2d_Sequence_routes[key]
+            bits |= each._signature
+        route = atleast_2d_Sequence_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -115,10 +115,10 @@ def atleast_3d_Sequence(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(atleast_3d_Sequence_op, (tensors,), {}, atleast_3d)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = atleast_3d_Sequence_routes[key]
+            bits |= each._signature
+        route = atleast_3d_Sequence_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -146,10 +146,10 @@ def column_stack(tensors, *, out=None):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(column_stack_op, (tensors,), {}, column_stack)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = column_stack_routes[key]
+            bits |= each._signature
+        route = column_stack_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -166,10 +166,10 @@ def dstack(tensors, *, out=None):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(dstack_op, (tensors,), {}, dstack)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = dstack_routes[key]
+            bits |= each._signature
+        route = dstack_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -186,10 +186,10 @@ def row_stack(tensors, *, out=None):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(row_stack_op, (tensors,), {}, row_stack)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = row_stack_routes[key]
+            bits |= each._signature
+        route = row_stack_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -206,10 +206,10 @@ def _chunk_cat(tensors, dim, num_chunks, *, out=None):
     if dim.__class__ is not int or num_chunks.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(_chunk_cat_op, (tensors, dim, num_chunks,), {}, _chunk_cat)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = _chunk_cat_routes[key]
+            bits |= each._signature
+        route = _chunk_cat_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -226,10 +226,10 @@ def block_diag(tensors, *, out=None):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(block_diag_op, (tensors,), {}, block_diag)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = block_diag_routes[key]
+            bits |= each._signature
+        route = block_diag_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -242,10 +242,10 @@ def meshgrid_default(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(meshgrid_op, (tensors,), {}, meshgrid)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = meshgrid_routes[key]
+            bits |= each._signature
+        route = meshgrid_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -257,10 +257,10 @@ def meshgrid_indexing(tensors, *, indexing):
     if indexing.__class__ is not str or tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(meshgrid_indexing_op, (tensors,), {"indexing": indexing}, meshgrid)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = meshgrid_indexing_routes[key]
+            bits |= each._signature
+        route = meshgrid_indexing_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -283,10 +283,10 @@ def broadcast_tensors(tensors):
     if tensors.__class__ is not list and tensors.__class__ is not tuple:
         return miss(broadcast_tensors_op, (tensors,), {}, broadcast_tensors)
     try:
-        key = state()
+        bits = state()
         for each in tensors:
-            key |= each._signature
-        route = broadcast_tensors_routes[key]
+            bits |= each._signature
+        route = broadcast_tensors_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -264,12 +264,12 @@ def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
     if n.__class__ is not int or dim.__class__ is not int:
         return miss(diff_op, (input, n, dim, prepend, append,), {}, diff)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if prepend is not None:
-            key |= prepend._signature
+            bits |= prepend._signature
         if append is not None:
-            key |= append._signature
-        route = diff_routes[key]
+            bits |= append._signature
+        route = diff_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -345,10 +345,10 @@ def gradient_tensorarrayint(input, *, spacing, dim=None, edge_order=1):
     if dim is not None and dim.__class__ is not int or edge_order.__class__ is not int or spacing.__class__ is not list and spacing.__class__ is not tuple:
         return miss(gradient_tensorarrayint_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         for each in spacing:
-            key |= each._signature
-        route = gradient_tensorarrayint_routes[key]
+            bits |= each._signature
+        route = gradient_tensorarrayint_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -361,10 +361,10 @@ def gradient_tensorarray(input, *, spacing, dim, edge_order=1):
     if not are_ints(dim_ints) or edge_order.__class__ is not int or spacing.__class__ is not list and spacing.__class__ is not tuple:
         return miss(gradient_tensorarray_op, (input,), {"spacing": spacing, "dim": dim, "edge_order": edge_order}, gradient)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         for each in spacing:
-            key |= each._signature
-        route = gradient_tensorarray_routes[key]
+            bits |= each._signature
+        route = gradient_tensorarray_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -520,10 +520,10 @@ def histogram_bins_tensor(input, bins, *, weight=None, density=False):
     if density.__class__ is not bool:
         return histogram_bins_tensor_named(miss(histogram_bins_tensor_op, (input, bins,), {"weight": weight, "density": density}, histogram))
     try:
-        key = input._signature | bins._signature | state()
+        bits = input._signature | bins._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = histogram_bins_tensor_routes[key]
+            bits |= weight._signature
+        route = histogram_bins_tensor_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -536,10 +536,10 @@ def histogram_bin_ct(input, bins=100, *, range=None, weight=None, density=False)
     if bins.__class__ is not int or range is not None or density.__class__ is not bool:
         return histogram_bin_ct_named(miss(histogram_bin_ct_op, (input, bins,), {"range": range, "weight": weight, "density": density}, histogram))
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = histogram_bin_ct_routes[key]
+            bits |= weight._signature
+        route = histogram_bin_ct_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -571,10 +571,10 @@ def _histogramdd_bin_edges(input, *binss_, bins=None, range=None, weight=None, d
     if not are_ints(bins_ints) or range is not None or density.__class__ is not bool:
         return miss(_histogramdd_bin_edges_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_bin_edges)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = _histogramdd_bin_edges_routes[key]
+            bits |= weight._signature
+        route = _histogramdd_bin_edges_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -594,10 +594,10 @@ def _histogramdd_from_bin_cts(input, *binss_, bins=None, range=None, weight=None
     if not are_ints(bins_ints) or range is not None or density.__class__ is not bool:
         return miss(_histogramdd_from_bin_cts_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_from_bin_cts)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = _histogramdd_from_bin_cts_routes[key]
+            bits |= weight._signature
+        route = _histogramdd_from_bin_cts_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -614,12 +614,12 @@ def _histogramdd_from_bin_tensors(input, bins, *, weight=None, density=False, ou
     if density.__class__ is not bool or bins.__class__ is not list and bins.__class__ is not tuple:
         return miss(_histogramdd_from_bin_tensors_op, (input, bins,), {"weight": weight, "density": density}, _histogramdd_from_bin_tensors)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         for each in bins:
-            key |= each._signature
+            bits |= each._signature
         if weight is not None:
-            key |= weight._signature
-        route = _histogramdd_from_bin_tensors_routes[key]
+            bits |= weight._signature
+        route = _histogramdd_from_bin_tensors_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -634,10 +634,10 @@ def histogramdd_default(input, bins, range=None, weight=None, density=False):
     if not are_ints(bins_ints) or range is not None or density.__class__ is not bool:
         return histogramdd_named(miss(histogramdd_op, (input, bins, range, weight, density,), {}, histogramdd))
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = histogramdd_routes[key]
+            bits |= weight._signature
+        route = histogramdd_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -650,10 +650,10 @@ def histogramdd_int_bins(input, bins, range=None, weight=None, density=False):
     if bins.__class__ is not int or range is not None or density.__class__ is not bool:
         return histogramdd_int_bins_named(miss(histogramdd_int_bins_op, (input, bins, range, weight, density,), {}, histogramdd))
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weight is not None:
-            key |= weight._signature
-        route = histogramdd_int_bins_routes[key]
+            bits |= weight._signature
+        route = histogramdd_int_bins_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -666,12 +666,12 @@ def histogramdd_TensorList_bins(input, bins, range=None, weight=None, density=Fa
     if range is not None or density.__class__ is not bool or bins.__class__ is not list and bins.__class__ is not tuple:
         return histogramdd_TensorList_bins_named(miss(histogramdd_TensorList_bins_op, (input, bins, range, weight, density,), {}, histogramdd))
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         for each in bins:
-            key |= each._signature
+            bits |= each._signature
         if weight is not None:
-            key |= weight._signature
-        route = histogramdd_TensorList_bins_routes[key]
+            bits |= weight._signature
+        route = histogramdd_TensorList_bins_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:
@@ -709,10 +709,10 @@ def bincount(input, weights=None, minlength=0, *, out=None):
     if minlength.__class__ is not int:
         return miss(bincount_op, (input, weights, minlength,), {}, bincount)
     try:
-        key = input._signature | state()
+        bits = input._signature | state()
         if weights is not None:
-            key |= weights._signature
-        route = bincount_routes[key]
+            bits |= weights._signature
+        route = bincount_routes[bits]
     except (KeyError, AttributeError, TypeError):
         pass
     else:

@@ -67,7 +67,7 @@ IN_PLACE = [
     ],
     info(
         "as_strided_",
-        rows(((2, 3), (3, 2), (1, 3)), ((6,), (2, 2), (2, 1), 1)),
+        rows(((2, 3), (3, 2), (1, 3)), ((6,), (2, 2), (2, 1), 0)),
         as_strided,
         errors=refused(
             lambda make: SampleInput(make(2, 3), (4,), (3,)), RuntimeError, "out of bounds"
