@@ -371,13 +371,19 @@ def test_results_under_autocast_have_the_dtypes_of_pytorchs(info: OpInfo) -> Non
                 assert [each[0] for each in ours[0]] == [each[0] for each in other[0]], str(sample)
 
 
+OTHER_KEYWORDS = frozenset(
+    {
+        *("split", "binary_cross_entropy_with_logits"),  # functions in Python, with other names
+        # These take no None in a list of indices there.
+        *("index_put", "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate"),
+    }
+)
+
+
 def with_keywords(info: OpInfo) -> bool:
     """Say whether the operator is a public function of both libraries."""
-    # PyTorch's split is a function in Python with names of its own; its index_put takes no None.
     base = info.operator.base_name
-    return base not in ("split", "index_put", "binary_cross_entropy_with_logits") and all(
-        hasattr(lib, base) for lib in (dovetail, torch)
-    )
+    return base not in OTHER_KEYWORDS and all(hasattr(lib, base) for lib in (dovetail, torch))
 
 
 @pytest.mark.operators("info", [info for info in INFOS if with_keywords(info)])
