@@ -19,9 +19,9 @@ pytest.importorskip("expecttest", reason="PyTorch's table of modules needs it")
 from module_db_checks import CHECKS, entries, run
 from module_db_exceptions import exceptions
 
-CALLS = int(os.environ.get("DOVETAIL_CALLS", "60"))
+CALLS = int(os.environ.get("DOVETAIL_CALLS", "40"))
 SEED = int(os.environ.get("DOVETAIL_FIRST_CALL") or time.time_ns() // 10**9 % 100_000)
-SAMPLES = 12
+SAMPLES = 8
 ALL = 240
 """Samples of an entry, drawn or all."""
 
