@@ -194,6 +194,7 @@ OP_INFOS = [
         ],
         None,
         SINGLE_AND_DOUBLE,
+        supports_autograd=False,  # as in PyTorch: nothing says how counts change with chances
         errors=refused(
             lambda make: SampleInput(make(2), make(2, dtype=float64)),
             RuntimeError,
