@@ -58,6 +58,11 @@ Samples = Callable[[TensorMaker], Iterable[SampleInput]]
 Errors = Callable[[TensorMaker], Iterable[ErrorInput]]
 
 
+def rows(*each: tuple[Any, ...], **kwargs: Any) -> Samples:
+    """Return samples by rows: a shape, and the arguments behind it."""
+    return lambda make: [SampleInput(make(shape), *args, **kwargs) for shape, *args in each]
+
+
 def op_info(
     name: str,
     samples: Samples,

@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 
-from ..samples import BY_VALUES, Errors, Samples, indices, op_info, refusals, refused
+from ..samples import BY_VALUES, Errors, Samples, indices, op_info, refusals, refused, rows
 from ..views.copies import copies
 from ..views.references import narrowed, sliced, split
 
@@ -20,11 +20,6 @@ VALUES = tuple(
     [Skip(check, "where it is cut is read from a tensor") for check in ("vmap", "meta_gradients")]
 )
 OFFSET = "an offset is that of the first sample, and not of every slice, as in PyTorch"
-
-
-def rows(*each: tuple[Any, ...]) -> Samples:
-    """Return samples by rows: a shape, and the arguments behind it."""
-    return lambda make: [SampleInput(make(shape), *args) for shape, *args in each]
 
 
 def bad(shape: tuple[int, ...], *args: Any, text: str, error: Any = RuntimeError) -> Errors:

@@ -11,14 +11,9 @@ import numpy as np
 from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import channels_last, contiguous_format, float64
 
-from ..samples import Errors, Samples, dim_out_of_range, op_info, refused, smooth
+from ..samples import Errors, Samples, dim_out_of_range, op_info, refused, rows, smooth
 
 info = partial(op_info, family="shapes")
-
-
-def rows(*each: tuple[Any, ...], **kwargs: Any) -> Samples:
-    """Return samples by rows: a shape, and the arguments behind it."""
-    return lambda make: [SampleInput(make(shape), *args, **kwargs) for shape, *args in each]
 
 
 def lists(*each: tuple[Any, ...]) -> Samples:

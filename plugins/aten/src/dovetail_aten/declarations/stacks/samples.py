@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail_dispatcher.testing import SampleInput
 
-from ..samples import Samples, op_info, refusals, refused, smooth
+from ..samples import Samples, op_info, refusals, refused, rows, smooth
 
 info = partial(op_info, family="stacks")
 
@@ -17,11 +17,6 @@ info = partial(op_info, family="stacks")
 def lists(*rows: tuple[tuple[int, ...], ...], **kwargs: Any) -> Samples:
     """Return samples of lists of tensors of given shapes."""
     return lambda make: [SampleInput([make(shape) for shape in row], **kwargs) for row in rows]
-
-
-def rows(*each: tuple[Any, ...]) -> Samples:
-    """Return samples by rows: a shape, and the arguments behind it."""
-    return lambda make: [SampleInput(make(shape), *args) for shape, *args in each]
 
 
 def blocks(tensors: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 
-from ..samples import Samples, op_info, refused
+from ..samples import op_info, refused, rows
 from .references import as_strided, squeezed
 
 SKIPS: Final = (
@@ -17,11 +17,6 @@ SKIPS: Final = (
     Skip("vmap", "what is mapped over keeps its shape; the result has the new one"),
 )
 info = partial(op_info, family="views", supports_autograd=False, skips=SKIPS)
-
-
-def rows(*each: tuple[Any, ...]) -> Samples:
-    """Return samples by rows: a shape, and the arguments behind it."""
-    return lambda make: [SampleInput(make(shape), *args) for shape, *args in each]
 
 
 def beyond(*args: Any) -> Any:

@@ -18,6 +18,7 @@ from ..samples import (
     dim_out_of_range,
     op_info,
     refused,
+    rows,
     smooth,
 )
 from .copies import copies
@@ -40,11 +41,6 @@ from .references import (
 )
 
 info = partial(op_info, family="views")
-
-
-def rows(*each: tuple[Any, ...], **kwargs: Any) -> Samples:
-    """Return samples by rows: a shape, and the arguments behind it."""
-    return lambda make: [SampleInput(make(shape), *args, **kwargs) for shape, *args in each]
 
 
 def like(*pairs: tuple[tuple[int, ...], tuple[int, ...]]) -> Samples:
