@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Final
 
@@ -67,6 +66,8 @@ def absence(module: str, attribute: str) -> str:
 
 
 def _nearest(module: str, attribute: str) -> str | None:
+    from difflib import get_close_matches  # for messages alone
+
     for place in _PLACES:
         if place != module and attribute in dir(import_module(place)):
             return f"{place}.{attribute}"

@@ -4,7 +4,6 @@ May import the packages below.
 """
 
 import typing as _typing
-from importlib import import_module as _import_module
 
 from dovetail_autograd import (
     Function,
@@ -25,6 +24,7 @@ from dovetail_autograd import (
     set_multithreading_enabled,
 )
 
+from ..absent_names import names_of as _names_of
 from . import function, grad_mode, graph
 from .variable import Variable
 
@@ -57,8 +57,5 @@ __all__ = [
     "set_multithreading_enabled",
 ]
 
-
-def __getattr__(name: str) -> _typing.Any:
-    if name in ("engine", "forward_ad", "functional"):  # imported when first asked for
-        return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__, ("engine", "forward_ad", "functional"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from ..absent_names import names_of as _names_of
 
 __all__ = [
     "current_device",
@@ -44,8 +45,4 @@ def synchronize(device: Any = None) -> None:
 
 
 if not TYPE_CHECKING:  # it needs the operators' autocast, which few programs do
-
-    def __getattr__(name: str) -> Any:
-        if name == "amp":
-            return import_module(f"{__name__}.amp")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = _names_of(__name__, ("amp",))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dovetail_aten import default_generator
 from dovetail_kernel import Device, PluginError, backend, plugin_manager
 
+from ..absent_names import names_of as _names_of
+
 __all__ = [
     "current_device",
     "device_count",
@@ -175,8 +177,4 @@ def _index(device: Any) -> int | None:
 
 
 if not TYPE_CHECKING:  # it needs the operators' autocast, which few programs do
-
-    def __getattr__(name: str) -> Any:
-        if name == "amp":
-            return import_module(f"{__name__}.amp")
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    __getattr__ = _names_of(__name__, ("amp",))
