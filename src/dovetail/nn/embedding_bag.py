@@ -6,13 +6,11 @@ from typing import Any, Self
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import no_grad
-from dovetail_kernel import restoring
 
 from . import functional as F
-from . import init
 from .module import Module
 from .parameter import Parameter
+from .sparse import draw_rows
 
 __all__ = ["EmbeddingBag"]
 
@@ -125,13 +123,9 @@ class EmbeddingBag(Module):
         made.weight.requires_grad_(not freeze)
         return made
 
-    @restoring()
     def reset_parameters(self) -> None:
         """Draw new rows from the standard normal distribution; the padding row is zero."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx].fill_(0)
+        draw_rows(self.weight, self.padding_idx)
 
     def forward(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,9 +10,9 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_aten.autocast import is_autocast_enabled
 
-from . import init
 from .module import Module
 from .parameter import Parameter
+from .rnn_cells import draw_weights
 from .utils.rnn import PackedSequence
 
 __all__ = ["RNNBase", "Sizes"]
@@ -120,9 +119,7 @@ class RNNBase(Module):
 
     def reset_parameters(self) -> None:
         """Draw new initial values."""
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0.0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        draw_weights(self, self.hidden_size)
 
     @property
     def _flat_weights_names(self) -> list[str]:

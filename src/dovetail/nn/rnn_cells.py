@@ -15,6 +15,13 @@ from .parameter import Parameter
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 
 
+def draw_weights(module: Module, width: int) -> None:
+    """Draw the parameters of a recurrent layer or cell uniformly within ``1 / sqrt(width)``."""
+    bound = 1 / math.sqrt(width) if width > 0 else 0.0
+    for weight in module.parameters():
+        init.uniform_(weight, -bound, bound)
+
+
 class RNNCellBase(Module):
     """What recurrent cells have: parameters.
 
@@ -68,9 +75,7 @@ class RNNCellBase(Module):
 
     def reset_parameters(self) -> None:
         """Draw new initial values."""
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0.0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        draw_weights(self, self.hidden_size)
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"

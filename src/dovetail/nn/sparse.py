@@ -17,6 +17,15 @@ from .parameter import Parameter
 __all__ = ["Embedding"]
 
 
+@restoring()
+def draw_rows(weight: Tensor, padding_idx: int | None) -> None:
+    """Draw rows from the standard normal distribution, and make the padding row zero."""
+    init.normal_(weight)
+    if padding_idx is not None:
+        with no_grad():
+            weight[padding_idx].fill_(0)
+
+
 class Embedding(Module):
     """A table of ``num_embeddings`` learned rows of ``embedding_dim`` values.
 
@@ -112,13 +121,9 @@ class Embedding(Module):
             _freeze=freeze,
         )
 
-    @restoring()
     def reset_parameters(self) -> None:
         """Draw new rows from the standard normal distribution; the padding row is zero."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx].fill_(0)
+        draw_rows(self.weight, self.padding_idx)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
