@@ -10,14 +10,14 @@ from dovetail_aten import Tensor
 
 from . import constraints
 from .cauchy import Cauchy
-from .transformed_distribution import TransformedDistribution
+from .symmetric_halves import LOG_2, SymmetricHalf
 from .transforms import AbsTransform
 from .utils import validated
 
 __all__ = ["HalfCauchy"]
 
 
-class HalfCauchy(TransformedDistribution):
+class HalfCauchy(SymmetricHalf):
     """Absolute values of Cauchy numbers around 0 with half width `scale`."""
 
     arg_constraints = {"scale": constraints.positive}  # noqa: RUF012
@@ -30,21 +30,11 @@ class HalfCauchy(TransformedDistribution):
         )
 
     @property
-    def scale(self) -> Tensor:
-        """The half width of the Cauchy numbers."""
-        return self.base_dist.scale
-
-    @property
     def mean(self) -> Tensor:
         """Infinity."""
         return aten.full(
             self._extended_shape(), inf, dtype=self.scale.dtype, device=self.scale.device
         )
-
-    @property
-    def mode(self) -> Tensor:
-        """0."""
-        return aten.zeros_like(self.scale)
 
     @property
     def variance(self) -> Tensor:
@@ -55,18 +45,5 @@ class HalfCauchy(TransformedDistribution):
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
         value = aten.as_tensor(value, dtype=self.scale.dtype, device=self.scale.device)
-        found = self.base_dist.log_prob(value) + 0.6931471805599453
+        found = self.base_dist.log_prob(value) + LOG_2
         return aten.where(value >= 0, found, -inf)
-
-    @validated
-    def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability."""
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        """Return that of the Cauchy numbers, less ``log(2)``."""
-        return self.base_dist.entropy() - 0.6931471805599453

@@ -10,14 +10,14 @@ from dovetail_aten import Tensor
 
 from . import constraints
 from .normal import Normal
-from .transformed_distribution import TransformedDistribution
+from .symmetric_halves import LOG_2, SymmetricHalf
 from .transforms import AbsTransform
 from .utils import validated
 
 __all__ = ["HalfNormal"]
 
 
-class HalfNormal(TransformedDistribution):
+class HalfNormal(SymmetricHalf):
     """Absolute values of normal numbers with mean 0 and standard deviation `scale`."""
 
     arg_constraints = {"scale": constraints.positive}  # noqa: RUF012
@@ -30,19 +30,9 @@ class HalfNormal(TransformedDistribution):
         )
 
     @property
-    def scale(self) -> Tensor:
-        """The standard deviation of the normal numbers."""
-        return self.base_dist.scale
-
-    @property
     def mean(self) -> Tensor:
         """``scale * sqrt(2 / pi)``."""
         return self.scale * (2 / pi) ** 0.5
-
-    @property
-    def mode(self) -> Tensor:
-        """0."""
-        return aten.zeros_like(self.scale)
 
     @property
     def variance(self) -> Tensor:
@@ -52,18 +42,5 @@ class HalfNormal(TransformedDistribution):
     @validated
     def log_prob(self, value: Tensor) -> Tensor:
         """Return the logarithm of the density."""
-        found = self.base_dist.log_prob(value) + 0.6931471805599453
+        found = self.base_dist.log_prob(value) + LOG_2
         return aten.where(value >= 0, found, -inf)
-
-    @validated
-    def cdf(self, value: Tensor) -> Tensor:
-        """Return the probability of what is at most `value`."""
-        return 2 * self.base_dist.cdf(value) - 1
-
-    def icdf(self, value: Tensor) -> Tensor:
-        """Return the quantile of a probability."""
-        return self.base_dist.icdf((value + 1) / 2)
-
-    def entropy(self) -> Tensor:
-        """Return that of the normal numbers, less ``log(2)``."""
-        return self.base_dist.entropy() - 0.6931471805599453
