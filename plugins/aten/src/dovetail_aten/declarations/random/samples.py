@@ -18,6 +18,7 @@ from ..samples import (
     smooth,
 )
 from .distribution_samples import OP_INFOS as DISTRIBUTIONS
+from .distribution_samples import kept
 
 info = partial(op_info, family="random", is_random=True)
 drawn = partial(info, supports_autograd=False)
@@ -27,12 +28,6 @@ def made(*rows: tuple[object, ...], **options: object) -> Samples:
     """Return calls that make a tensor of the samples' dtype, on their device."""
     return lambda make: [
         SampleInput(*row, **options, dtype=make.dtype, device=make.device) for row in rows
-    ]
-
-
-def kept(*rows: tuple[object, ...]) -> Samples:
-    return lambda make: [
-        SampleInput(make(shape), *row) for shape in ((2, 3), (), (0, 3)) for row in rows
     ]
 
 
