@@ -6,7 +6,7 @@ from functools import partial
 
 from dovetail_dispatcher.testing import SampleInput
 
-from ..random.samples import kept
+from ..random.distribution_samples import kept
 from ..samples import FLOATING, Samples, joined, op_info, refusals
 
 info = partial(op_info, family="dropouts", is_random=True)
