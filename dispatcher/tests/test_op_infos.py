@@ -20,7 +20,7 @@ from dovetail_dispatcher.testing import (
     floating_types,
     floating_types_and,
     integral_types,
-    make_tensor,
+    sample_tensor,
     op_infos,
     operators_without_op_info,
     register_op_infos,
@@ -206,4 +206,4 @@ def test_a_tensor_needs_a_library_that_makes_it(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(tensors, "_tensor", None)
     with pytest.raises(RuntimeError, match="no library has said how tensors are made"):
-        make_tensor((2,), dtype=float32)
+        sample_tensor((2,), dtype=float32)
