@@ -20,10 +20,10 @@ from dovetail_dispatcher.testing import (
     floating_types,
     floating_types_and,
     integral_types,
-    sample_tensor,
     op_infos,
     operators_without_op_info,
     register_op_infos,
+    sample_tensor,
 )
 from dovetail_kernel import Device, TensorBase, float16, float32, float64, int64
 

@@ -97,6 +97,8 @@ def make_tensor(
 def _interval(dtype: DType, low: float | None, high: float | None) -> tuple[float, float]:
     """Return where values lie, cut to what the dtype can hold."""
     inexact = dtype.is_floating_point or dtype.is_complex
+    usual: tuple[float, float]
+    limits: tuple[float, float]
     if dtype is bool_:
         usual, limits = (0, 2), (0, 2)
     elif inexact:

@@ -86,10 +86,10 @@ __all__ = [
     "install_checks",
     "integral_types",
     "integral_types_and",
-    "sample_tensor",
     "op_infos",
     "operators_without_op_info",
     "register_op_infos",
+    "sample_tensor",
     "set_tensor_function",
 ]
 
