@@ -306,11 +306,14 @@ TorchVersion
 Device FileLike Number Storage
 """.split(),
     "dovetail.utils": """
-GradExplanation GraphDrawing checkpoint data dlpack draw_graph explain_grad hooks
+GradExplanation GraphDrawing benchmark checkpoint data dlpack draw_graph explain_grad hooks
 """.split(),
     "dovetail.utils._python_dispatch": """
 BaseTorchDispatchMode TorchDispatchMode is_in_torch_dispatch_mode is_traceable_wrapper_subclass
 is_traceable_wrapper_subclass_type return_and_correct_aliasing transform_subclass
+""".split(),
+    "dovetail.utils.benchmark": """
+Compare Measurement TaskSpec Timer ordered_unique select_unit timer trim_sigfig unit_to_english
 """.split(),
     "dovetail.utils.checkpoint": """
 CheckpointError CheckpointFunction checkpoint checkpoint_sequential noop_context_fn
