@@ -86,7 +86,8 @@ def test_a_table_has_rows_columns_and_threads() -> None:
     )
     lines = [" ".join(line.split()) for line in str(table).splitlines()]
     assert lines[0].strip("[]-") == " add "
-    assert lines[1:3] == ["| ours | other", "1 threads: ------------------"]
+    assert lines[1] == "| ours | other"
+    assert lines[2].startswith("1 threads: ---")
     assert lines[3] == "ten | 1.0 | 2.0"
     assert lines[4].startswith("2 threads: ")
     assert lines[5] == "many | 4.0 |"
