@@ -20,7 +20,7 @@ LINTED := $(DISTRIBUTIONS:.=src) tests tools $(wildcard examples benchmarks)
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
 ifeq ($(ORACLE),1)
-TEST_STAMPS += $(STAMPS)/oracle
+TEST_STAMPS += $(STAMPS)/oracle $(STAMPS)/interop
 endif
 
 PYTEST = $(PY) -m pytest -q $$($(PY) -c 'import xdist; print("-n 2")' 2>/dev/null)
@@ -79,7 +79,7 @@ $(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
 	@touch $@
 
 # One stamp per group of [dependency-groups] in pyproject.toml.
-$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
 	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
 	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
 	@touch $@

@@ -72,7 +72,7 @@ set_autocast_enabled set_default_device set_default_dtype set_default_tensor_typ
 set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
 set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always sgn short
 sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
-softmax sort sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy
+softmax sort sparse sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy
 split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
 std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take
 take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing threshold threshold_ tile
@@ -278,6 +278,9 @@ windows
     "dovetail.signal.windows": """
 bartlett blackman cosine exponential gaussian general_cosine general_hamming hamming hann kaiser
 nuttall
+""".split(),
+    "dovetail.sparse": """
+addmm mm
 """.split(),
     "dovetail.special": """
 airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u

@@ -46,6 +46,7 @@ if _typing.TYPE_CHECKING:
     from . import random as random
     from . import serialization as serialization
     from . import signal as signal
+    from . import sparse as sparse
     from . import special as special
     from . import testing as testing
     from . import utils as utils
@@ -85,6 +86,7 @@ _MODULES = (
     "profiler",
     "random",
     "signal",
+    "sparse",
     "special",
     "testing",
     "utils",
