@@ -42,6 +42,7 @@ if _typing.TYPE_CHECKING:
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
+    from . import profiler as profiler
     from . import random as random
     from . import serialization as serialization
     from . import signal as signal
@@ -81,6 +82,7 @@ _MODULES = (
     "nn",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "signal",
     "special",
