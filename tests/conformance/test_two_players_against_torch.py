@@ -134,7 +134,7 @@ def dqn(lib: Any) -> tuple[list[float], list[float]]:
     policy_net, target_net = DQN(), DQN()
     target_net.load_state_dict(policy_net.state_dict())
     optimizer = lib.optim.AdamW(policy_net.parameters(), lr=1e-2, amsgrad=True)
-    memory: deque[Any] = deque([], maxlen=500)
+    memory: deque[Any] = deque(maxlen=500)
     environment, found = Corridor(rng), []
     state = lib.tensor(environment.reset()).unsqueeze(0)
     while len(found) < 3 * STEPS:
