@@ -83,20 +83,24 @@ class Backend:
         backend unknown to PyTorch comes just below it.
     component
         One-hot bit in a `DispatchKeySet`.
+    arrays
+        The array side, attached by the backend's plugin. Reading it before raises RuntimeError.
     is_device
         Whether arrays of this backend have data, or a shape at least, of their own. False for the
         one whose arrays wrap tensors of the others (see `wrapped_backend`).
     """
 
     __slots__ = (
-        "_arrays",
         "_bit",
+        "arrays",
         "component",
         "is_device",
         "key_name",
         "name",
         "priority",
     )
+
+    arrays: ArrayBackend  # a slot, not a property: calls off the routes read it
 
     def __init__(
         self, name: str, key_name: str, priority: int, component: int, bit: int | None = None
@@ -106,7 +110,6 @@ class Backend:
         self.key_name = key_name
         self.priority = priority
         self.component = component
-        self._arrays: ArrayBackend | None = None
         self._bit = bit
 
     @property
@@ -122,27 +125,28 @@ class Backend:
                     self._bit = bit
         return self._bit
 
-    @property
-    def arrays(self) -> ArrayBackend:
-        """The array side, attached by the backend's plugin.
+    def __getattr__(self, name: str) -> Any:
+        """Be asked for `arrays` before they are there.
 
         Raises
         ------
         RuntimeError
-            Before the plugin is loaded.
+            For the array side before the plugin is loaded.
         """
-        if self._arrays is None:
-            raise RuntimeError(
-                f"backend {self.name!r} has no arrays yet: the plugin that provides it is not "
-                "loaded. "
-                f"Use the device once, as in empty(0, device={self.name!r}), or install the plugin"
-            )
-        return self._arrays
+        if name != "arrays":
+            raise AttributeError(f"'Backend' object has no attribute {name!r}")
+        raise RuntimeError(
+            f"backend {self.name!r} has no arrays yet: the plugin that provides it is not loaded. "
+            f"Use the device once, as in empty(0, device={self.name!r}), or install the plugin"
+        )
 
     @property
     def is_attached(self) -> bool:
         """Whether the backend has arrays."""
-        return self._arrays is not None
+        try:
+            return self.arrays is not None
+        except RuntimeError:
+            return False
 
     def attach(self, arrays: ArrayBackend) -> None:
         """Supply the array side.
@@ -153,13 +157,13 @@ class Backend:
             If another one is attached already: live tensors belong to it.
         """
         with _lock:
-            if self._arrays is not None and self._arrays is not arrays:
+            if self.is_attached and self.arrays is not arrays:
                 raise RuntimeError(
-                    f"backend {self.name!r} already has arrays of {type(self._arrays).__module__}."
-                    f"{type(self._arrays).__qualname__}; attach those of {type(arrays).__module__}."
+                    f"backend {self.name!r} already has arrays of {type(self.arrays).__module__}."
+                    f"{type(self.arrays).__qualname__}; attach those of {type(arrays).__module__}."
                     f"{type(arrays).__qualname__} under another device type"
                 )
-            self._arrays = arrays
+            self.arrays = arrays
 
     def __repr__(self) -> str:
         return f"<Backend {self.name!r}>"
