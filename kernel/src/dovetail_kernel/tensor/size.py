@@ -7,8 +7,7 @@ from math import prod
 from operator import index
 from typing import Any, Final, SupportsIndex, overload
 
-
-_item = tuple.__getitem__
+_item: Any = tuple.__getitem__
 
 
 class Size(tuple[int, ...]):
@@ -49,7 +48,8 @@ class Size(tuple[int, ...]):
     def __getitem__(self, key: SupportsIndex | slice) -> int | Size:
         if key.__class__ is slice:
             return tuple.__new__(Size, _item(self, key))
-        return _item(self, key)
+        item: int = _item(self, key)
+        return item
 
     def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):

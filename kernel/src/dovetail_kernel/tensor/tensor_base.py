@@ -189,10 +189,8 @@ class TensorBase(OtherKinds):
         """Return the address of the first element; 0 for a wrapper subclass, which has no data of
         its own.
         """
-        array = self.array
-        if array.__class__ is DatalessArray:
-            return 0
-        return backend_of_signature(self._signature).arrays.data_ptr(array)
+        arrays, array = backend_of_signature(self._signature).arrays, self.array
+        return 0 if array.__class__ is DatalessArray else arrays.data_ptr(array)
 
     @property
     def _version(self) -> int:
