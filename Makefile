@@ -44,7 +44,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-operators test-backend parity check bench codegen clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare codegen clean install-dispatcher install-noautograd
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
@@ -54,6 +54,8 @@ help:
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
+	@echo "make bench-suite [THREADS=2]   measure the whole library, and keep the figures as JSON"
+	@echo "make bench-compare BASE=REV    measure what is here against a revision, in one process"
 	@echo "make codegen              write the generated code again"
 	@echo "make install              every distribution, editable, into $(VENV)"
 	@echo "make install-dispatcher   kernel and dispatcher alone, into $(VENV)-dispatcher"
@@ -115,6 +117,13 @@ parity: $(STAMPS)/test $(STAMPS)/oracle
 
 bench: $(TEST_STAMPS)
 	$(PY) benchmarks/overhead.py
+
+bench-suite: $(TEST_STAMPS)
+	$(PY) -m benchmarks.suite --threads $(or $(THREADS),1)
+
+bench-compare: $(TEST_STAMPS)
+	@test -n "$(BASE)" || { echo "name a revision: make bench-compare BASE=main"; exit 2; }
+	$(PY) -m benchmarks.suite.compare $(BASE)
 
 codegen: $(STAMPS)/install
 	$(PY) tools/codegen.py
