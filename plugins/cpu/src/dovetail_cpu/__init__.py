@@ -14,9 +14,10 @@ __all__ = ["CpuArrays", "dovetail_backend"]
 def _load() -> None:
     from dovetail_aten.backends import register_backend
 
+    from .elementary import define_elementary
     from .fast_kernels import FAST_FAMILIES
 
-    register_backend("cpu", np, CpuArrays, families=FAST_FAMILIES)
+    register_backend("cpu", np, CpuArrays, kernels=(define_elementary,), families=FAST_FAMILIES)
 
 
 @hookimpl
