@@ -7,8 +7,9 @@ import numpy as np
 from dovetail_kernel import BackendSpec, hookimpl
 
 from .arrays import CpuArrays
+from .threads import get_num_threads, set_num_threads
 
-__all__ = ["CpuArrays", "dovetail_backend"]
+__all__ = ["CpuArrays", "dovetail_backend", "get_num_threads", "set_num_threads"]
 
 
 def _load() -> None:
