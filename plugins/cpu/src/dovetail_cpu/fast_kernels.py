@@ -32,7 +32,7 @@ FAST_FAMILIES: Final = {
     "softmax.Softmax": "dovetail_cpu.fast_softmax.FastSoftmax",
     "likelihood.Likelihood": "dovetail_cpu.fast_likelihood.FastLikelihood",
     "normalization.Normalization": "dovetail_cpu.fast_normalization.FastNormalization",
-    "convolution.Convolutions": "dovetail_cpu.fast_windows.FastConvolutions",
+    "convolution.Convolutions": "dovetail_cpu.fast_convolution.FastConvolutions",
     "patches.Patches": "dovetail_cpu.fast_windows.FastPatches",
     "random.Random": "dovetail_cpu.seeded_random.SeededRandom",
     "distributions.Distributions": "dovetail_cpu.seeded_random.SeededDistributions",
