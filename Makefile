@@ -45,12 +45,18 @@ unexport PYTHONDONTWRITEBYTECODE
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare codegen clean install-dispatcher install-noautograd
+.PHONY: cuda-emulator test-cuda-emulated test-cuda bench-cuda
+.PHONY: help install demo test test-operators test-backend parity check bench codegen clean install-dispatcher install-noautograd
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
 	@echo "make test-backend BACKEND=loopback   what any installed backend can run, on that one"
+	@echo "make cuda-emulator        build two emulated CUDA devices for the real CuPy (g++, a minute)"
+	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
+	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
+	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -111,6 +117,29 @@ test-operators: $(TEST_STAMPS)
 
 test-backend: $(TEST_STAMPS)
 	@$(PYTEST) --backend $(BACKEND) $(ON_ANY_BACKEND)
+
+# -- cuda: on hardware, or on the real CuPy with an emulated driver -------------------------------------------------
+
+EMULATOR := build/cuda-emulator
+EMULATED := $(PY) tools/cuda_emulator/run.py
+
+# Rebuilds what is stale; where there is no g++ it says so, and the tests skip.
+cuda-emulator: $(STAMPS)/test
+	@if command -v g++ > /dev/null; then $(PY) tools/cuda_emulator/build.py $(EMULATOR); \
+	  else echo "the CUDA emulator needs g++, which is not installed"; fi
+
+test-cuda-emulated: cuda-emulator
+	@if [ -d $(EMULATOR)/site ]; then $(PY) tools/cuda_emulator/suite.py; \
+	  else echo "0 passed, 0 failed, 1 skipped"; fi
+
+test-cuda: $(TEST_STAMPS)
+	@$(PY) -m pytest -q plugins/cuda/tests
+	@$(PYTEST) --backend cuda $(ON_ANY_BACKEND)
+
+bench-cuda: $(TEST_STAMPS)
+	$(PY) benchmarks/cuda.py
+
+# ------------------------------------------------------------------------------------------------------------------
 
 parity: $(STAMPS)/test $(STAMPS)/oracle
 	$(PY) tools/parity.py
