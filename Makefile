@@ -46,7 +46,6 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare codegen clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda bench-cuda
-.PHONY: help install demo test test-operators test-backend parity check bench codegen clean install-dispatcher install-noautograd
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"

@@ -32,9 +32,17 @@ from .array_wrapping import array_wrapper, dtype_of
 from .plan import RoutePlan, Step, Value, argument_value
 from .promotion_rules import check_operands, check_writable_as, operand_check, static_dtype
 from .steps.arguments import CheckOperand
+from .replaced_arrays import note_views
 from .steps.array_results import CheckView, ExpectDtype, UnpackArrays
 from .steps.kernel_calls import CallKernel
-from .steps.results import Signature, WrapArray, WrapArrays, WrapReturns, WrapUnlessMasked
+from .steps.results import (
+    NoteViews,
+    Signature,
+    WrapArray,
+    WrapArrays,
+    WrapReturns,
+    WrapUnlessMasked,
+)
 from .steps.writes import (
     CheckInferenceWrite,
     CheckOverlap,
@@ -76,7 +84,8 @@ def array_plan(
         return _writing(call, promotion).beginning_with(*moved, *promotion.steps)
     if call.outs:
         return _writing_out(call, promotion).beginning_with(*moved, *promotion.steps)
-    return _wrapping(call, promotion).beginning_with(*moved, *promotion.steps)
+    plan = _wrapping(call, promotion).beginning_with(*moved, *promotion.steps)
+    return plan if backend.arrays.mutable_arrays else plan.ending_with(*_notes(call))
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -179,6 +188,17 @@ def _shared(call: ArrayCall) -> Value | None:
         return None
     aliased = next((a for a in call.inputs if a.alias_info is not None), None)
     return None if aliased is None else argument_value(aliased)
+
+
+def _notes(call: ArrayCall) -> list[Step]:
+    """Return the step that notes how a view shows its base, where arrays cannot be written."""
+    shared = _shared(call)
+    if shared is None or len(call.schema.returns) != 1:
+        return []
+    first, *others = call.inputs
+    args = tuple([argument_value(a) for a in others if not a.kwarg_only])
+    kwargs = tuple([argument_value(a) for a in others if a.kwarg_only])
+    return [NoteViews(call.op, note_views, _RESULT, shared, args, kwargs)]
 
 
 # -- writes ----------------------------------------------------------------------------------------
