@@ -26,7 +26,7 @@ def barrier(
     `device_ids` is accepted for compatibility.
     """
     assert group is not None
-    work = Work(group.begin("barrier()", 0, group.communicator.Ibarrier), lambda: None)
+    work = Work(group.begin("barrier()", 0, group.communicators.meeting.Ibarrier), lambda: None)
     if async_op:
         return work
     work.wait(timeout)
@@ -42,5 +42,7 @@ def monitored_barrier(
     Every barrier here does: `wait_all_ranks` is accepted for compatibility.
     """
     assert group is not None
-    work = Work(group.begin("monitored_barrier()", 0, group.communicator.Ibarrier), lambda: None)
+    work = Work(
+        group.begin("monitored_barrier()", 0, group.communicators.meeting.Ibarrier), lambda: None
+    )
     work.wait(timeout)

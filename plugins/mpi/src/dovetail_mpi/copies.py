@@ -35,7 +35,7 @@ def broadcast(
     here = group.rank() == root
 
     def start() -> Any:
-        return group.communicator.Ibcast(host.array, root)
+        return group.communicators.copying.Ibcast(host.array, root)
 
     call = shown("broadcast", tensor, f"src={root}")
     given = host.array.nbytes if here else 0
@@ -59,7 +59,7 @@ def all_gather(
     room = room_for(host.array, group.size())
 
     def start() -> Any:
-        return group.communicator.Iallgather(host.array, room)
+        return group.communicators.collecting.Iallgather(host.array, room)
 
     def finish() -> None:
         unpack(tensor_list, room)
@@ -82,7 +82,7 @@ def all_gather_into_tensor(
     into, host = HostArray(output_tensor), HostArray(input_tensor)
 
     def start() -> Any:
-        return group.communicator.Iallgather(host.array, into.array)
+        return group.communicators.collecting.Iallgather(host.array, into.array)
 
     call = shown("all_gather_into_tensor", input_tensor)
     return begun(group, call, host.array.nbytes, start, into.store, [output_tensor], async_op)
@@ -107,7 +107,7 @@ def gather(
     room = room_for(host.array, group.size()) if here else None
 
     def start() -> Any:
-        return group.communicator.Igather(host.array, room, root)
+        return group.communicators.copying.Igather(host.array, room, root)
 
     def finish() -> None:
         if here:
@@ -156,7 +156,7 @@ def scatter(
     parts = np.stack([HostArray(each).array for each in lists]) if here else None
 
     def start() -> Any:
-        return group.communicator.Iscatter(parts, into.array, root)
+        return group.communicators.copying.Iscatter(parts, into.array, root)
 
     call = shown("scatter", tensor, f"src={root}")
     given = 0 if parts is None else parts.nbytes

@@ -43,7 +43,7 @@ def all_to_all_single(
     came = [each * row for each in _parts(output, output_split_sizes, group.size(), "output")]
 
     def start() -> Any:
-        return group.communicator.Ialltoallv([host.array, sent], [into.array, came])
+        return group.communicators.collecting.Ialltoallv([host.array, sent], [into.array, came])
 
     call = shown("all_to_all_single", input.new_empty(0))
     return begun(group, call, host.array.nbytes, start, into.store, [output], async_op)
@@ -92,7 +92,7 @@ def all_to_all(
 
     def start() -> Any:
         counts = [each.size for each in sent]
-        return group.communicator.Ialltoallv([given, counts], [room, came])
+        return group.communicators.collecting.Ialltoallv([given, counts], [room, came])
 
     def finish() -> None:
         parts = np.split(room, np.cumsum(came)[:-1])

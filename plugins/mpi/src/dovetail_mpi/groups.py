@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from .exits import watch_exit
-from .process_group import ProcessGroup
+from .process_group import Communicators, ProcessGroup
 
 __all__ = [
     "GroupMember",
@@ -37,7 +37,7 @@ default_pg_timeout: Final = timedelta(minutes=30)
 _NOT_A_MEMBER: Final = -100
 
 _world: ProcessGroup | None = None
-_communicators: tuple[Any, Any] | None = None
+_communicators: Communicators | None = None
 """Those of all processes: made once, used by one default group after another."""
 _generation = 0
 
@@ -92,7 +92,7 @@ def init_process_group(
     backend : "mpi", optional
     timeout : timedelta, default 30 minutes
         How long a process waits for another one in a collective; then `DistBackendError` says who
-        is missing, and since nobody can go on, the program ends.
+        is missing. No process can go on then, and the program ends.
     world_size, rank : int, optional
         What this process takes itself for; refused if MPI says otherwise.
     init_method, store, group_name, pg_options, device_id : optional
@@ -128,10 +128,10 @@ def init_process_group(
                 "Leave it out, or start as many processes: mpiexec -n N python program.py"
             )
     if _communicators is None:
-        _communicators = (everyone.Dup(), everyone.Dup())
+        _communicators = Communicators.like(everyone)
     _generation += 1
     ranks = tuple(range(everyone.size))
-    _world = ProcessGroup(*_communicators, ranks, limit, group_name or "world", _generation)
+    _world = ProcessGroup(_communicators, ranks, limit, group_name or "world", _generation)
     watch_exit(_world)
 
 
@@ -189,9 +189,13 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     leaving = resolved(group)
     if leaving is None:
         return
+    was_usable = leaving.failure is None
     leaving.close()
     if leaving is _world:
         _world = None
+    elif was_usable:
+        for communicator in leaving.communicators:
+            communicator.Free()
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
@@ -316,17 +320,19 @@ def new_group(
     limit = everyone.timeout if timeout is None else _seconds(timeout)
     everyone.check_usable()
     _generation += 1
-    chosen = everyone.communicator.Get_group().Incl(members)
+    chosen = everyone.communicators.meeting.Get_group().Incl(members)
     if use_local_synchronization:
         if everyone.rank() not in members:
             return _NOT_A_MEMBER
-        communicator = everyone.communicator.Create_group(chosen)
+        communicator = everyone.communicators.meeting.Create_group(chosen)
     else:
-        communicator = everyone.communicator.Create(chosen)
+        communicator = everyone.communicators.meeting.Create(chosen)
     if everyone.rank() not in members:
         return _NOT_A_MEMBER
     name = group_desc or f"group {_generation - 1}"
-    made = ProcessGroup(communicator, communicator.Dup(), tuple(members), limit, name, _generation)
+    communicators = Communicators.like(communicator)
+    communicator.Free()
+    made = ProcessGroup(communicators, tuple(members), limit, name, _generation)
     watch_exit(made)
     return made
 

@@ -43,7 +43,7 @@ def isend(
     host = HostArray(tensor)
 
     def start() -> Any:
-        return group.communicator.Isend(host.array, peer, tag)
+        return group.communicators.reducing.Isend(host.array, peer, tag)
 
     call = shown("send", tensor, f"dst={peer}", f"tag={tag}")
     return Work(group.begin_message(call, host.array.nbytes, start, peer), lambda: None, [tensor])
@@ -91,7 +91,9 @@ def irecv(
     def start() -> Any:
         from mpi4py import MPI
 
-        return group.communicator.Irecv(host.array, MPI.ANY_SOURCE if peer is None else peer, tag)
+        return group.communicators.reducing.Irecv(
+            host.array, MPI.ANY_SOURCE if peer is None else peer, tag
+        )
 
     call = shown("recv", tensor, f"src={'any' if peer is None else peer}", f"tag={tag}")
     transfer = group.begin_message(call, 0, start, peer)

@@ -36,7 +36,12 @@ def _pickled(obj: Any) -> Bytes:
 def _lengths(group: ProcessGroup, function: str, mine: int) -> NDArray[np.int64]:
     """Return a number of each rank, by rank."""
     given, found = np.array([mine]), np.empty(group.size(), np.int64)
-    _run(group, f"{function}: lengths", 8, lambda: group.communicator.Iallgather(given, found))
+    _run(
+        group,
+        f"{function}: lengths",
+        8,
+        lambda: group.communicators.collecting.Iallgather(given, found),
+    )
     return found
 
 
@@ -59,7 +64,7 @@ def gathered(function: str, obj: Any, group: ProcessGroup) -> list[Any]:
     room = np.empty(int(lengths.sum()), np.uint8)
 
     def start() -> Any:
-        return group.communicator.Iallgatherv(given, [room, lengths.tolist()])
+        return group.communicators.collecting.Iallgatherv(given, [room, lengths.tolist()])
 
     _run(group, function, given.nbytes, start)
     return _objects(room, lengths)
@@ -94,7 +99,7 @@ def gather_object(
 
     def start() -> Any:
         into = [room, lengths.tolist()] if here else None
-        return group.communicator.Igatherv(given, into, root)
+        return group.communicators.copying.Igatherv(given, into, root)
 
     _run(group, "gather_object", given.nbytes, start)
     if here and object_gather_list is not None:
@@ -122,7 +127,9 @@ def broadcast_object_list(
     length = int(_lengths(group, "broadcast_object_list", given.size)[root])
     room = given if here else np.empty(length, np.uint8)
     size = room.nbytes if here else 0
-    _run(group, "broadcast_object_list", size, lambda: group.communicator.Ibcast(room, root))
+    _run(
+        group, "broadcast_object_list", size, lambda: group.communicators.copying.Ibcast(room, root)
+    )
     if not here:
         came = pickle.loads(room.data)
         if len(came) != len(object_list):
@@ -154,13 +161,18 @@ def scatter_object_list(
         _check_places(scatter_object_input_list, "scatter_object_input_list", group.size())
         parts = [_pickled(each) for each in scatter_object_input_list or ()]
     lengths = np.array([part.size for part in parts] or [0] * group.size(), np.int64)
-    _run(group, "scatter_object_list: lengths", 8, lambda: group.communicator.Ibcast(lengths, root))
+    _run(
+        group,
+        "scatter_object_list: lengths",
+        8,
+        lambda: group.communicators.copying.Ibcast(lengths, root),
+    )
     room = np.empty(int(lengths[group.rank()]), np.uint8)
     joined = np.concatenate(parts) if here else None
 
     def start() -> Any:
         given = [joined, lengths.tolist()] if here else None
-        return group.communicator.Iscatterv(given, room, root)
+        return group.communicators.copying.Iscatterv(given, room, root)
 
     _run(group, "scatter_object_list", 0 if joined is None else joined.nbytes, start)
     scatter_object_output_list[0] = pickle.loads(room.data)
@@ -179,7 +191,7 @@ def send_object_list(
     peer = whole_rank(group, dst, group_dst, "dst")
     given = _pickled(object_list)
     for array in (np.array([given.size]), given):
-        _message(group, "send_object_list", array, peer, group.communicator.Isend)
+        _message(group, "send_object_list", array, peer, group.communicators.reducing.Isend)
 
 
 @for_members
@@ -194,9 +206,9 @@ def recv_object_list(
     assert group is not None
     peer = whole_rank(group, src, group_src, "src")
     length = np.empty(1, np.int64)
-    _message(group, "recv_object_list", length, peer, group.communicator.Irecv)
+    _message(group, "recv_object_list", length, peer, group.communicators.reducing.Irecv)
     room = np.empty(int(length[0]), np.uint8)
-    _message(group, "recv_object_list", room, peer, group.communicator.Irecv)
+    _message(group, "recv_object_list", room, peer, group.communicators.reducing.Irecv)
     object_list[:] = pickle.loads(room.data)
     return group.ranks[peer]
 

@@ -4,14 +4,33 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .debug_level import DebugLevel, get_debug_level
 from .errors import DistBackendError
 from .notices import NoticeBoard
 from .waiting import Transfer
 
-__all__ = ["ProcessGroup"]
+__all__ = ["Communicators", "ProcessGroup"]
+
+
+class Communicators(NamedTuple):
+    """The communicators of a group, between the same processes.
+
+    Collectives of different families have different ones, so that MPI does not take a reduction
+    here for a barrier there: both wait then, and notice it.
+    """
+
+    reducing: Any
+    copying: Any
+    collecting: Any
+    meeting: Any
+    noticing: Any
+
+    @classmethod
+    def like(cls, communicator: Any) -> Communicators:
+        """Return communicators between the processes of `communicator`, all of which call this."""
+        return cls(*(communicator.Dup() for _ in cls._fields))
 
 
 class ProcessGroup:
@@ -21,8 +40,7 @@ class ProcessGroup:
 
     Parameters
     ----------
-    communicator, notices : mpi4py.MPI.Comm
-        Between these processes: for what the program sends, and for notices.
+    communicators : Communicators
     ranks : tuple of int
         Their ranks among all processes, in the order of their ranks here.
     timeout : float
@@ -33,22 +51,20 @@ class ProcessGroup:
 
     def __init__(
         self,
-        communicator: Any,
-        notices: Any,
+        communicators: Communicators,
         ranks: tuple[int, ...],
         timeout: float,
         name: str,
         generation: int,
     ) -> None:
-        self.communicator = communicator
+        self.communicators = communicators
         self.ranks = ranks
         self.timeout = timeout
         self.group_name = name
         self.group_desc = name
         self.failure: str | None = None
         self.is_destroyed = False
-        self.board = NoticeBoard(notices, generation)
-        self._notices = notices
+        self.board = NoticeBoard(communicators.noticing, generation)
         self._begun = 0
         self._calls: deque[tuple[int, str]] = deque(maxlen=16)
         self.statistics = {"collectives": 0, "messages": 0, "bytes": 0}
@@ -56,7 +72,7 @@ class ProcessGroup:
 
     def rank(self) -> int:
         """Return the rank of this process in the group."""
-        rank: int = self.communicator.rank
+        rank: int = self.communicators.reducing.rank
         return rank
 
     def size(self) -> int:
@@ -116,7 +132,7 @@ class ProcessGroup:
         text = call.encode()[:256]
         mine[: len(text)] = np.frombuffer(text, np.uint8)
         every = np.empty((self.size(), 256), np.uint8)
-        request = self._notices.Iallgather(mine, every)
+        request = self.communicators.noticing.Iallgather(mine, every)
         Transfer(self, call, self._begun, request).wait()
         for rank, line in enumerate(every):
             theirs = line.tobytes().rstrip(b"\0").decode(errors="replace")

@@ -63,7 +63,7 @@ def all_reduce(
         from mpi4py import MPI
 
         operation = mpi_operation(op, host.array)
-        return group.communicator.Iallreduce(MPI.IN_PLACE, host.array, operation)
+        return group.communicators.reducing.Iallreduce(MPI.IN_PLACE, host.array, operation)
 
     def finish() -> None:
         _divide(host.array, op, group.size())
@@ -111,8 +111,8 @@ def reduce(
 
         operation = mpi_operation(op, host.array)
         if here:
-            return group.communicator.Ireduce(MPI.IN_PLACE, host.array, operation, root)
-        return group.communicator.Ireduce(host.array, None, operation, root)
+            return group.communicators.reducing.Ireduce(MPI.IN_PLACE, host.array, operation, root)
+        return group.communicators.reducing.Ireduce(host.array, None, operation, root)
 
     def finish() -> None:
         if here:
@@ -144,7 +144,9 @@ def reduce_scatter_tensor(
 
     def start() -> Any:
         operation = mpi_operation(op, host.array)
-        return group.communicator.Ireduce_scatter_block(host.array, into.array, op=operation)
+        return group.communicators.reducing.Ireduce_scatter_block(
+            host.array, into.array, op=operation
+        )
 
     def finish() -> None:
         _divide(into.array, op, group.size())

@@ -163,7 +163,9 @@ class _Broadcast(Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         came = _Reduce.apply(ctx.root, ReduceOp.SUM, ctx.group, grad)
-        return None, None, came if ctx.group.rank() == ctx.root else dovetail.zeros_like(came)
+        if ctx.group.rank() != ctx.root:  # zeros, in a graph that is like that of the root
+            came = came.masked_fill(dovetail.tensor(True, device=came.device), 0)
+        return None, None, came
 
 
 class _AllGather(Function):
