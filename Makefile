@@ -14,8 +14,8 @@ MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
-  plugins/pytest/src src
-LINTED := $(DISTRIBUTIONS:.=src) tests tools $(wildcard examples benchmarks)
+  plugins/pytest/src plugins/mpi/src src
+LINTED := $(DISTRIBUTIONS:.=src) plugins/mpi tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
@@ -56,6 +56,8 @@ help:
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
 	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
 	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
+	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
+	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -175,3 +177,20 @@ install-noautograd:
 	$(call create_venv,$(VENV)-noautograd)
 	$(VENV)-noautograd/bin/python $(PIP_INSTALL) ./kernel ./dispatcher ./plugins/aten ./plugins/cpu
 	$(VENV)-noautograd/bin/python tools/smoke_noautograd.py
+
+# -- plugins above the front end -----------------------------------------------------------------------------------
+
+.PHONY: test-mpi demo-distributed
+
+$(STAMPS)/mpi: $(STAMPS)/test plugins/mpi/pyproject.toml
+	$(PY) tools/dependency_group.py mpi > $(STAMPS)/mpi.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/mpi.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation -e ./plugins/mpi
+	@touch $@
+
+# Starts its own processes, which wait for each other: not with other tests beside them.
+test-mpi: $(STAMPS)/mpi
+	@$(PY) -m pytest -q plugins/mpi
+
+demo-distributed: $(STAMPS)/mpi $(STAMPS)/demo
+	$(PY) examples/digits/distributed_demo.py
