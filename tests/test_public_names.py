@@ -43,7 +43,7 @@ gcd_ ge geqrf ger get_autocast_dtype get_default_device get_default_dtype
 get_deterministic_debug_mode get_device get_float32_matmul_precision get_num_interop_threads
 get_num_threads get_printoptions get_rng_state gradient greater greater_equal grid_sampler
 grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt half hamming_window hann_window
-hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack hypot i0 i0_
+hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack hub hypot i0 i0_
 igamma igammac iinfo imag index_add index_copy index_fill index_put index_put_ index_reduce
 index_select inf inference_mode initial_seed inner instance_norm int int16 int32 int64 int8 inverse
 is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled is_complex is_conj
@@ -56,19 +56,19 @@ logaddexp logaddexp2 logcumsumexp logdet logical_and logical_not logical_or logi
 logspace logsumexp long lstm lstm_cell lt lu lu_solve lu_unpack manual_seed margin_ranking_loss
 masked masked_fill masked_scatter masked_select matmul matrix_exp matrix_power max max_pool1d
 max_pool1d_with_indices max_pool2d max_pool3d maximum mean median memory_format meshgrid min minimum
-mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma nan nan_to_num nan_to_num_
-nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm native_channel_shuffle
-native_dropout native_group_norm native_layer_norm ne neg neg_ negative negative_ newaxis nextafter
-nn no_grad nonzero nonzero_static norm normal not_equal nuclear_norm numel ones ones_like ops optim
-orgqr ormqr outer overrides pairwise_distance pca_lowrank pdist permute permute_copy pi pinverse
-pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu
-preserve_format printoptions prod profiler promote_types put qr quantile rad2deg rad2deg_ rand
-rand_like randint randint_like randn randn_like random randperm ravel real reciprocal reciprocal_
-relu relu_ remainder renorm repeat_interleave reshape resize_as_ resolve_conj resolve_neg
-result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round round_ row_stack
-rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add scatter_reduce searchsorted
-seed segment_reduce select select_copy select_scatter selu selu_ set_autocast_dtype
-set_autocast_enabled set_default_device set_default_dtype set_default_tensor_type
+mm mode moveaxis movedim msort mul multinomial multiply multiprocessing mv mvlgamma nan nan_to_num
+nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm
+native_channel_shuffle native_dropout native_group_norm native_layer_norm ne neg neg_ negative
+negative_ newaxis nextafter nn no_grad nonzero nonzero_static norm normal not_equal nuclear_norm
+numel ones ones_like ops optim orgqr ormqr outer overrides pairwise_distance pca_lowrank pdist
+permute permute_copy pi pinverse pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar
+polygamma positive pow prelu preserve_format printoptions prod profiler promote_types put qr
+quantile rad2deg rad2deg_ rand rand_like randint randint_like randn randn_like random randperm ravel
+real reciprocal reciprocal_ relu relu_ remainder renorm repeat_interleave reshape resize_as_
+resolve_conj resolve_neg result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll
+rot90 round round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add
+scatter_reduce searchsorted seed segment_reduce select select_copy select_scatter selu selu_
+set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_default_tensor_type
 set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
 set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always sgn short
 sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
@@ -138,6 +138,9 @@ stack_module_state vjp vmap
 Tensor atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod
 cdist chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowrank tensordot unique
 unique_consecutive unravel_index
+""".split(),
+    "dovetail.hub": """
+download_url_to_file get_dir help list load load_state_dict_from_url set_dir
 """.split(),
     "dovetail.jit": """
 Attribute Final ScriptFunction ScriptModule annotate export fork freeze ignore interface

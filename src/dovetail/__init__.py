@@ -36,10 +36,12 @@ if _typing.TYPE_CHECKING:
     from . import distributions as distributions
     from . import fft as fft
     from . import func as func
+    from . import hub as hub
     from . import jit as jit
     from . import library as library
     from . import linalg as linalg
     from . import masked as masked
+    from . import multiprocessing as multiprocessing
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
@@ -77,10 +79,12 @@ _MODULES = (
     "distributions",
     "fft",
     "func",
+    "hub",
     "jit",
     "library",
     "linalg",
     "masked",
+    "multiprocessing",
     "nn",
     "optim",
     "overrides",

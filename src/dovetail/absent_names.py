@@ -34,7 +34,6 @@ _REASONS: Final = {
     "fx": "A module cannot be traced to a graph. `dovetail.trace` records the calls of a program.",
     "_inductor": "Programs run as they stand, without a compiler.",
     "nested": "Nested tensors are not supported: pad, and pass a mask.",
-    "hub": "Nothing is downloaded: fetch a checkpoint yourself, and `dovetail.load` it.",
 }
 """Why what begins with such a word is not there, and what to do."""
 
