@@ -402,7 +402,7 @@ plan register_multi_grad_hook requires_grad save_on_cpu saved_tensors_hooks save
 set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
-CpuArrays dovetail_backend get_num_threads set_num_threads
+CpuArrays dovetail_backend get_num_threads nameless_file set_num_threads
 """.split(),
     "dovetail_cuda": """
 device_count dovetail_backend unavailable_because
