@@ -409,9 +409,9 @@ device_count dovetail_backend unavailable_because
 """.split(),
     "dovetail_dispatcher": """
 Annotation BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionExplanation
-FunctionSchema Kernel Library NoArrayKernelError Observer OpCheckError OpOverload OpOverloadPacket
-Operator PendingKernel SchemaError Span Tag TorchDispatchMode TorchFunctionMode Trace
-_scoped_library accesses check_pending custom_op define dispatch_modes dispatch_table
+FunctionSchema InNotebooks Kernel Library NoArrayKernelError Observer OpCheckError OpOverload
+OpOverloadPacket Operator PendingKernel SchemaError Span Tag TorchDispatchMode TorchFunctionMode
+Trace _scoped_library accesses check_pending custom_op define dispatch_modes dispatch_table
 enable_reentrant_dispatch explain explain_function fallthrough_kernel function_modes get_ctx
 get_kernel handle_torch_function has_torch_function has_torch_function_unary
 has_torch_function_variadic impl impl_abstract infer_schema interceptable is_overridable
