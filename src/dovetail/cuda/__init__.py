@@ -189,5 +189,5 @@ if not TYPE_CHECKING:  # it needs the operators' autocast, which few programs do
         "Long",
         "Short",
     )
-    _TYPES = {f"{number}Tensor": f"{__name__}.legacy_constructors" for number in _NUMBERS}
+    _TYPES = {f"{number}Tensor": f"{__name__}.legacy_constructors" for number in _NUMBERS.split()}
     __getattr__ = _names_of(__name__, ("amp",), _TYPES)
