@@ -118,6 +118,11 @@ def check_operands(op: Operator, key: int) -> None:
                 check_computes(op, each)
 
 
+def operand_check(op: Operator) -> Callable[[TensorBase], None]:
+    """Return what refuses an operand of a dtype that `op` is not defined for."""
+    return lambda operand: check_computes(op, operand.dtype)
+
+
 def check_alpha(op: Operator, values: Sequence[Any]) -> None:
     """Refuse a bool `alpha` beside operands that are not all bools; `values` are those of all
     arguments.
@@ -231,6 +236,7 @@ __all__ = [
     "check_writable_as",
     "common_dtype",
     "computing_dtype",
+    "operand_check",
     "promoter",
     "static_dtype",
 ]

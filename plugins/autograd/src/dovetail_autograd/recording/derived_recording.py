@@ -128,7 +128,7 @@ class _Recording:
             below = below.replaced(steps=(InState(below.steps, below_ad_inplace_or_view),))
         steps = [self._recorded(step) for step in below.steps]
         plan = below.replaced(steps=(*self._before(), *steps, self._node()))
-        return marking_views(plan) if self.is_view else plan
+        return marking_views(plan, self.key) if self.is_view else plan
 
     # -- before the call ---------------------------------------------------------------------------
 
