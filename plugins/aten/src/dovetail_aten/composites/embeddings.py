@@ -78,7 +78,7 @@ def bags_of_rows(
         )
     if padding_idx is not None and padding_idx < 0:
         left_out += count
-    return F._embedding_bag(  # type: ignore[no-any-return]
+    return F._embedding_bag(
         weight,
         indices,
         offsets,

@@ -14,7 +14,7 @@ from ..samples import ALL, INEXACT, Samples, op_info, refusals
 
 info = partial(op_info, family="borders")
 
-PADDINGS = {1: [(1, 2), (0, 0)], 2: [(1, 2, 0, 1), (2, 0, 1, 1)], 3: [(1, 1, 0, 1, 1, 0)]}
+PADDINGS: dict[int, list[Any]] = {1: [(1, 2), (0, 0)], 2: [(1, 2, 0, 1), (2, 0, 1, 1)], 3: [(1, 1, 0, 1, 1, 0)]}
 
 
 def bordered(dims: int) -> Samples:
@@ -29,7 +29,8 @@ def bordered(dims: int) -> Samples:
 def reference(mode: str) -> Callable[..., Any]:
     def padded(x: Any, padding: Any) -> Any:
         pairs = [tuple(padding[i : i + 2]) for i in range(0, len(padding), 2)]
-        return np.pad(x, [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1], mode=mode)
+        pad: Callable[..., Any] = np.pad
+        return pad(x, [(0, 0)] * (x.ndim - len(pairs)) + pairs[::-1], mode=mode)
 
     return padded
 

@@ -84,8 +84,8 @@ def bags_with_padding(make: TensorMaker) -> Iterator[SampleInput]:
 
 
 def bagged_with_padding(weight: Any, *args: Any) -> Any:
-    *others, padding = args
-    return bagged(weight, *others, -1 if padding is None else padding % len(weight))
+    padding = -1 if args[-1] is None else args[-1] % len(weight)
+    return bagged(weight, *[*args[:-1], padding])
 
 
 def renormed(weight: Any, picked: Any, max_norm: float, norm_type: float) -> Any:
