@@ -13,7 +13,8 @@ PUBLIC_NAMES = {
     "dovetail": """
 BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
 ComplexDoubleStorage ComplexFloatStorage DispatchKey DispatchKeySet DoubleStorage DoubleTensor
-FloatStorage FloatTensor Generator HalfStorage HalfTensor IntStorage IntTensor LongStorage
+FloatStorage FloatTensor Generator GradScaler
+HalfStorage HalfTensor IntStorage IntTensor LongStorage
 LongTensor PluginError ShortStorage ShortTensor Size Tag Tensor TypedStorage UntypedStorage abs abs_
 absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
@@ -34,6 +35,7 @@ cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cuda cu
 cumsum cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_ detach_copy device
 devices diag diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist
 distributions div divide dot double dropout dropout_ dsplit dstack dtype e einsum embedding
+embedding_bag
 embedding_renorm_ empty empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc
 erfc_ erfinv exp exp2 exp2_ exp_ expand_copy explain expm1 expm1_ eye feature_alpha_dropout
 feature_alpha_dropout_ feature_dropout feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip
@@ -352,6 +354,7 @@ conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedd
 cosine_similarity count_nonzero cov cross ctc_loss cummax cummin cumprod cumsum cumulative_trapezoid
 deg2rad deg2rad_ det detach detach_copy diag diag_embed diagflat diagonal diagonal_copy
 diagonal_scatter diff digamma dist div divide dot dropout dropout_ dsplit dstack einsum embedding
+embedding_bag
 embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_ erfc erfc_ erfinv
 exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
 feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor
