@@ -140,7 +140,7 @@ def _checks(op: Operator, kernel: Kernel) -> list[Step]:
 
 def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
     """Return whether a kernel may simply be given every argument, because its own defaults equal
-    the schema's.
+    the schema's, or it was written for the schema.
 
     Otherwise it must be called as PyTorch calls it, with the arguments that equal their default
     left out, so that its own defaults win.
@@ -158,10 +158,12 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
         return False
     for position, argument in enumerate(positional, offset):
         own = parameters[names[position]]
-        if own.kind is own.KEYWORD_ONLY or not _same_default(own, argument):
+        if own.kind is own.KEYWORD_ONLY:
+            return False
+        if not kernel.is_our_own and not _same_default(own, argument):
             return False
     return all(
-        a.name in parameters and _same_default(parameters[a.name], a)
+        a.name in parameters and (kernel.is_our_own or _same_default(parameters[a.name], a))
         for a in schema.arguments
         if a.kwarg_only
     )
