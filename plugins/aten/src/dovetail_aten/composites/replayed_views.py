@@ -111,9 +111,7 @@ _INVERSES: Final[Mapping[str, Callable[..., tuple[Any, tuple[Any, ...]]]]] = {
 """View operators that show every element once, and how to get back from what they show."""
 
 
-def _part_of_several(
-    base: Any, view: View, part: Any
-) -> tuple[OpOverload, tuple[Any, ...]]:
+def _part_of_several(base: Any, view: View, part: Any) -> tuple[OpOverload, tuple[Any, ...]]:
     """Return the operator with one result that shows what one result of `view` does."""
     position: int = view.position or 0
     if view.op._opname == "unbind":
