@@ -87,9 +87,7 @@ class Likelihood(Family):
             counted,
             classes,
             xp.where(
-                counted,
-                xp.take(weight, classes, axis=0).astype(own),
-                self.numbers.of_dtype(0, own),
+                counted, xp.take(weight, classes, axis=0).astype(own), self.numbers.of_dtype(0, own)
             ),
         )
 
