@@ -14,16 +14,17 @@ from dovetail_aten.array_kernels.indexing_along import IndexingAlong
 from dovetail_aten.array_kernels.ordering import Ordering
 from dovetail_aten.array_kernels.shapes import Shapes
 
+from .accumulation import gathered, in_rows
 from .sums_of_rows import add_rows
 from .top import top_of_rows
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _LONG = numpy.dtype(numpy.int64)
+_UNSIGNED = numpy.dtype(numpy.uint64)
 _MASKS_UP_TO = 1 << 16
 _FEW_COLUMNS = 16
 _PARTITIONED_FROM = 64
 """Length from which topk does not sort what it leaves out."""
-_least: Any = numpy.minimum.reduce
 _greatest: Any = numpy.maximum.reduce
 
 
@@ -40,19 +41,23 @@ class FastIndexing(IndexingAlong):
     """Elements at flat indices, and sums of rows."""
 
     def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-        """Return the elements at `index` along the last dimension by flat indices."""
+        """Return the elements at `index` along `dim` by flat indices."""
         ndim = x.ndim
+        if not ndim or index.dtype != _LONG or not index.size or not x.flags.c_contiguous:
+            return IndexingAlong.gather(self, x, dim, index)
+        axis = wrap_dim(dim, ndim)
+        shape, length = x.shape, x.shape[axis]
         if (
-            not ndim
-            or index.dtype != _LONG
-            or not index.size
-            or index.shape[:-1] != x.shape[:-1]
-            or wrap_dim(dim, ndim) != ndim - 1
-            or _least(index, None) < 0
-            or _greatest(index, None) >= x.shape[-1]
+            index.shape[:axis] != shape[:axis]
+            or index.shape[axis + 1 :] != shape[axis + 1 :]
+            or not index.flags.c_contiguous
+            # Read as unsigned, a negative index is beyond the last one too.
+            or any(
+                [_greatest(index[rows].view(_UNSIGNED), None) >= length for rows in in_rows(index)]
+            )
         ):
             return IndexingAlong.gather(self, x, dim, index)
-        return pick(x, index)
+        return gathered(x, axis, index)
 
     def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
         """Return a copy with rows added at `index`, without a pass for each row."""
