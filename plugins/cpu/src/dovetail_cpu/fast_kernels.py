@@ -32,6 +32,10 @@ FAST_FAMILIES: Final = {
     "softmax.Softmax": "dovetail_cpu.fast_softmax.FastSoftmax",
     "likelihood.Likelihood": "dovetail_cpu.fast_likelihood.FastLikelihood",
     "normalization.Normalization": "dovetail_cpu.fast_normalization.FastNormalization",
+    "channel_normalization.ChannelNormalization": (
+        "dovetail_cpu.fast_channels.FastChannelNormalization"
+    ),
+    "max_pooling.MaxPooling": "dovetail_cpu.fast_maxima.FastMaxPooling",
     "convolution.Convolutions": "dovetail_cpu.fast_convolution.FastConvolutions",
     "patches.Patches": "dovetail_cpu.fast_windows.FastPatches",
     "random.Random": "dovetail_cpu.seeded_random.SeededRandom",
