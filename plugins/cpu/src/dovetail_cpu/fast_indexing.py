@@ -15,6 +15,7 @@ from dovetail_aten.array_kernels.ordering import Ordering
 from dovetail_aten.array_kernels.shapes import Shapes
 
 from .accumulation import gathered, in_rows
+from .packed_order import PackedOrder
 from .sums_of_rows import add_rows
 from .top import top_of_rows
 
@@ -104,7 +105,7 @@ class FastIndexing(IndexingAlong):
         return result
 
 
-class FastOrdering(Ordering):
+class FastOrdering(PackedOrder, Ordering):
     """Order along the last dimension."""
 
     def sort(self, x: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
@@ -114,7 +115,7 @@ class FastOrdering(Ordering):
         if not x.size or not x.ndim or wrap_dim(dim, x.ndim) != x.ndim - 1:
             values, indices = Ordering.sort(self, x, dim, descending)
             return values, indices
-        indices = _order_of_rows(self._sortable(x), descending)
+        indices = self._order(x, x.ndim - 1, descending)
         return pick(x, indices), indices
 
     def topk(
@@ -131,9 +132,9 @@ class FastOrdering(Ordering):
         ):
             values, indices = Ordering.topk(self, x, k, dim, largest, sorted)
             return values, indices
-        length, keys = x.shape[-1], self._sortable(x)
+        length, last = x.shape[-1], x.ndim - 1
         if length < _PARTITIONED_FROM or k * 4 > length or k == 0:
-            indices = _order_of_rows(keys, largest)[..., :k].copy()
+            indices = self._order(x, last, largest)[..., :k].copy()
             return pick(x, indices), indices
         if x.dtype in _FLOATS:
             rows = numpy.ascontiguousarray(x).reshape(-1, length)
@@ -141,19 +142,13 @@ class FastOrdering(Ordering):
             if found is not None:
                 shape = (*x.shape[:-1], k)
                 return found[0].reshape(shape), found[1].reshape(shape)
+        keys = self._sortable(x)
         candidates = keys.argpartition(length - k if largest else k - 1, -1)
         candidates = numpy.sort(
             candidates[..., length - k :] if largest else candidates[..., :k], -1
         )
-        indices = pick(candidates, _order_of_rows(pick(keys, candidates), largest))
+        indices = pick(candidates, self._order(pick(keys, candidates), last, largest))
         return pick(x, indices), indices
-
-
-def _order_of_rows(array: Any, descending: bool) -> Any:
-    """Return the stable order along the last dimension, NaN counted as the greatest."""
-    if not descending:
-        return array.argsort(-1, "stable")
-    return (array.shape[-1] - 1) - array[..., ::-1].argsort(-1, "stable")[..., ::-1]
 
 
 @lru_cache(64)

@@ -17,6 +17,7 @@ FAST_FAMILIES: Final = {
     "scans.Scans": "dovetail_cpu.fast_scans.FastScans",
     "running_extrema.RunningExtrema": "dovetail_cpu.fast_scans.FastRunningExtrema",
     "selection.Selection": "dovetail_cpu.fast_scans.FastSelection",
+    "distinct.Distinct": "dovetail_cpu.fast_scans.FastDistinct",
     "ordering.Ordering": "dovetail_cpu.fast_indexing.FastOrdering",
     "matmul.MatrixProducts": "dovetail_cpu.fast_matmul.FastMatrixProducts",
     "views.Views": "dovetail_cpu.fast_views.FastViews",
