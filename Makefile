@@ -14,8 +14,8 @@ MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
-  plugins/pytest/src src
-LINTED := $(DISTRIBUTIONS:.=src) tests tools $(wildcard examples benchmarks)
+  plugins/numba/src plugins/pytest/src src
+LINTED := $(DISTRIBUTIONS:.=src) plugins/numba tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
