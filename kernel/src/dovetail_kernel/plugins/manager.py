@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import partial
+from types import ModuleType
 from typing import Any, Final
 
 from ..devices.backends import add_device_type_source
@@ -18,6 +19,7 @@ from .entries import (
     GROUPS,
     KERNELS,
     LIBRARIES,
+    MODULES,
     OVERLAYS,
     TRANSFORMS,
     PluginEntry,
@@ -27,7 +29,7 @@ from .hookspecs import BackendSpec
 from .installed_plugins import InstalledPlugins, same_distribution
 from .loading_threads import LoadingThreads
 from .overlays import Overlay, Overlays
-from .plugin_hooks import PluginHooks
+from .plugin_hooks import PluginHooks, imported
 from .plugin_records import LoadedPlugin, PluginRecord
 
 _loading: ContextVar[PluginEntry | None] = ContextVar("dovetail_loading_plugin", default=None)
@@ -51,7 +53,7 @@ class PluginManager:
         self._plugins: dict[tuple[str, str], LoadedPlugin] = {}
         self._in_use: set[tuple[str, str]] = set()
         self._hooks = PluginHooks()
-        self._overlays = Overlays(partial(self._load, OVERLAYS), self._unload_overlay)
+        self.overlays = Overlays(partial(self._load, OVERLAYS), self._unload_overlay)
         self.count_kernels: Callable[[PluginEntry], int] = lambda entry: 0
         """Says how many kernels an entry has registered, in the table that supplies this."""
         self.transaction: Callable[[], AbstractContextManager[Callable[[], None] | None]] = (
@@ -104,27 +106,18 @@ class PluginManager:
         """
         return self._load(TRANSFORMS, name)
 
+    def load_module(self, name: str) -> ModuleType:
+        """Import the module that a plugin provides under `name`, beside those of the front end.
+        Raises as `load_backend` does.
+        """
+        module: ModuleType = self._load(MODULES, name)
+        return module
+
     def use_overlay(self, name: str) -> Overlay:
-        """Put the kernels of the overlay `name` in force for the whole process, over those of its
-        backend; installing a plugin alone changes nothing.
-
-        Returns
-        -------
-        Overlay
-            To be removed, or used as a context manager that removes it at its end.
-
-        Raises
-        ------
-        PluginNotFoundError, PluginError
-            As `load_backend`.
+        """Put the kernels of the overlay `name` in force: see `Overlays.use`. Raises as
+        `load_backend` does.
         """
-        return self._overlays.use(name)
-
-    def use_requested_overlays(self) -> None:
-        """Use the overlays named in ``DOVETAIL_OVERLAYS``; one that cannot be had is a warning:
-        calls work without.
-        """
-        self._overlays.use_requested()
+        return self.overlays.use(name)
 
     def load_kernels(self, namespace: str, device_type: str) -> bool:
         """Load what plugins provide as kernels of `namespace` on `device_type`.
@@ -272,6 +265,8 @@ class PluginManager:
             with _as_loading(plugin.entry), self.transaction() as plugin.undo:
                 if plugin.entry.group == BACKENDS:
                     unavailable = self._run_backend(plugin)
+                elif plugin.entry.group == MODULES:
+                    plugin.result = imported(plugin.entry)
                 else:
                     plugin.result = self._hooks.implemented_by(plugin.entry, "dovetail_load")
                     self._hooks.call(

@@ -67,7 +67,21 @@ class Overlays:
         self.names: list[str] = []
 
     def use(self, name: str) -> Overlay:
-        """Put an overlay in force."""
+        """Put the kernels of an overlay in force for the whole process, over those of its backend;
+        installing a plugin alone changes nothing.
+
+        Returns
+        -------
+        Overlay
+            To be removed, or used as a context manager that removes it at its end.
+
+        Raises
+        ------
+        PluginNotFoundError
+            If nothing installed provides it.
+        PluginError
+            If it is blocked, claimed twice, or fails to load.
+        """
         with self._lock:
             is_new = name not in self.names
             plugin = self._load(name)
