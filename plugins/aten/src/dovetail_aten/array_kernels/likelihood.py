@@ -86,7 +86,11 @@ class Likelihood(Family):
         return (
             counted,
             classes,
-            xp.where(counted, xp.take(weight, classes, axis=0).astype(own), self.numbers.of_dtype(0, own)),
+            xp.where(
+                counted,
+                xp.take(weight, classes, axis=0).astype(own),
+                self.numbers.of_dtype(0, own),
+            ),
         )
 
     def _all_count(self, x: Any, target: Any, weight: Any, ignore_index: int) -> bool:

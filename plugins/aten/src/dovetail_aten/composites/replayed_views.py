@@ -47,8 +47,8 @@ class View:
         name = self.op._opname
         inverse = _INVERSES.get(name)
         if inverse is not None:
-            op, args = inverse(base, *self.args)
-            return self.whole(op)(part, *args)
+            undoing, given = inverse(base, *self.args)
+            return self.whole(undoing)(part, *given)
         if name == "expand" and tuple(part.shape) == (1,) * (part.dim() - base.dim()) + tuple(
             base.shape
         ):
@@ -111,9 +111,7 @@ _INVERSES: Final[Mapping[str, Callable[..., tuple[Any, tuple[Any, ...]]]]] = {
 """View operators that show every element once, and how to get back from what they show."""
 
 
-def _part_of_several(
-    base: Any, view: View, part: Any
-) -> tuple[OpOverload, tuple[Any, ...]]:
+def _part_of_several(base: Any, view: View, part: Any) -> tuple[OpOverload, tuple[Any, ...]]:
     """Return the operator with one result that shows what one result of `view` does."""
     position: int = view.position or 0
     if view.op._opname == "unbind":
