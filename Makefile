@@ -59,6 +59,7 @@ help:
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
 	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
 	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
+	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
 	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
@@ -197,3 +198,27 @@ test-mpi: $(STAMPS)/mpi
 
 demo-distributed: $(STAMPS)/mpi $(STAMPS)/demo
 	$(PY) examples/digits/distributed_demo.py
+
+# -- numba: the overlay of compiled kernels --------------------------------------------------------------------------
+
+.PHONY: test-overlay test-overlay-whole bench-overlay
+
+$(STAMPS)/overlay: $(STAMPS)/test plugins/numba/pyproject.toml
+	$(PY) tools/dependency_group.py overlay > $(STAMPS)/overlay.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/overlay.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e ./plugins/numba
+	@touch $@
+
+# Its own tests, and the checks of a sample of the operators that it covers, which the seed says.
+test-overlay: $(STAMPS)/overlay
+	@$(PY) -m pytest -q plugins/numba
+
+# All operators that it covers, and then whatever any backend can run.
+test-overlay-whole: export DOVETAIL_OVERLAYS := numba
+test-overlay-whole: export DOVETAIL_NUMBA_LEAST := 1
+test-overlay-whole: $(STAMPS)/overlay
+	@DOVETAIL_OVERLAID=all $(PYTEST) plugins/numba
+	@$(PYTEST) $(ON_ANY_BACKEND)
+
+bench-overlay: $(STAMPS)/overlay $(STAMPS)/oracle
+	$(PY) benchmarks/overlay.py
