@@ -36,7 +36,10 @@ def set_device(index: int) -> None:
 
 def synchronize(index: int | None = None) -> None:
     """Wait until a device, by default the current one, has done all that was asked of it."""
+    from .index_errors import raise_reported
+
     _device(index).synchronize()
+    raise_reported()
 
 
 def device_name(index: int | None = None) -> str:

@@ -25,7 +25,7 @@ from dovetail_kernel.types.signature import NO_GRAD
 
 from ..backend.devices import as_device, backend_for, ready_backend
 from .dtype_arguments import as_dtype, refuse_pinning
-from .host_arrays import from_host, is_host_array
+from .host_arrays import from_host, is_device_array, is_host_array
 from .nested_sequences import check_numbers, common_dtype, flatten, shape_of_data
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     made: Any = data
     if is_host_array(data):
         made = from_host(data).to(device=as_device(device), dtype=wanted)
+    elif is_device_array(data):
+        made = from_host(data).to(device=device, dtype=wanted)
     elif isinstance(data, TensorBase):
         made = made.to(device=device, dtype=wanted)
     else:
@@ -170,6 +172,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 
 def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
+    if is_device_array(data):
+        made: Any = from_host(data)
+        return made.to(device=device, dtype=wanted, copy=True)
     place = as_device(device)
     backend = backend_for(place)
     host = ready_backend("cpu").arrays
