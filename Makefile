@@ -12,10 +12,13 @@ DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plu
 EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml) tests/loopback/pyproject.toml)
 MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
+# Distributions that are installed by the targets that need them: what they stand on is heavy.
+OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
+
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
-  plugins/pytest/src src
-LINTED := $(DISTRIBUTIONS:.=src) tests tools $(wildcard examples benchmarks)
+  plugins/pytest/src src $(OPTIONAL:%=%/src)
+LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
@@ -44,8 +47,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare codegen clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda bench-cuda
-.PHONY: help install demo test test-operators test-backend parity check bench codegen clean install-dispatcher install-noautograd
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
@@ -56,9 +59,13 @@ help:
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
 	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
 	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
+	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
+	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
+	@echo "make bench-suite [THREADS=2]   measure the whole library, and keep the figures as JSON"
+	@echo "make bench-compare BASE=REV    measure what is here against a revision, in one process"
 	@echo "make codegen              write the generated code again"
 	@echo "make install              every distribution, editable, into $(VENV)"
 	@echo "make install-dispatcher   kernel and dispatcher alone, into $(VENV)-dispatcher"
@@ -100,7 +107,7 @@ check: $(STAMPS)/test
 	$(PY) -m ruff check $(LINTED)
 	$(PY) -m ruff format --check $(LINTED)
 	$(PY) -m mypy --strict $(TYPED)
-	$(VENV)/bin/lint-imports
+	PYTHONPATH=$(subst $(eval ) ,:,$(OPTIONAL:%=%/src)) $(VENV)/bin/lint-imports
 	$(PY) -m dovetail_aten.codegen --check
 
 test: export DOVETAIL_OPERATORS := $(DOVETAIL_OPERATORS)
@@ -144,6 +151,13 @@ parity: $(STAMPS)/test $(STAMPS)/oracle
 bench: $(TEST_STAMPS)
 	$(PY) benchmarks/overhead.py
 
+bench-suite: $(TEST_STAMPS)
+	$(PY) -m benchmarks.suite --threads $(or $(THREADS),1)
+
+bench-compare: $(TEST_STAMPS)
+	@test -n "$(BASE)" || { echo "name a revision: make bench-compare BASE=main"; exit 2; }
+	$(PY) -m benchmarks.suite.compare $(BASE)
+
 codegen: $(STAMPS)/install
 	$(PY) tools/codegen.py
 
@@ -166,3 +180,20 @@ install-noautograd:
 	$(call create_venv,$(VENV)-noautograd)
 	$(VENV)-noautograd/bin/python $(PIP_INSTALL) ./kernel ./dispatcher ./plugins/aten ./plugins/cpu
 	$(VENV)-noautograd/bin/python tools/smoke_noautograd.py
+
+# -- plugins above the front end -----------------------------------------------------------------------------------
+
+.PHONY: test-mpi demo-distributed
+
+$(STAMPS)/mpi: $(STAMPS)/test plugins/mpi/pyproject.toml
+	$(PY) tools/dependency_group.py mpi > $(STAMPS)/mpi.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/mpi.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation -e ./plugins/mpi
+	@touch $@
+
+# Starts its own processes, which wait for each other: not with other tests beside them.
+test-mpi: $(STAMPS)/mpi
+	@$(PY) -m pytest -q plugins/mpi
+
+demo-distributed: $(STAMPS)/mpi $(STAMPS)/demo
+	$(PY) examples/digits/distributed_demo.py

@@ -10,6 +10,7 @@ from dovetail_dispatcher.testing import install_checks as _install_checks
 from dovetail_kernel import plugin_manager as _plugin_manager
 
 from . import lower_names as _lower_names
+from . import provided_modules as _provided_modules
 from . import tensor_functions as _tensor_functions
 from .absent_names import names_of as _names_of
 from .lower_names import *  # noqa: F403
@@ -42,6 +43,7 @@ if _typing.TYPE_CHECKING:
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
+    from . import profiler as profiler
     from . import random as random
     from . import serialization as serialization
     from . import signal as signal
@@ -81,6 +83,7 @@ _MODULES = (
     "nn",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "signal",
     "special",
@@ -160,16 +163,23 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
     __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
     __all__ += ["default_generator", "use_overlay"]
 
+    _OURS = {*_MODULES, *_OTHER_MODULES, *_ELSEWHERE, *_CHECKS}
     _elsewhere = _names_of(__name__, (*_MODULES, *_OTHER_MODULES), _ELSEWHERE | _CHECKS)
 
     def __getattr__(name: str) -> _typing.Any:
         if name == "default_generator":  # needs the CPU backend
             return _aten.default_generator()
+        if name.startswith("_foreach_"):
+            foreach = _import_module("dovetail.foreach")
+            if name in foreach.FOREACH:
+                return globals().setdefault(name, foreach.foreach_function(name))
         if name[0] == "_" and name[1:2] != "_":  # `torch._standard_gamma`: an operator's
             operators = _import_module("dovetail_aten.python_modules")
             found = operators.generated_function(name)
             if found is not None:
                 return found
+        if name not in _OURS and _provided_modules.provides(name):
+            return _import_module(f"dovetail.{name}")
         return _elsewhere(name)
 
 

@@ -45,21 +45,26 @@ class AbsentNameError(AttributeError):
     The text is made when it is asked for: ``hasattr`` searches nothing.
     """
 
-    def __init__(self, module: str, attribute: str) -> None:
+    def __init__(self, module: str, attribute: str, remedy: str = "") -> None:
         super().__init__(module, attribute)
         self.module = module
         self.attribute = attribute
+        self.remedy = remedy
 
     def __str__(self) -> str:
-        return absence(self.module, self.attribute)
+        return absence(self.module, self.attribute, self.remedy)
 
 
-def absence(module: str, attribute: str) -> str:
-    """Return the sentences that say that `module` has no `attribute`, and what to use."""
+def absence(module: str, attribute: str, remedy: str = "") -> str:
+    """Return the sentences that say that `module` has no `attribute`, and what to use: `remedy`, or
+    the nearest name.
+    """
     sentences = [f"module {module!r} has no attribute {attribute!r}: it is not in Dovetail."]
     reason = next((text for word, text in _REASONS.items() if attribute.startswith(word)), None)
     if reason is not None:
         sentences.append(reason)
+    elif remedy:
+        sentences.append(remedy)
     elif (nearest := _nearest(module, attribute)) is not None:
         sentences.append(f"The nearest is {nearest}.")
     return " ".join(sentences)
@@ -77,7 +82,10 @@ def _nearest(module: str, attribute: str) -> str | None:
 
 
 def names_of(
-    module: str, submodules: Collection[str] = (), elsewhere: Mapping[str, str] = {}
+    module: str,
+    submodules: Collection[str] = (),
+    elsewhere: Mapping[str, str] = {},
+    remedy: str = "",
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a module.
 
@@ -89,6 +97,8 @@ def names_of(
         Modules inside it, which are imported when first asked for.
     elsewhere
         Names, and the modules that have them, which are imported when first asked for.
+    remedy
+        What has the other names.
 
     Returns
     -------
@@ -103,6 +113,6 @@ def names_of(
             value = getattr(import_module(elsewhere[name]), name)
             setattr(sys.modules[module], name, value)
             return value
-        raise AbsentNameError(module, name)
+        raise AbsentNameError(module, name, remedy)
 
     return attribute_of_module

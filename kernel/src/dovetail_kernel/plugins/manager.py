@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from types import ModuleType
 from typing import Any, Final
 from warnings import warn
 
@@ -18,6 +19,7 @@ from .entries import (
     GROUPS,
     KERNELS,
     LIBRARIES,
+    MODULES,
     OVERLAYS,
     TRANSFORMS,
     PluginEntry,
@@ -27,7 +29,7 @@ from .entries import (
 from .hookspecs import BackendSpec
 from .installed_plugins import InstalledPlugins, same_distribution
 from .loading_threads import LoadingThreads
-from .plugin_hooks import PluginHooks
+from .plugin_hooks import PluginHooks, imported
 from .plugin_records import LoadedPlugin, PluginRecord
 
 _loading: ContextVar[PluginEntry | None] = ContextVar("dovetail_loading_plugin", default=None)
@@ -100,6 +102,13 @@ class PluginManager:
         `load_backend` does.
         """
         return self._load(TRANSFORMS, name)
+
+    def load_module(self, name: str) -> ModuleType:
+        """Import the module that a plugin provides under `name`, beside those of the front end.
+        Raises as `load_backend` does.
+        """
+        module: ModuleType = self._load(MODULES, name)
+        return module
 
     def use_overlay(self, name: str) -> Any:
         """Put the kernels of the overlay `name` in force, and return the plugin. Raises as
@@ -263,6 +272,8 @@ class PluginManager:
             with _as_loading(plugin.entry), self.transaction():
                 if plugin.entry.group == BACKENDS:
                     unavailable = self._run_backend(plugin)
+                elif plugin.entry.group == MODULES:
+                    plugin.result = imported(plugin.entry)
                 else:
                     plugin.result = self._hooks.implemented_by(plugin.entry, "dovetail_load")
                     self._hooks.call(
