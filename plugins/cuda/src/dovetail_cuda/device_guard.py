@@ -60,7 +60,9 @@ def common_device(values: Iterable[Any]) -> int | None:
         if isinstance(value, cupy.ndarray):
             index = value.device.id
             if not value.ndim:
-                number = index
+                # A number that was made an array on the way here is on the current device.
+                if number is None or index != cupy.cuda.Device().id:
+                    number = index
                 continue
         elif isinstance(value, list | tuple):
             index = common_device(value)

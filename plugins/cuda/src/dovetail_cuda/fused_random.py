@@ -39,10 +39,12 @@ class FusedRandom(Random):
         """
         if train is False or not 0 < p < 1 or input.dtype not in self.precision.real_floats:
             return Random.native_dropout(self, input, p, train)
-        source = self.capabilities.source(None)
+        arrays: Any = self.capabilities
+        seed, draw = arrays.source(None).draw()
         y = cupy.empty(input.shape, input.dtype)
         mask = cupy.empty(input.shape, cupy.bool_)
-        return _dropout(input, *source.draw(), 1 - p, 1 / (1 - p), y, mask)
+        _dropout(input, seed, draw, 1 - p, 1 / (1 - p), y, mask)
+        return y, mask
 
     def native_dropout_backward(self, grad_output: Any, mask: Any, scale: float) -> Any:
         """Return the gradient of dropout: that of the kept elements, scaled."""

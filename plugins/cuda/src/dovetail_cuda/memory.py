@@ -13,6 +13,9 @@ import numpy as np
 from dovetail_aten.backend.namespace_arrays import NamespaceArrays
 from dovetail_kernel import Allocator, DataPtr, MemoryStatistics
 
+OutOfMemoryError: Final = cupy.cuda.memory.OutOfMemoryError
+"""What is raised where a device has no memory left; a MemoryError."""
+
 
 class PoolAllocator(Allocator):
     """Hands out memory of the allocator that CuPy uses, by default its memory pool."""

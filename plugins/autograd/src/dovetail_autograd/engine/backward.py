@@ -145,7 +145,7 @@ def backward_of_one(
                 arrays = side.backend.arrays
                 one = arrays.scalar(1, tensor.array.dtype)
                 if arrays.several_devices:
-                    one = arrays.to_device(one, arrays.device_index(tensor.array))
+                    one = arrays.to_device(one, arrays.device_index(tensor.array) or 0)
                 execute_plainly(edge, one, None, side, bool(retain_graph))
                 return
         elif isinstance(gradient, TensorBase):
