@@ -14,8 +14,8 @@ MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
-  plugins/pytest/src src
-LINTED := $(DISTRIBUTIONS:.=src) tests tools $(wildcard examples benchmarks)
+  plugins/pytest/src plugins/dask/src src
+LINTED := $(DISTRIBUTIONS:.=src) plugins/dask tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
@@ -51,6 +51,7 @@ help:
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
 	@echo "make test-backend BACKEND=loopback   what any installed backend can run, on that one"
+	@echo "make test-dask            dovetail-dask: install it and Dask, and test"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -95,7 +96,7 @@ check: $(STAMPS)/test
 	$(PY) -m ruff check $(LINTED)
 	$(PY) -m ruff format --check $(LINTED)
 	$(PY) -m mypy --strict $(TYPED)
-	$(VENV)/bin/lint-imports
+	PYTHONPATH=plugins/dask/src $(VENV)/bin/lint-imports
 	$(PY) -m dovetail_aten.codegen --check
 
 test: export DOVETAIL_OPERATORS := $(DOVETAIL_OPERATORS)
@@ -138,3 +139,15 @@ install-noautograd:
 	$(call create_venv,$(VENV)-noautograd)
 	$(VENV)-noautograd/bin/python $(PIP_INSTALL) ./kernel ./dispatcher ./plugins/aten ./plugins/cpu
 	$(VENV)-noautograd/bin/python tools/smoke_noautograd.py
+
+# -- dask: tensors larger than memory --------------------------------------------------------------------------------
+
+$(STAMPS)/dask: $(STAMPS)/test plugins/dask/pyproject.toml pyproject.toml
+	$(PY) tools/dependency_group.py $(notdir $@) > $@.txt
+	$(PY) $(PIP_INSTALL) -r $@.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e plugins/dask
+	@touch $@
+
+.PHONY: test-dask
+test-dask: $(STAMPS)/dask
+	@$(PY) -m pytest -q plugins/dask

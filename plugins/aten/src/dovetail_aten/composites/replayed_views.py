@@ -53,7 +53,7 @@ class View:
             base.shape
         ):
             return self.whole(_aten("view"))(part, list(base.shape))
-        op, args = self.op, self.args
+        op, args = self.op, tuple(self.args)
         if self.position is not None:
             op, args = _part_of_several(base, self, part)
         if op._opname not in PARTIAL_VIEWS:
@@ -111,9 +111,7 @@ _INVERSES: Final[Mapping[str, Callable[..., tuple[Any, tuple[Any, ...]]]]] = {
 """View operators that show every element once, and how to get back from what they show."""
 
 
-def _part_of_several(
-    base: Any, view: View, part: Any
-) -> tuple[OpOverload, tuple[Any, ...]]:
+def _part_of_several(base: Any, view: View, part: Any) -> tuple[OpOverload, tuple[Any, ...]]:
     """Return the operator with one result that shows what one result of `view` does."""
     position: int = view.position or 0
     if view.op._opname == "unbind":
