@@ -62,26 +62,26 @@ native_dropout native_group_norm native_layer_norm ne neg neg_ negative negative
 nn no_grad nonzero nonzero_static norm normal not_equal nuclear_norm numel ones ones_like ops optim
 orgqr ormqr outer overrides pairwise_distance pca_lowrank pdist permute permute_copy pi pinverse
 pixel_shuffle pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu
-preserve_format printoptions prod promote_types put qr quantile rad2deg rad2deg_ rand rand_like
-randint randint_like randn randn_like random randperm ravel real reciprocal reciprocal_ relu relu_
-remainder renorm repeat_interleave reshape resize_as_ resolve_conj resolve_neg result_type rms_norm
-rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round round_ row_stack rrelu rrelu_ rsqrt
-rsqrt_ rsub save scalar_tensor scatter scatter_add scatter_reduce searchsorted seed segment_reduce
-select select_copy select_scatter selu selu_ set_autocast_dtype set_autocast_enabled
-set_default_device set_default_dtype set_default_tensor_type set_deterministic_debug_mode
-set_float32_matmul_precision set_flush_denormal set_grad_enabled set_num_interop_threads
-set_num_threads set_printoptions set_rng_state set_warn_always sgn short sigmoid sigmoid_ sign
-signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet softmax sort
-sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy split_with_sizes
-split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std std_mean stft strided
-sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take take_along_dim tan tan_ tanh tanh_
-tensor tensor_split tensordot testing threshold threshold_ tile topk trace tracing transpose
-transpose_copy trapezoid trapz triangular_solve tril tril_indices triplet_margin_loss triu
-triu_indices true_divide trunc trunc_ typename uint16 uint32 uint64 uint8 unbind unbind_copy
-unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk unsafe_split
-unsafe_split_with_sizes unsqueeze unsqueeze_copy use_deterministic_algorithms use_overlay utils
-vander var var_mean vdot view_as_complex view_as_complex_copy view_as_real view_as_real_copy
-view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
+preserve_format printoptions prod profiler promote_types put qr quantile rad2deg rad2deg_ rand
+rand_like randint randint_like randn randn_like random randperm ravel real reciprocal reciprocal_
+relu relu_ remainder renorm repeat_interleave reshape resize_as_ resolve_conj resolve_neg
+result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll rot90 round round_ row_stack
+rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add scatter_reduce searchsorted
+seed segment_reduce select select_copy select_scatter selu selu_ set_autocast_dtype
+set_autocast_enabled set_default_device set_default_dtype set_default_tensor_type
+set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
+set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always sgn short
+sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
+softmax sort sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy
+split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
+std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take
+take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing threshold threshold_ tile
+topk trace tracing transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
+triplet_margin_loss triu triu_indices true_divide trunc trunc_ typename uint16 uint32 uint64 uint8
+unbind unbind_copy unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk
+unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy use_deterministic_algorithms
+use_overlay utils vander var var_mean vdot view_as_complex view_as_complex_copy view_as_real
+view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
 """.split(),
     "dovetail.accelerator": """
 current_accelerator current_device_index device_count empty_cache is_available memory_allocated
@@ -93,8 +93,8 @@ GradScaler autocast custom_bwd custom_fwd is_autocast_available
     "dovetail.autograd": """
 Function GradcheckError Variable backward detect_anomaly enable_grad engine forward_ad function
 functional grad grad_mode gradcheck gradgradcheck graph inference_mode is_grad_enabled
-is_inference_mode_enabled is_multithreading_enabled no_grad set_detect_anomaly set_grad_enabled
-set_multithreading_enabled
+is_inference_mode_enabled is_multithreading_enabled no_grad profiler set_detect_anomaly
+set_grad_enabled set_multithreading_enabled
 """.split(),
     "dovetail.autograd.engine": """
 Engine ExecInfo GraphRoot GraphTask InputBuffer NodeTask ReadyQueue current_graph_task
@@ -104,6 +104,9 @@ UnpackedDualTensor dual_level enter_dual_level exit_dual_level make_dual unpack_
 """.split(),
     "dovetail.autograd.functional": """
 hessian hvp jacobian jvp vhp vjp
+""".split(),
+    "dovetail.autograd.profiler": """
+EventList FunctionEvent FunctionEventAvg emit_nvtx profile record_function
 """.split(),
     "dovetail.backends": """
 Backend BackendSpec Capabilities DeviceType KernelTable NamespaceArrays devices hookimpl
@@ -262,6 +265,10 @@ get_ignored_functions get_overridable_functions get_testing_overrides handle_tor
 has_torch_function has_torch_function_unary has_torch_function_variadic is_tensor_like
 is_tensor_method_or_property redispatch_function resolve_name wrap_torch_function
 """.split(),
+    "dovetail.profiler": """
+ProfilerAction ProfilerActivity profile record_function schedule supported_activities
+tensorboard_trace_handler
+""".split(),
     "dovetail.random": """
 fork_rng generator_of get_rng_state initial_seed manual_seed seed set_rng_state
 """.split(),
@@ -285,6 +292,13 @@ shifted_chebyshev_polynomial_w sinc softmax spherical_bessel_j0 xlog1py xlogy ze
     "dovetail.storage": """
 TypedStorage UntypedStorage
 """.split(),
+    "dovetail.testing": """
+Check CheckSkipped ErrorInput OpInfo Outcome SampleInput Skip TensorMaker all_types all_types_and
+all_types_and_complex all_types_and_complex_and assert_close check_op_info check_op_infos checks
+complex_types find_op_info floating_and_complex_types floating_and_complex_types_and floating_types
+floating_types_and integral_types integral_types_and make_tensor op_infos operators_without_op_info
+register_op_infos sample_tensor
+""".split(),
     "dovetail.torch_version": """
 TorchVersion
 """.split(),
@@ -292,11 +306,14 @@ TorchVersion
 Device FileLike Number Storage
 """.split(),
     "dovetail.utils": """
-GradExplanation GraphDrawing checkpoint data dlpack draw_graph explain_grad hooks
+GradExplanation GraphDrawing benchmark checkpoint data dlpack draw_graph explain_grad hooks
 """.split(),
     "dovetail.utils._python_dispatch": """
 BaseTorchDispatchMode TorchDispatchMode is_in_torch_dispatch_mode is_traceable_wrapper_subclass
 is_traceable_wrapper_subclass_type return_and_correct_aliasing transform_subclass
+""".split(),
+    "dovetail.utils.benchmark": """
+Compare Measurement TaskSpec Timer ordered_unique select_unit timer trim_sigfig unit_to_english
 """.split(),
     "dovetail.utils.checkpoint": """
 CheckpointError CheckpointFunction checkpoint checkpoint_sequential noop_context_fn
@@ -379,21 +396,22 @@ plan register_multi_grad_hook requires_grad save_on_cpu saved_tensors_hooks save
 set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
-CpuArrays dovetail_backend
+CpuArrays dovetail_backend get_num_threads set_num_threads
 """.split(),
     "dovetail_cuda": """
 device_count dovetail_backend unavailable_because
 """.split(),
     "dovetail_dispatcher": """
-BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionExplanation
-FunctionSchema Kernel Library NoArrayKernelError OpCheckError OpOverload OpOverloadPacket Operator
-PendingKernel SchemaError Span Tag TorchDispatchMode TorchFunctionMode Trace _scoped_library
-accesses check_pending custom_op define dispatch_modes dispatch_table enable_reentrant_dispatch
-explain explain_function fallthrough_kernel function_modes get_ctx get_kernel handle_torch_function
-has_torch_function has_torch_function_unary has_torch_function_variadic impl impl_abstract
-infer_schema interceptable is_overridable kernel_namespace opcheck operator_modules ops overridable
-overridden_name parse_schema redispatch_function register_autocast register_autograd register_fake
-register_kernel register_torch_dispatch register_vmap short_place transaction wrap_torch_function
+Annotation BaseTorchFunctionMode CallSpan CustomOpDef DispatchTable Explanation FunctionExplanation
+FunctionSchema Kernel Library NoArrayKernelError Observer OpCheckError OpOverload OpOverloadPacket
+Operator PendingKernel SchemaError Span Tag TorchDispatchMode TorchFunctionMode Trace
+_scoped_library accesses check_pending custom_op define dispatch_modes dispatch_table
+enable_reentrant_dispatch explain explain_function fallthrough_kernel function_modes get_ctx
+get_kernel handle_torch_function has_torch_function has_torch_function_unary
+has_torch_function_variadic impl impl_abstract infer_schema interceptable is_overridable
+kernel_namespace opcheck open_span operator_modules ops overridable overridden_name parse_schema
+redispatch_function register_autocast register_autograd register_fake register_kernel
+register_torch_dispatch register_vmap short_place transaction wrap_torch_function
 """.split(),
     "dovetail_kernel": """
 ALIASES Allocator ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd

@@ -43,6 +43,7 @@ if _typing.TYPE_CHECKING:
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
+    from . import profiler as profiler
     from . import random as random
     from . import serialization as serialization
     from . import signal as signal
@@ -82,6 +83,7 @@ _MODULES = (
     "nn",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "signal",
     "special",
@@ -167,6 +169,10 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
     def __getattr__(name: str) -> _typing.Any:
         if name == "default_generator":  # needs the CPU backend
             return _aten.default_generator()
+        if name.startswith("_foreach_"):
+            foreach = _import_module("dovetail.foreach")
+            if name in foreach.FOREACH:
+                return globals().setdefault(name, foreach.foreach_function(name))
         if name[0] == "_" and name[1:2] != "_":  # `torch._standard_gamma`: an operator's
             operators = _import_module("dovetail_aten.python_modules")
             found = operators.generated_function(name)

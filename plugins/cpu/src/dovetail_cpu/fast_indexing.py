@@ -14,6 +14,7 @@ from dovetail_aten.array_kernels.indexing_along import IndexingAlong
 from dovetail_aten.array_kernels.ordering import Ordering
 from dovetail_aten.array_kernels.shapes import Shapes
 
+from .fast_joining import FastJoining
 from .sums_of_rows import add_rows
 from .top import top_of_rows
 
@@ -173,7 +174,7 @@ def _triangle(name: str, generic: Function) -> Function:
     return triangle
 
 
-class FastShapes(Shapes):
+class FastShapes(FastJoining):
     """Triangles by remembered masks."""
 
     tril = _triangle("tril", Shapes.tril)

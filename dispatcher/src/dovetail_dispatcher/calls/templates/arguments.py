@@ -127,4 +127,7 @@ def are_ints(value: object) -> bool:
     """
     if not isinstance(value, tuple):
         return False
-    return all(item.__class__ is int for item in value)
+    for item in value:  # noqa: SIM110 - a generator costs more than all else
+        if item.__class__ is not int:
+            return False
+    return True

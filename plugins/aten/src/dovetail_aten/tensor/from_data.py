@@ -17,10 +17,13 @@ from dovetail_kernel import (
     dtype_of_signature,
     float64,
     int64,
+    scalar_dtype,
     state,
     wrap,
 )
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.devices.default_device import innermost
+from dovetail_kernel.types.dtype import FLOAT
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ..backend.devices import as_device, backend_for, ready_backend
@@ -35,6 +38,9 @@ __all__ = ["as_tensor", "from_dlpack", "from_numpy", "tensor"]
 
 _WIDEST = (bool_, int64, float64, complex128)
 """The dtypes that hold all Python numbers of a category."""
+
+_EXACT = {int: int64, bool: bool_}
+"""The dtypes that numbers become which are the same in every program."""
 
 
 def tensor(
@@ -169,7 +175,35 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     return cast("Tensor", import_array(ext_tensor, device, copy))
 
 
+def _from_numbers(data: Any, wanted: dtype | None) -> Any:
+    """Return a number, or a list of floats, ints or bools, as a tensor on the cpu; None for what
+    has to be looked at more closely.
+    """
+    if data.__class__ is list:
+        kinds = set(map(type, data))
+        if len(kinds) != 1:
+            return None
+        kind = kinds.pop()
+    else:
+        kind = data.__class__
+    found = scalar_dtype(FLOAT) if kind is float else _EXACT.get(kind)
+    if found is None or (wanted is not None and wanted is not found):
+        return None
+    cpu = ready_backend("cpu")
+    try:
+        array = cpu.arrays.asarray(data, cpu.arrays.native_dtypes[_WIDEST[found.category]])
+    except OverflowError:
+        return None
+    if found.category == FLOAT and found is not float64:
+        array = cpu.arrays.cast(array, cpu.arrays.native_dtypes[found])
+    return wrap(array, cpu)
+
+
 def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
+    if device is None and innermost() is None:
+        made = _from_numbers(data, wanted)
+        if made is not None:
+            return made
     place = as_device(device)
     backend = backend_for(place)
     host = ready_backend("cpu").arrays

@@ -43,14 +43,16 @@ def from_host(array: Any) -> Tensor:
             "between byte orders is "
             "currently not supported. Convert it: array.astype(array.dtype.newbyteorder('='))."
         )
-    if any(stride < 0 for stride in array.strides):
+    strides = array.strides
+    if strides and min(strides) < 0:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
             "strides are not "
             "currently supported. (You can probably work around this by making a copy of your "
             "array with array.copy().)"
         )
-    if any(stride % array.itemsize for stride in array.strides):
+    itemsize = array.itemsize
+    if any([stride % itemsize for stride in strides]):
         raise ValueError(
             "given numpy array strides not a multiple of the element byte size. Copy the numpy "
             "array to reallocate the memory."
