@@ -18,7 +18,9 @@ rank, size = dist.get_rank(), dist.get_world_size()
 def show(label, value):
     if rank == 0:
         if isinstance(value, torch.Tensor):
-            value = [float(f"{round(float(each), 4):.3g}") + 0.0 for each in value.detach().reshape(-1)]
+            value = [
+                float(f"{round(float(each), 4):.3g}") + 0.0 for each in value.detach().reshape(-1)
+            ]
         print(label, value)
 
 
