@@ -19,8 +19,6 @@ OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
   plugins/pytest/src src $(OPTIONAL:%=%/src)
 LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) tests tools $(wildcard examples benchmarks)
-  plugins/pytest/src plugins/dask/src src
-LINTED := $(DISTRIBUTIONS:.=src) plugins/dask tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
