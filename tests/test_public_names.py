@@ -13,7 +13,8 @@ PUBLIC_NAMES = {
     "dovetail": """
 BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
 ComplexDoubleStorage ComplexFloatStorage DispatchKey DispatchKeySet DoubleStorage DoubleTensor
-FloatStorage FloatTensor Generator HalfStorage HalfTensor IntStorage IntTensor LongStorage
+FloatStorage FloatTensor Generator GradScaler
+HalfStorage HalfTensor IntStorage IntTensor LongStorage
 LongTensor PluginError ShortStorage ShortTensor Size Tag Tensor TypedStorage UntypedStorage abs abs_
 absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
@@ -34,6 +35,7 @@ cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cuda cu
 cumsum cumulative_trapezoid default_generator deg2rad deg2rad_ det detach detach_ detach_copy device
 devices diag diag_embed diagflat diagonal diagonal_copy diagonal_scatter diff digamma dist
 distributions div divide dot double dropout dropout_ dsplit dstack dtype e einsum embedding
+embedding_bag
 embedding_renorm_ empty empty_like empty_permuted empty_strided enable_grad eq equal erf erf_ erfc
 erfc_ erfinv exp exp2 exp2_ exp_ expand_copy explain expm1 expm1_ eye feature_alpha_dropout
 feature_alpha_dropout_ feature_dropout feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip
@@ -123,8 +125,13 @@ is_dynamo_compiling is_exporting list_backends reset set_stance
 current_device device_count is_available is_initialized set_device synchronize
 """.split(),
     "dovetail.cuda": """
-current_device device_count empty_cache get_device_name is_available manual_seed manual_seed_all
-mem_get_info memory_allocated memory_reserved memory_stats set_device synchronize why_unavailable
+Event ExternalStream OutOfMemoryError Stream StreamContext can_device_access_peer current_device
+current_stream default_stream device device_count device_of empty_cache get_device_capability
+get_device_name get_device_properties get_rng_state get_rng_state_all init initial_seed is_available
+is_bf16_supported is_initialized is_tf32_supported manual_seed manual_seed_all max_memory_allocated
+max_memory_reserved mem_get_info memory_allocated memory_reserved memory_stats memory_summary
+reset_peak_memory_stats seed seed_all set_device set_rng_state set_rng_state_all set_stream stream
+synchronize why_unavailable
 """.split(),
     "dovetail.fft": """
 fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft
@@ -352,6 +359,7 @@ conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedd
 cosine_similarity count_nonzero cov cross ctc_loss cummax cummin cumprod cumsum cumulative_trapezoid
 deg2rad deg2rad_ det detach detach_copy diag diag_embed diagflat diagonal diagonal_copy
 diagonal_scatter diff digamma dist div divide dot dropout dropout_ dsplit dstack einsum embedding
+embedding_bag
 embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_ erfc erfc_ erfinv
 exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
 feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor

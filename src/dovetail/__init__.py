@@ -53,6 +53,7 @@ if _typing.TYPE_CHECKING:
     from . import special as special
     from . import testing as testing
     from . import utils as utils
+    from .amp import GradScaler as GradScaler
     from .backends import devices as devices
     from .compiler import compile as compile
     from .inspection.explanation import explain as explain
@@ -66,9 +67,9 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-use_overlay = _plugin_manager.use_overlay
+use_overlay = _plugin_manager.overlays.use
 _install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
-_plugin_manager.use_requested_overlays()
+_plugin_manager.overlays.use_requested()
 
 _MODULES = (
     "amp",
@@ -115,6 +116,7 @@ _OTHER_MODULES = (
     "xpu",
 )
 _ELSEWHERE = {
+    "GradScaler": "dovetail.amp",
     "are_deterministic_algorithms_enabled": "dovetail.global_settings",
     "as_torch": "dovetail.torch_imports",
     "autocast": "dovetail_aten.autocast",

@@ -38,9 +38,10 @@ def test_a_trace_is_a_tree_with_what_was_called_inside() -> None:
     with dovetail.tracing() as trace:
         dovetail.nn.functional.linear(x, dovetail.ones(4, 3)).sum().backward()
     root = ElementTree.fromstring(trace._repr_html_())
-    linear = next(each for each in root if "aten::linear" in str(each[0].text))
-    assert ["aten::mm" in "".join(each.itertext()) for each in linear[1:]][-1]
+    (linear,) = [each for each in root if "aten::linear(" in "".join(each.itertext())]
+    assert linear.tag == "details"
     assert "called at" in str(linear[0].text)
+    assert "aten::mm" in "".join(linear[-1].itertext())
 
 
 def test_a_table_shows_its_operator_and_a_line_for_each_kernel() -> None:
