@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from typing import Annotated, Any
@@ -15,7 +15,6 @@ from rich.table import Column, Table
 
 from dovetail_dispatcher import _C
 from dovetail_kernel import plugin_manager
-from dovetail_kernel.errors import did_you_mean
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Operator = Annotated[
@@ -38,6 +37,14 @@ def print_rows(rows: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
         table.add_row(*[str(row[field] or "") for field in fields])
     console = Console()
     (console if console.is_terminal else Console(width=WIDTH_OF_FILES)).print(table)
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    """Return " Did you mean 'aten::add'?" for a word close to one that is known, else nothing."""
+    from difflib import get_close_matches  # errors alone need it
+
+    near = get_close_matches(word, known, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 class UsageError(Exception):
@@ -77,7 +84,7 @@ def matching(pattern: str) -> list[str]:
     if not found:
         bases = {name.partition(".")[0] for name in names}
         raise LookupError(
-            f"no operator matches {wanted!r}.{did_you_mean(wanted, bases)} `dovetail ops "
+            f"no operator matches {wanted!r}.{_suggestion(wanted, bases)} `dovetail ops "
             "'aten::*'` lists those of a namespace."
         )
     return found
@@ -102,7 +109,7 @@ def overloads_of(name: str) -> list[str]:
     if not found:
         bases = names if "." in wanted else {name.partition(".")[0] for name in names}
         raise LookupError(
-            f"operator {wanted} does not exist.{did_you_mean(wanted, bases)} Define it, or load "
+            f"operator {wanted} does not exist.{_suggestion(wanted, bases)} Define it, or load "
             "the library that does."
         )
     return found
