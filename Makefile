@@ -47,7 +47,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare codegen clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda bench-cuda
 
 help:
@@ -68,6 +68,7 @@ help:
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
 	@echo "make bench-suite [THREADS=2]   measure the whole library, and keep the figures as JSON"
 	@echo "make bench-compare BASE=REV    measure what is here against a revision, in one process"
+	@echo "make dist [REQUIREMENTS=1] wheels and source distributions into dist (REQUIREMENTS=1: and what they need)"
 	@echo "make codegen              write the generated code again"
 	@echo "make install              every distribution, editable, into $(VENV)"
 	@echo "make install-dispatcher   kernel and dispatcher alone, into $(VENV)-dispatcher"
@@ -163,6 +164,9 @@ bench-compare: $(TEST_STAMPS)
 
 codegen: $(STAMPS)/install
 	$(PY) tools/codegen.py
+
+dist: $(STAMPS)/install
+	$(PY) tools/dist.py $(if $(filter 1,$(REQUIREMENTS)),--requirements)
 
 clean:
 	rm -rf $(VENV)-dispatcher $(VENV)-noautograd .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -26,7 +26,7 @@ def new(
     """Make a new package with an operator library, ready to be installed and tested.
 
     It has an operator with schema, CPU kernel, shape rule and derivative, the entry point that
-    makes Dovetail find it, and tests: pip install -e NAME && pytest NAME.
+    makes Dovetail find it, and tests: pip install -e 'NAME[dev]' && pytest NAME.
     """
     from .scaffold import write_package
 
@@ -38,7 +38,7 @@ def new(
     for path in written:
         typer.echo(f"wrote {path}")
     root = folder / name
-    typer.echo(f"next: pip install -e {root} && pytest {root} && dovetail check {name}")
+    typer.echo(f"next: pip install -e '{root}[dev]' && pytest {root} && dovetail check {name}")
 
 
 def stubs(

@@ -1,0 +1,132 @@
+"""Installing as a user does, without make: from wheels and from a clone, without an index."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import venv
+from collections.abc import Iterable
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+LINE = re.compile(r"^    (pip install .*)$", re.MULTILINE)
+
+NEEDED = ("ml-dtypes", "numpy", "pluggy", "rich", "scipy", "typer")
+BUILDING = ("hatchling", "pluggy")
+
+PROGRAM = """
+import dovetail
+x = dovetail.ones(3, requires_grad=True)
+(x * x).sum().backward()
+print(x.grad.tolist(), dovetail.__file__)
+"""
+
+
+class FreshEnvironment:
+    """An environment with others' packages and nothing of Dovetail."""
+
+    def __init__(self, folder: Path, others: Iterable[str]) -> None:
+        self.folder = folder
+        venv.create(folder, with_pip=False)
+        self.python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        borrowed = folder / "others"
+        borrowed.mkdir()
+        for name in _closure(others):
+            _link(name, borrowed)
+        found = self.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+        (Path(found.strip()) / "others.pth").write_text(f"{borrowed}\n")
+
+    def run(self, *words: str, cwd: Path | None = None) -> str:
+        """Run Python, which has to succeed, and return what it prints."""
+        result = subprocess.run(
+            [self.python, *words], cwd=cwd or self.folder, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert result.returncode == 0, f"{words}:\n{result.stdout}\n{result.stderr}"
+        return result.stdout
+
+    def pip(self, *words: str, cwd: Path | None = None) -> None:
+        """Run this environment's pip on that one."""
+        command = [sys.executable, "-m", "pip", "--python", str(self.python), *words]
+        result = subprocess.run(
+            [*command, "--quiet", "--disable-pip-version-check"],
+            cwd=cwd, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+
+
+def _closure(names: Iterable[str]) -> set[str]:
+    """Return installed distributions with all that they need."""
+    found: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = canonicalize_name(pending.pop())
+        if name in found:
+            continue
+        found.add(name)
+        needs = [Requirement(each) for each in distribution(name).requires or []]
+        pending += [
+            each.name
+            for each in needs
+            if each.marker is None or each.marker.evaluate({"extra": ""})
+        ]
+    return found
+
+
+def _link(name: str, folder: Path) -> None:
+    """Link the files of an installed distribution into a folder."""
+    found = distribution(name)
+    for top in {file.parts[0] for file in found.files or []} - {"..", "__pycache__"}:
+        source = Path(str(found.locate_file(top)))
+        if source.exists() and not (folder / top).exists():
+            (folder / top).symlink_to(source)
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    subprocess.run([sys.executable, ROOT / "tools" / "dist.py", folder], check=True)
+    return folder
+
+
+def documented() -> list[str]:
+    """Return the lines of the README that install without make."""
+    return LINE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def test_the_folder_has_a_wheel_and_a_source_distribution_of_each(dist: Path) -> None:
+    wheels = {file.name.partition("-")[0] for file in dist.glob("*.whl")}
+    sources = {file.name.partition("-")[0] for file in dist.glob("*.tar.gz")}
+    assert wheels == sources
+    assert {"dovetail", "dovetail_kernel", "dovetail_cuda", "dovetail_pytest"} <= wheels
+
+
+def test_wheels_install_and_pass_conformance_in_a_fresh_environment(
+    dist: Path, tmp_path: Path
+) -> None:
+    (line,) = [each for each in documented() if "--find-links" in each]
+    environment = FreshEnvironment(tmp_path / "fresh", NEEDED)
+    environment.pip(*line.replace("--find-links dist", f"--find-links {dist}").split()[1:])
+    gradient, place = environment.run("-c", PROGRAM).rsplit(" ", 1)
+    assert gradient == "[2.0, 2.0, 2.0]"
+    assert place.startswith(str(tmp_path))  # and not this repository's
+    report = environment.run(
+        "-m", "dovetail", "conformance", "--backend", "cpu", "--only", "aten::m[mv]", "--markdown"
+    )
+    assert "| matmul | 2 | " in report
+    assert " on cpu: 0 of " in report
+
+
+def test_a_clone_installs_by_the_line_of_the_readme(tmp_path: Path) -> None:
+    (line,) = [each for each in documented() if "./kernel" in each]
+    environment = FreshEnvironment(tmp_path / "fresh", [*NEEDED, *BUILDING])
+    words = line.split()[1:]
+    environment.pip(*words, "--no-index", "--no-build-isolation", cwd=ROOT)
+    assert environment.run("-c", PROGRAM).startswith("[2.0, 2.0, 2.0]")
