@@ -10,11 +10,13 @@ READMES = [
     "README.md",
     "docs/architecture.md",
     "docs/differences.md",
+    "docs/policies.md",
     "examples/dovetail-activations/README.md",
     "plugins/aten/README.md",
 ]
 WITHOUT_SAMPLES = [
     "CONTRIBUTING.md",
+    "docs/imports.md",
     "docs/out.md",
     "docs/seeds.md",
     "examples/walkthroughs/README.md",
@@ -42,6 +44,21 @@ def test_the_first_sample_prints_the_gradient_and_the_kernels() -> None:
 
 def test_the_backend_of_the_sample_computes_a_gradient() -> None:
     assert printed("plugins/aten/README.md") == "tensor([2., 2., 2.], device='board:0')\n"
+
+
+def test_the_policies_print_what_they_show() -> None:
+    found = pieces(ROOT / "docs/policies.md")
+    assert [piece.printed for piece in found] == [piece.shown for piece in found]
+    assert sum(bool(piece.shown) for piece in found) == 3
+
+
+def test_the_readme_names_every_command() -> None:
+    from dovetail.command import app
+
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    listed = text.partition("**A command.** `dovetail ")[2].partition("`.")[0].split(" | ")
+    commands = [each.callback.__name__ for each in app.registered_commands if each.callback]
+    assert sorted(listed) == sorted(commands)
 
 
 @pytest.mark.parametrize("page", [*READMES, *WITHOUT_SAMPLES])

@@ -225,6 +225,13 @@ class DataLoader(Generic[_T_co]):
             pins=self.pin_memory and cuda.is_available(),
             context=self.multiprocessing_context,
         )
+        if self.num_workers and os.name != "posix":
+            warnings.warn(
+                "Worker processes need descriptors to be sent to them, which this system cannot: "
+                "batches are fetched in this process. Use num_workers=0.",
+                stacklevel=2,
+            )
+            return SerialIterator(options)
         return ProcessIterator(options) if self.num_workers else SerialIterator(options)
 
     @property
