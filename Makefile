@@ -12,15 +12,18 @@ DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plu
 EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml) tests/loopback/pyproject.toml)
 MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
+# Distributions that are installed by the targets that need them: what they stand on is heavy.
+OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
+
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
-  plugins/pytest/src plugins/mpi/src src
-LINTED := $(DISTRIBUTIONS:.=src) plugins/mpi tests tools $(wildcard examples benchmarks)
+  plugins/pytest/src src $(OPTIONAL:%=%/src)
+LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
 ifeq ($(ORACLE),1)
-TEST_STAMPS += $(STAMPS)/oracle
+TEST_STAMPS += $(STAMPS)/oracle $(STAMPS)/interop
 endif
 
 PYTEST = $(PY) -m pytest -q $$($(PY) -c 'import xdist; print("-n 2")' 2>/dev/null)
@@ -88,7 +91,7 @@ $(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
 	@touch $@
 
 # One stamp per group of [dependency-groups] in pyproject.toml.
-$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
 	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
 	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
 	@touch $@
@@ -104,7 +107,7 @@ check: $(STAMPS)/test
 	$(PY) -m ruff check $(LINTED)
 	$(PY) -m ruff format --check $(LINTED)
 	$(PY) -m mypy --strict $(TYPED)
-	$(VENV)/bin/lint-imports
+	PYTHONPATH=$(subst $(eval ) ,:,$(OPTIONAL:%=%/src)) $(VENV)/bin/lint-imports
 	$(PY) -m dovetail_aten.codegen --check
 
 test: export DOVETAIL_OPERATORS := $(DOVETAIL_OPERATORS)

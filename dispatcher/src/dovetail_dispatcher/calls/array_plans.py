@@ -31,8 +31,8 @@ from .array_calls import (
 from .array_wrapping import array_wrapper, dtype_of
 from .plan import RoutePlan, Step, Value, argument_value
 from .promotion_rules import check_operands, check_writable_as, operand_check, static_dtype
-from .steps.arguments import CheckOperand
 from .replaced_arrays import note_views
+from .steps.arguments import CheckOperand
 from .steps.array_results import CheckView, ExpectDtype, UnpackArrays
 from .steps.kernel_calls import CallKernel
 from .steps.results import (
@@ -195,7 +195,7 @@ def _notes(call: ArrayCall) -> list[Step]:
     shared = _shared(call)
     if shared is None or len(call.schema.returns) != 1:
         return []
-    first, *others = call.inputs
+    _first, *others = call.inputs
     args = tuple([argument_value(a) for a in others if not a.kwarg_only])
     kwargs = tuple([argument_value(a) for a in others if a.kwarg_only])
     return [NoteViews(call.op, note_views, _RESULT, shared, args, kwargs)]

@@ -1,5 +1,5 @@
-"""Writes to tensors whose arrays cannot be written: the tensor gets another array, and so does every
-tensor that shares its memory.
+"""Writes to tensors whose arrays cannot be written: the tensor gets another array, and so does
+every tensor that shares its memory.
 
 Such memory is a value, that of its base. A view notes by which operators it shows the base. A write
 to it puts what was written into the base, one operator after another, and shows the new base in
@@ -57,7 +57,7 @@ def set_view_maker(maker: _ViewMaker) -> None:
 def note_views(
     op: Any, results: Any, source: TensorBase, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Note that `results`, a tensor or a list of them, are views of `source` by the operator `op`."""
+    """Note that `results`, a tensor or a list, are views of `source` by the operator `op`."""
     storage = source._storage
     assert storage is not None
     views = views_of(source)
