@@ -172,7 +172,8 @@ def _contract(
         if shape != wanted:
             tensor = F.expand(tensor, wanted)
         bounds = [0, *_running([len(group) for group in groups])]
-        return reshape(tensor, tuple([math.prod(wanted[a:b]) for a, b in pairwise(bounds)]))
+        flat = tuple([math.prod(wanted[a:b]) for a, b in pairwise(bounds)])
+        return tensor if flat == wanted else reshape(tensor, flat)
 
     if dtype is not None and left.dtype != right.dtype:
         # A sum of integers of one operand alone is int64.
