@@ -67,9 +67,9 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-use_overlay = _plugin_manager.use_overlay
+use_overlay = _plugin_manager.overlays.use
 _install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
-_plugin_manager.use_requested_overlays()
+_plugin_manager.overlays.use_requested()
 
 _MODULES = (
     "amp",
