@@ -1,4 +1,4 @@
-"""Draw results as a picture for the documentation: ``python -m benchmarks.suite.plot FILE.json...``.
+"""Draw results as a picture for the documentation: ``python -m benchmarks.suite.plot FILE...``.
 
 One row per group, on a logarithmic axis of time against PyTorch: a bar from the lower to the upper
 quartile of the ratios of its rows, a mark at their geometric mean, a line at 1. Several files, of
