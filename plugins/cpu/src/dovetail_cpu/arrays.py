@@ -44,11 +44,16 @@ class _AdoptedMemory:
         }
 
 
+_copy = getattr(np.copyto, "_implementation", np.copyto)
+"""What stands behind the function that asks for ``__array_function__``."""
+
+
 class CpuArrays(CpuRandom):
     """NumPy's arrays, and bfloat16 from ml_dtypes."""
 
     array_types = (np.ndarray,)
     checks_bounds = True
+    plain_arrays = True
     scipy_package = "scipy"
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
@@ -167,7 +172,7 @@ class CpuArrays(CpuRandom):
         """
         try:
             if source.dtype == destination.dtype:
-                np.copyto(destination, source)
+                _copy(destination, source)
             else:
                 _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
         except TypeError:
