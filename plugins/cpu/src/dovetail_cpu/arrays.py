@@ -26,6 +26,10 @@ _array = silent(np.array)
 
 _MAX_WORK: Final = 10_000
 _ALL: Final = slice(None)
+_LARGE: Final = 1 << 18
+"""Bytes from which the order of copying matters."""
+_STRIP: Final = 16
+"""Lines of a transposed matrix that are copied at a time."""
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 _FEW: Final = 4096
 """Up to so many elements adding them one by one is fastest."""
@@ -42,6 +46,16 @@ class _AdoptedMemory:
             "typestr": "|u1",
             "version": 3,
         }
+
+
+def _turned(matrix: Array) -> Array:
+    """Return a copy in C order of an array that lies in Fortran's: strip by strip, so that what is
+    read of a line of the cache is not the last of it.
+    """
+    made: Array = np.empty(matrix.shape, matrix.dtype)
+    for start in range(0, len(matrix), _STRIP):
+        made[start : start + _STRIP] = matrix[start : start + _STRIP]
+    return made
 
 
 class CpuArrays(CpuRandom):
@@ -154,8 +168,10 @@ class CpuArrays(CpuRandom):
 
     def contiguous(self, array: Any) -> Array:
         """Return `array`, or a copy of it in C order."""
-        made: Array = array if array.flags.c_contiguous else array.copy()
-        return made
+        if array.flags.c_contiguous:
+            made: Array = array
+            return made
+        return _turned(array) if array.nbytes >= _LARGE and array.flags.fnc else array.copy()
 
     def is_contiguous(self, array: Array) -> bool:
         """Return whether the elements of `array` lie in C order without gaps."""

@@ -1,4 +1,6 @@
-"""Arithmetic written in place: scaled sums, which every optimizer needs."""
+"""Arithmetic written in place: scaled sums, which every optimizer needs. And remainders in single
+precision by divisions in double precision.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,57 @@ from dovetail_aten.array_kernels import Function, KernelTable
 from dovetail_aten.array_kernels.arithmetic import Arithmetic
 from dovetail_aten.array_kernels.capabilities import Capabilities
 
+from .blocks import in_blocks
+
 _FACTORS = 256
+_SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
+_MANY = 1 << 10
+"""Elements from which division in double precision pays."""
+_EXACT = 2.0**28
+"""Quotient from which a product with it may be rounded."""
 _multiply, _copyto = numpy.multiply, numpy.copyto
 
 
+def _rest(whole: Any, generic: Function, family: Any, x: Any, other: Any) -> Any:
+    """Return ``x - whole(x / other) * other`` of float32 arrays, which is exact: neither product
+    nor difference needs more than 53 bits, and no quotient is rounded to a whole number.
+    """
+    wide, divisor = x.astype(_DOUBLE), other.astype(_DOUBLE)
+    quotient = whole(wide / divisor)
+    if not (numpy.absolute(quotient).max() < _EXACT and numpy.isfinite(divisor).all()):
+        return generic(family, x, other)
+    quotient *= divisor
+    result = numpy.subtract(wide, quotient).astype(_SINGLE)
+    if not result.all():
+        # A zero has the sign of what was divided.
+        zeros = result == 0
+        result[zeros] = numpy.copysign(result[zeros], x[zeros])
+    return result
+
+
+def _remainder(whole: Any, generic: Function) -> Function:
+    """Return the method that computes remainders of many float32 numbers in blocks."""
+
+    def remainder(self: Any, x: Any, other: Any) -> Any:
+        dividend, divisor = self.numbers.pair(x, other)
+        if (
+            dividend.size < _MANY
+            or dividend.dtype != _SINGLE
+            or divisor.dtype != _SINGLE
+            or (divisor.ndim and divisor.shape != dividend.shape)
+        ):
+            return generic(self, x, other)
+        return in_blocks(_rest, whole, generic, self, dividend, divisor)
+
+    remainder.__doc__ = generic.__doc__
+    return remainder
+
+
 class FastArithmetic(Arithmetic):
-    """Scaled sums, written into an array that there is."""
+    """Scaled sums, written into an array that there is; remainders in blocks."""
+
+    remainder = _remainder(numpy.floor, Arithmetic.remainder)
+    fmod = _remainder(numpy.trunc, Arithmetic.fmod)
 
     def __init__(
         self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
