@@ -10,6 +10,7 @@ from dovetail_dispatcher.testing import install_checks as _install_checks
 from dovetail_kernel import plugin_manager as _plugin_manager
 
 from . import lower_names as _lower_names
+from . import provided_modules as _provided_modules
 from . import tensor_functions as _tensor_functions
 from .absent_names import names_of as _names_of
 from .lower_names import *  # noqa: F403
@@ -35,19 +36,24 @@ if _typing.TYPE_CHECKING:
     from . import distributions as distributions
     from . import fft as fft
     from . import func as func
+    from . import hub as hub
     from . import jit as jit
     from . import library as library
     from . import linalg as linalg
     from . import masked as masked
+    from . import multiprocessing as multiprocessing
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
+    from . import profiler as profiler
     from . import random as random
     from . import serialization as serialization
     from . import signal as signal
+    from . import sparse as sparse
     from . import special as special
     from . import testing as testing
     from . import utils as utils
+    from .amp import GradScaler as GradScaler
     from .backends import devices as devices
     from .compiler import compile as compile
     from .inspection.explanation import explain as explain
@@ -61,9 +67,9 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-use_overlay = _plugin_manager.use_overlay
+use_overlay = _plugin_manager.overlays.use
 _install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
-_plugin_manager.use_requested_overlays()
+_plugin_manager.overlays.use_requested()
 
 _MODULES = (
     "amp",
@@ -74,15 +80,19 @@ _MODULES = (
     "distributions",
     "fft",
     "func",
+    "hub",
     "jit",
     "library",
     "linalg",
     "masked",
+    "multiprocessing",
     "nn",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "signal",
+    "sparse",
     "special",
     "testing",
     "utils",
@@ -106,6 +116,7 @@ _OTHER_MODULES = (
     "xpu",
 )
 _ELSEWHERE = {
+    "GradScaler": "dovetail.amp",
     "are_deterministic_algorithms_enabled": "dovetail.global_settings",
     "as_torch": "dovetail.torch_imports",
     "autocast": "dovetail_aten.autocast",
@@ -160,16 +171,23 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
     __all__ += [*_MODULES, *_ELSEWHERE]  # noqa: PLE0604 - names, which ruff does not follow
     __all__ += ["default_generator", "use_overlay"]
 
+    _OURS = {*_MODULES, *_OTHER_MODULES, *_ELSEWHERE, *_CHECKS}
     _elsewhere = _names_of(__name__, (*_MODULES, *_OTHER_MODULES), _ELSEWHERE | _CHECKS)
 
     def __getattr__(name: str) -> _typing.Any:
         if name == "default_generator":  # needs the CPU backend
             return _aten.default_generator()
+        if name.startswith("_foreach_"):
+            foreach = _import_module("dovetail.foreach")
+            if name in foreach.FOREACH:
+                return globals().setdefault(name, foreach.foreach_function(name))
         if name[0] == "_" and name[1:2] != "_":  # `torch._standard_gamma`: an operator's
             operators = _import_module("dovetail_aten.python_modules")
             found = operators.generated_function(name)
             if found is not None:
                 return found
+        if name not in _OURS and _provided_modules.provides(name):
+            return _import_module(f"dovetail.{name}")
         return _elsewhere(name)
 
 

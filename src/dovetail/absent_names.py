@@ -22,7 +22,7 @@ _PLACES: Final = (
 """Where a name is looked for that its module does not have."""
 
 _REASONS: Final = {
-    "sparse": "Layouts are strided: keep tensors dense.",
+    "sparse": "Tensors are dense. A SciPy matrix is multiplied by dovetail.sparse.mm.",
     "complex32": "There is no dtype of complex halves: use dovetail.complex64.",
     "chalf": "There is no dtype of complex halves: use dovetail.complex64.",
     "qat": "Quantized dtypes are not supported: keep tensors floating.",
@@ -34,9 +34,12 @@ _REASONS: Final = {
     "fx": "A module cannot be traced to a graph. `dovetail.trace` records the calls of a program.",
     "_inductor": "Programs run as they stand, without a compiler.",
     "nested": "Nested tensors are not supported: pad, and pass a mask.",
-    "hub": "Nothing is downloaded: fetch a checkpoint yourself, and `dovetail.load` it.",
 }
 """Why what begins with such a word is not there, and what to do."""
+
+
+_PLACES_OF_REASONS: Final = {"dovetail.sparse": "sparse"}
+"""Modules all of whose names have one reason."""
 
 
 class AbsentNameError(AttributeError):
@@ -45,21 +48,27 @@ class AbsentNameError(AttributeError):
     The text is made when it is asked for: ``hasattr`` searches nothing.
     """
 
-    def __init__(self, module: str, attribute: str) -> None:
+    def __init__(self, module: str, attribute: str, remedy: str = "") -> None:
         super().__init__(module, attribute)
         self.module = module
         self.attribute = attribute
+        self.remedy = remedy
 
     def __str__(self) -> str:
-        return absence(self.module, self.attribute)
+        return absence(self.module, self.attribute, self.remedy)
 
 
-def absence(module: str, attribute: str) -> str:
-    """Return the sentences that say that `module` has no `attribute`, and what to use."""
+def absence(module: str, attribute: str, remedy: str = "") -> str:
+    """Return the sentences that say that `module` has no `attribute`, and what to use: `remedy`, or
+    the nearest name.
+    """
     sentences = [f"module {module!r} has no attribute {attribute!r}: it is not in Dovetail."]
-    reason = next((text for word, text in _REASONS.items() if attribute.startswith(word)), None)
+    subject = _PLACES_OF_REASONS.get(module, attribute)
+    reason = next((text for word, text in _REASONS.items() if subject.startswith(word)), None)
     if reason is not None:
         sentences.append(reason)
+    elif remedy:
+        sentences.append(remedy)
     elif (nearest := _nearest(module, attribute)) is not None:
         sentences.append(f"The nearest is {nearest}.")
     return " ".join(sentences)
@@ -77,7 +86,10 @@ def _nearest(module: str, attribute: str) -> str | None:
 
 
 def names_of(
-    module: str, submodules: Collection[str] = (), elsewhere: Mapping[str, str] = {}
+    module: str,
+    submodules: Collection[str] = (),
+    elsewhere: Mapping[str, str] = {},
+    remedy: str = "",
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a module.
 
@@ -89,6 +101,8 @@ def names_of(
         Modules inside it, which are imported when first asked for.
     elsewhere
         Names, and the modules that have them, which are imported when first asked for.
+    remedy
+        What has the other names.
 
     Returns
     -------
@@ -103,6 +117,6 @@ def names_of(
             value = getattr(import_module(elsewhere[name]), name)
             setattr(sys.modules[module], name, value)
             return value
-        raise AbsentNameError(module, name)
+        raise AbsentNameError(module, name, remedy)
 
     return attribute_of_module

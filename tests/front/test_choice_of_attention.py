@@ -70,11 +70,6 @@ def test_a_data_parallel_module_runs_as_it_is():
         nn.DataParallel(nn.Linear(2, 3), device_ids=[0, 1])
 
 
-def test_distributed_training_names_the_package_that_has_it():
-    with pytest.raises(RuntimeError, match="use dovetail-mpi"):
-        nn.parallel.DistributedDataParallel(nn.Linear(2, 3))
-
-
 @pytest.mark.parametrize("name", ["quantized", "qat", "quantizable", "intrinsic"])
 def test_quantized_modules_say_that_they_are_not_there(name):
     with pytest.raises(AttributeError, match="Quantized dtypes are not supported"):

@@ -229,11 +229,3 @@ def test_the_context_of_a_function_has_a_class() -> None:
     assert seen == [True, True]
     assert isinstance(y.grad_fn, BackwardCFunction)
     assert not isinstance((x * x).grad_fn, FunctionCtx)
-
-
-def test_modules_for_several_processes_import_and_say_what_is_not_there() -> None:
-    from dovetail.distributed import nn
-
-    with pytest.raises(AttributeError, match="'all_reduce': it is not in Dovetail"):
-        _ = nn.all_reduce
-    assert not dovetail.distributed.is_available()

@@ -69,6 +69,11 @@ class FrozenArrays(NamespaceArrays):
         made[key] = value
         return made
 
+    def index_put(self, array: Any, key: Any, values: Any, accumulate: bool) -> Any:
+        made = np.array(array)
+        (np.add.at if accumulate else np.ndarray.__setitem__)(made, key, values)
+        return made.view(Frozen)
+
 
 @pytest.fixture(scope="module")
 def frozen() -> Backend:
@@ -405,38 +410,94 @@ def test_out_takes_results_of_immutable_arrays(frozen: Backend) -> None:
 
 
 @pytest.mark.parametrize(
-    "write",
+    ("write", "expected"),
     [
-        lambda x: x[0].add_(1),
-        lambda x: x.t().zero_(),
-        lambda x: x.__setitem__(0, 1.0),
-        lambda x: x.detach().mul_(2),
+        (lambda x: x[0].add_(1), [[1, 2, 3], [3, 4, 5]]),
+        (lambda x: x.t().zero_(), [[0, 0, 0], [0, 0, 0]]),
+        (lambda x: x.__setitem__(0, 9.0), [[9, 9, 9], [3, 4, 5]]),
+        (lambda x: x.detach().mul_(2), [[0, 2, 4], [6, 8, 10]]),
+        (lambda x: x.data.mul_(2), [[0, 2, 4], [6, 8, 10]]),
+        (lambda x: x.t()[1:].t()[1].fill_(7), [[0, 1, 2], [3, 7, 7]]),
+        (lambda x: x.view(-1)[::2].neg_(), [[0, 1, -2], [3, -4, 5]]),
+        (lambda x: x.split(2, 1)[1].add_(10), [[0, 1, 12], [3, 4, 15]]),
+        (lambda x: x.unbind(1)[2].sub_(2), [[0, 1, 0], [3, 4, 3]]),
+        (lambda x: x.diagonal().zero_(), [[0, 1, 2], [3, 0, 5]]),
+        (lambda x: x.expand(2, 3).add_(1), [[1, 2, 3], [4, 5, 6]]),
+        (lambda x: x.squeeze().unsqueeze(0).add_(1), [[1, 2, 3], [4, 5, 6]]),
+        (lambda x: x.__setitem__((0, slice(1, None)), x[1, :2]), [[0, 3, 4], [3, 4, 5]]),
+        (lambda x: x.__setitem__(x > 3, -1.0), [[0, 1, 2], [3, -1, -1]]),
     ],
 )
-def test_a_write_to_a_view_of_an_immutable_tensor_is_refused(
-    frozen: Backend, write: Callable[[Any], Any]
+def test_a_write_to_a_view_of_an_immutable_tensor_is_seen_by_all_that_share_its_memory(
+    frozen: Backend, write: Callable[[Any], Any], expected: list[list[float]]
 ) -> None:
-    x = at.ones(2, 2, device=frozen.name)
-    with pytest.raises(
-        RuntimeError,
-        match=r"a write in place to a view, or to a tensor that has views: .*clone\(\)",
-    ):
-        write(x)
-    assert x.tolist() == [[1, 1], [1, 1]]
+    x = at.arange(6.0, device=frozen.name).reshape(2, 3).clone()
+    rows, columns, line, same = x.unbind(0), x.t(), x.view(-1)[1:], x.detach()
+    write(x)
+    assert x.tolist() == same.tolist() == [row.tolist() for row in rows] == expected
+    assert columns.t().tolist() == expected
+    assert line.tolist() == [*expected[0], *expected[1]][1:]
+    assert x._version == rows[0]._version == line._version
+    x.mul_(2)
+    assert rows[1].tolist() == [2 * each for each in expected[1]]
 
 
-def test_a_write_to_a_viewed_immutable_tensor_is_refused_while_the_view_lives(
+def test_what_an_array_of_numpy_shares_with_an_immutable_tensor_is_not_written(
     frozen: Backend,
 ) -> None:
     x = at.ones(2, 2, device=frozen.name)
+    array = x.array
+    x[0] = 5
+    assert array.tolist() == [[1, 1], [1, 1]]
+    assert x.tolist() == [[5, 5], [1, 1]]
+
+
+def test_a_write_to_elements_that_share_memory_is_refused_for_immutable_arrays(
+    frozen: Backend,
+) -> None:
+    x = at.ones(1, 2, device=frozen.name)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        x.expand(3, 2).add_(1)
+    assert x.tolist() == [[1, 1]]
+
+
+def test_a_write_to_memory_whose_sharing_nothing_tells_is_refused(frozen: Backend) -> None:
+    x = at.ones(2, 2, device=frozen.name)
     view = x[0]
-    with pytest.raises(
-        RuntimeError, match="a write in place to a view, or to a tensor that has views"
-    ):
+    view.array = view.array.copy()  # no operator did that
+    other = x.t()
+    x.untyped_storage().noted_views.clear()
+    with pytest.raises(RuntimeError, match=r"several tensors share, .* clone\(\) the tensor first"):
         x.add_(1)
-    assert view.tolist() == [1, 1]
-    del view
-    assert x.add_(1).tolist() == [[2, 2], [2, 2]]
+    assert (x.tolist(), view.tolist(), other.tolist()) == (
+        [[1, 1], [1, 1]],
+        [1, 1],
+        [[1, 1], [1, 1]],
+    )
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y: y[0].mul_(3),
+        lambda y: y.t()[1:].add_(y.t()[:1].clone()),
+        lambda y: y.view(-1)[::2].copy_(y.view(-1)[1::2].clone()),
+        lambda y: y[1].t()[0].zero_(),
+        lambda y: y.__setitem__((slice(None), 0), y[:, 1].clone()),
+    ],
+)
+def test_writes_to_views_of_immutable_tensors_are_differentiated(
+    frozen: Backend, board: Backend, write: Callable[[Any], Any]
+) -> None:
+    found = []
+    for each in (frozen, board):
+        x = at.arange(1.0, 5.0, device=each.name).reshape(2, 2).clone().requires_grad_()
+        y = x * x
+        view = y[0]
+        write(y)
+        (y * y + view).sum().backward()
+        found.append((y.tolist(), x.grad.tolist(), type(y.grad_fn).__name__))
+    assert found[0] == found[1]
 
 
 def test_gradients_accumulate_in_immutable_arrays(frozen: Backend) -> None:
@@ -467,9 +528,9 @@ def test_what_immutable_arrays_need_is_named(frozen: Backend) -> None:
     x = at.zeros(3, device=frozen.name)
     with pytest.raises(
         NotImplementedError,
-        match=r"says nothing of how to do this .*FrozenArrays\.index_put\(self, array",
+        match=r"says nothing of how to do this .*FrozenArrays\.index_add\(self, array",
     ):
-        at.index_put(x, (at.tensor([0], device=frozen.name),), at.ones(1, device=frozen.name))
+        at.index_add(x, 0, at.tensor([0], device=frozen.name), at.ones(1, device=frozen.name))
 
 
 # -- what tensors of two devices may do together ---------------------------------------------------

@@ -131,9 +131,11 @@ def test_a_tensor_knows_its_device():
     assert str(aten.ones(1, device="cuda").device) == "cuda:0"
 
 
-def test_bfloat16_is_refused():
-    with pytest.raises(TypeError, match="bfloat16 is not supported on cuda"):
-        aten.ones(1, device="cuda", dtype=kernel.bfloat16)
+def test_bfloat16_is_computed_and_rounded():
+    x = aten.full((3, 2), 1.0078125, device="cuda", dtype=kernel.bfloat16)
+    assert (x + x).dtype is kernel.bfloat16
+    assert (x @ x.t())[0, 0].item() == 2.03125
+    assert x.sum().item() == 6.0625  # 6.046875, ties to even
 
 
 def test_equal_seeds_give_equal_numbers():
@@ -146,7 +148,7 @@ def test_equal_seeds_give_equal_numbers():
 
 def test_tensors_of_two_devices_do_not_mix():
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
-        aten.ones(2, device="cuda") + aten.ones(2)
+        aten.ones(2, device="cuda") + aten.ones(2, device="cpu")
 
 
 @pytest.mark.parametrize("index", [[4], [-5]])

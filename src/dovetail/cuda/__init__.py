@@ -177,4 +177,6 @@ def _index(device: Any) -> int | None:
 
 
 if not TYPE_CHECKING:  # it needs the operators' autocast, which few programs do
-    __getattr__ = _names_of(__name__, ("amp",))
+    _NUMBERS = "BFloat16 Bool Byte Char Double Float Half Int Long Short"
+    _TYPES = {f"{number}Tensor": f"{__name__}.legacy_constructors" for number in _NUMBERS.split()}
+    __getattr__ = _names_of(__name__, ("amp",), _TYPES)

@@ -1,4 +1,7 @@
-"""What ``torch.distributed`` says where processes do not work together: it is not available."""
+"""What ``torch.distributed`` says where processes do not work together: it is not available.
+
+Where dovetail-mpi is installed, its module takes the place of this one.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,11 @@ import typing as _typing
 from ..absent_names import names_of as _names_of
 
 __all__ = ["is_available", "is_initialized"]
+
+_REMEDY = (
+    "dovetail-mpi has it: pip install 'dovetail-mpi[mpich]', and start the program with "
+    "mpiexec -n 2 python program.py"
+)
 
 
 def is_available() -> bool:
@@ -19,5 +27,9 @@ def is_initialized() -> bool:
     return False
 
 
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__, ("nn",))
+if _typing.TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _typing.Any: ...  # what dovetail-mpi has
+
+else:
+    __getattr__ = _names_of(__name__, ("nn",), remedy=_REMEDY)

@@ -30,9 +30,6 @@ _known: dict[tuple[str, str], OpOverload] = {}
 FUNCTIONAL_NAMES: Final = {"normal_": "normal_functional"}
 """Functional forms whose names are not that of the writing operator without its underscore."""
 
-PARTIAL_VIEWS: Final = ("select", "slice", "diagonal", "as_strided")
-"""View operators whose results may leave out elements of their argument."""
-
 
 def copy_variant(view: OpOverload) -> OpOverload:
     """Return the operator that does what `view` does and copies the result."""

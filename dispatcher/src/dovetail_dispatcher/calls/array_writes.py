@@ -5,11 +5,12 @@ and what is checked before.
 from __future__ import annotations
 
 from sys import getrefcount
-from typing import Any, Final
+from typing import Any
 
 from dovetail_kernel import (
     TensorBase,
     backend_of_array,
+    backend_of_signature,
     dtype,
     dtype_of_signature,
     replace_array,
@@ -21,6 +22,7 @@ from dovetail_kernel.types.signature import NORMAL
 from ..table.user_warning import warn_user
 from .array_errors import broadcast_shape, shape_of_output_error
 from .promotion_rules import check_writable_as
+from .replaced_arrays import UNSHARED, replace
 
 
 def write_into(destination: TensorBase, array: Any, computed: dtype | None = None) -> None:
@@ -38,18 +40,19 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None = Non
     """
     if computed is not None:
         check_writable_as(computed, destination.dtype)
-    own = tuple(destination.array.shape)
-    shape = tuple(getattr(array, "shape", ()))
-    if shape != own and broadcast_shape([own, shape]) != own:
-        raise shape_of_output_error(own, broadcast_shape([own, shape]) or shape)
+    shape = getattr(array, "shape", ())
+    if shape and shape != destination.array.shape:
+        own, shape = tuple(destination.array.shape), tuple(shape)
+        if broadcast_shape([own, shape]) != own:
+            raise shape_of_output_error(own, broadcast_shape([own, shape]) or shape)
     _write(destination, array)
 
 
 def _write(destination: TensorBase, array: Any) -> None:
     """Write `array`, which fits, into the memory of `destination`."""
-    arrays = destination._backend.arrays
+    arrays = backend_of_signature(destination._signature).arrays
     if not arrays.mutable_arrays:
-        _replace(destination, arrays.overwritten(destination.array, array))
+        replace(destination, arrays.overwritten(destination.array, array))
         return
     try:
         arrays.copy_into(destination.array, array)
@@ -115,14 +118,17 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
         replace_array(out, resized)
         out._storage = storage
         return
-    if storage is not None and getrefcount(storage) > _UNSHARED:
+    if storage is not None and getrefcount(storage) > UNSHARED:
         raise RuntimeError(
             f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} is a "
             f"view, or has views, and its memory has no room for a result of shape {list(shape)}. "
             "Give out= an empty tensor, or one of that shape."
         )
+    if not arrays.mutable_arrays:
+        replace_array(out, arrays.empty(shape, out.array.dtype))
+        return
     memory = arrays.storage_of(out.array)
-    if getrefcount(memory) > _UNSHARED + (storage is not None) or not arrays.owns_memory(memory):
+    if getrefcount(memory) > UNSHARED + (storage is not None) or not arrays.owns_memory(memory):
         raise RuntimeError(
             f"Trying to resize storage that is not resizable: out= of shape {list(out.shape)} "
             "shares its memory, which has no room for a result of shape "
@@ -130,32 +136,6 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
             "the result. Give out= a tensor of that shape, or a clone."
         )
     replace_array(out, arrays.empty(shape, out.array.dtype))
-
-
-def _replace(tensor: TensorBase, array: Any) -> None:
-    """Give `tensor`, whose array cannot be written, another array instead of a write.
-
-    Raises
-    ------
-    RuntimeError
-        If another tensor shows the same memory: it would not see the write.
-    """
-    storage = tensor._storage
-    if storage is not None and getrefcount(storage) > _UNSHARED:
-        raise RuntimeError(
-            "a write in place to a view, or to a tensor that has views: arrays of backend "
-            f"{tensor._backend.name} "
-            "cannot be written, so the others would not see it. Use the out-of-place operator, or "
-            "clone() the tensor "
-            "first."
-        )
-    replace_array(tensor, array)
-
-
-_UNSHARED: Final = 3
-"""References to the storage of a tensor that shares it with no other: the tensor's, a local one,
-and the question's. As many has the array that owns the memory, and that of the storage.
-"""
 
 
 def copy_between_backends(destination: TensorBase, source: TensorBase) -> None:

@@ -19,6 +19,7 @@ LIBRARIES: Final = "dovetail.libraries"
 KERNELS: Final = "dovetail.kernels"
 TRANSFORMS: Final = "dovetail.transforms"
 OVERLAYS: Final = "dovetail.overlays"
+MODULES: Final = "dovetail.modules"
 
 GROUPS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -27,6 +28,7 @@ GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         KERNELS: "kernels",
         TRANSFORMS: "transform",
         OVERLAYS: "overlay",
+        MODULES: "module",
     }
 )
 """The entry point groups, and what to call their members in messages."""
@@ -62,6 +64,8 @@ KNOWN: Final[Mapping[tuple[str, str], PluginEntry]] = MappingProxyType(
             PluginEntry(BACKENDS, "meta", "dovetail_aten.meta.meta_backend", "dovetail-aten"),
             PluginEntry(LIBRARIES, "aten", "dovetail_aten", "dovetail-aten"),
             PluginEntry(TRANSFORMS, "autograd", "dovetail_autograd", "dovetail-autograd"),
+            PluginEntry(OVERLAYS, "numba", "dovetail_numba", "dovetail-numba"),
+            PluginEntry(MODULES, "distributed", "dovetail_mpi", "dovetail-mpi"),
         )
     }
 )

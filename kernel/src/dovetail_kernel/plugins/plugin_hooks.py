@@ -43,10 +43,7 @@ class PluginHooks:
         PluginError
             If it does not implement `hook`, or marks a function that is no hook.
         """
-        module, _, attribute = entry.target.partition(":")
-        target: Any = import_module(module)
-        for name in filter(None, attribute.split(".")):
-            target = getattr(target, name)
+        target = imported(entry)
         plugin = target() if isinstance(target, type) else target
         implemented = self._hooks_of(plugin)
         if hook not in implemented:
@@ -75,3 +72,12 @@ class PluginHooks:
         """Call a hook of one plugin, and return what it returns."""
         others = [each for each in self._pluggy.get_plugins() if each is not plugin]
         return self._pluggy.subset_hook_caller(hook, others)(**arguments)
+
+
+def imported(entry: PluginEntry) -> Any:
+    """Return what the target of `entry` names."""
+    module, _, attribute = entry.target.partition(":")
+    target: Any = import_module(module)
+    for name in filter(None, attribute.split(".")):
+        target = getattr(target, name)
+    return target

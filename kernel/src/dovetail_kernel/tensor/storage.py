@@ -21,10 +21,12 @@ class Storage:
     sets a subclass for storages that can be made and read as such (see `set_storage_class`).
     """
 
-    __slots__ = ("__weakref__", "_array", "_backend")
+    __slots__ = ("__weakref__", "_array", "_backend", "noted_views")
 
     _array: Any
     _backend: Backend
+    noted_views: dict[int, Any]
+    """Where arrays cannot be written: how views show the array. Unset until there is one."""
 
     @classmethod
     def of(cls, array: Any, backend: Backend) -> Storage:

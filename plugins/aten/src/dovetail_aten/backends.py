@@ -8,12 +8,14 @@ from .backend.cpu_fallback import use_cpu_fallback
 from .backend.device_listing import DeviceType, devices
 from .backend.namespace_arrays import NamespaceArrays
 from .backend.registration import register_backend
+from .composites.replayed_views import View as ReplayedView
 
 __all__ = [
     "Capabilities",
     "DeviceType",
     "KernelTable",
     "NamespaceArrays",
+    "ReplayedView",
     "devices",
     "register_backend",
     "use_cpu_fallback",

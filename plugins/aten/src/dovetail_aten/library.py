@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import Kernel
+from dovetail_dispatcher.calls.replaced_arrays import set_view_maker
 from dovetail_dispatcher.registration.batching_rules import on_first_vmap
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.definitions import define_many
@@ -59,6 +60,7 @@ def load() -> None:
     _set_formulas()
     on_first_vmap(_load_batching_rules)
     register_op_infos("aten", _op_infos)
+    set_view_maker(_replayed_view)
     _loaded = True
 
 
@@ -100,6 +102,12 @@ def _load_batching_rules() -> None:
     from .batching import registration
 
     registration.register()
+
+
+def _replayed_view(*description: Any) -> Any:
+    from .composites.replayed_views import View
+
+    return View(*description)
 
 
 def _op_infos() -> list[OpInfo]:

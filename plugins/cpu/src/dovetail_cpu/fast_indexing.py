@@ -16,6 +16,7 @@ from dovetail_aten.array_kernels.shapes import Shapes
 from dovetail_kernel import contiguous_format
 
 from .accumulation import gathered, in_rows
+from .fast_joining import FastJoining
 from .packed_order import PackedOrder
 from .sums_of_rows import add_rows
 from .top import top_of_rows
@@ -198,14 +199,14 @@ def _triangle(name: str, generic: Function) -> Function:
     return triangle
 
 
-class FastShapes(Shapes):
+class FastShapes(FastJoining):
     """Triangles by remembered masks, or strips; large transposed arrays copied in strips."""
 
     def _arranged(self, array: Any, memory_format: Any) -> Any:
         """Return a new array in the memory order of a format."""
         if memory_format is contiguous_format and array.flags.fnc:
             return self.capabilities.contiguous(array)
-        return Shapes._arranged(self, array, memory_format)
+        return FastJoining._arranged(self, array, memory_format)
 
     tril = _triangle("tril", Shapes.tril)
     triu = _triangle("triu", Shapes.triu)

@@ -4,31 +4,34 @@ NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any, Final
 
 import cupy
-import cupyx
 import cupyx.scipy.special
+import ml_dtypes
 import numpy as np
 
 from dovetail_aten.backend.wrapped_numbers import number_as
+from dovetail_kernel import bfloat16
 
 from .availability import device_count
-from .memory import CudaMemory
+from .random_arrays import CudaRandom
 
 _ALL: Final = slice(None)
 _ADDED_AS: Final = {
     np.dtype(own): np.dtype(other)
-    for other, narrower in (("uint32", ("bool", "uint8", "uint16")), ("int32", ("int8", "int16")))
+    for other, narrower in (
+        ("uint32", ("bool", "uint8", "uint16")),
+        ("int32", ("int8", "int16")),
+        ("float32", (ml_dtypes.bfloat16,)),
+    )
     for own in narrower
 }
-"""What to add in where CUDA has no atomic addition; narrowing afterwards wraps."""
+"""What to add in where CuPy has no atomic addition; narrowing afterwards wraps."""
 
 
-class CudaArrays(CudaMemory):
-    """CuPy's arrays. There is no bfloat16, and an index out of range wraps around, where NumPy
+class CudaArrays(CudaRandom):
+    """CuPy's arrays, with bfloat16 from ml_dtypes. An index out of range wraps around, where NumPy
     raises.
     """
 
@@ -41,7 +44,7 @@ class CudaArrays(CudaMemory):
 
     def native_dtype(self, wanted: Any) -> Any:
         """Return NumPy's dtype, which is CuPy's."""
-        return None if wanted.name == "bfloat16" else np.dtype(wanted.name)
+        return np.dtype(ml_dtypes.bfloat16 if wanted is bfloat16 else wanted.name)
 
     # -- devices and memory ------------------------------------------------------------------------
 
@@ -118,16 +121,18 @@ class CudaArrays(CudaMemory):
         other = _ADDED_AS.get(own)
         if other is not None:
             made = array.astype(other)
-            cupyx.scatter_add(made, key, values.astype(other))
+            cupy.add.at(made, key, values.astype(other))
             return made.astype(own)
         made = self.clone(array)
         if own == np.int64:
             # In two's complement it makes no difference.
-            cupyx.scatter_add(
-                made.view(np.uint64), key, values.astype(np.int64, copy=False).view(np.uint64)
-            )
+            unsigned = values.astype(np.int64, copy=False).view(np.uint64)
+            cupy.add.at(made.view(np.uint64), key, unsigned)
+        elif own.kind == "c":
+            for part in ("real", "imag"):
+                cupy.add.at(getattr(made, part), key, getattr(values, part))
         else:
-            cupyx.scatter_add(made, key, values)
+            cupy.add.at(made, key, values)
         return made
 
     # -- functions that CuPy keeps elsewhere -------------------------------------------------------
@@ -139,29 +144,6 @@ class CudaArrays(CudaMemory):
     def erfc(self, array: Any) -> Any:
         """Return the complementary error function, in the dtype of `array`."""
         return cupyx.scipy.special.erfc(array).astype(array.dtype, copy=False)
-
-    # -- random numbers ----------------------------------------------------------------------------
-
-    def new_generator(self, seed: int) -> Any:
-        """Return a source of random numbers that depends on `seed` alone."""
-        return cupy.random.Generator(cupy.random.Philox4x3210(seed))
-
-    def _drawn(self, draw: Callable[..., Any], shape: Sequence[int], native_dtype: Any) -> Any:
-        """Return numbers in `shape`; CuPy's generators are asked for at least one, in one
-        dimension.
-        """
-        count = prod(shape)
-        return super()._drawn(draw, (max(count, 1),), native_dtype)[:count].reshape(tuple(shape))
-
-    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
-        """Return int64 numbers in [low, high)."""
-        count = prod(shape)
-        drawn = self.source(generator).integers(low, high, max(count, 1), np.int64)
-        return drawn[:count].reshape(tuple(shape))
-
-    def permutation(self, n: int, generator: Any) -> Any:
-        """Return the int64 numbers below `n` in random order."""
-        return cupy.argsort(self.uniform((n,), np.dtype(np.float64), generator))
 
 
 def _without_masks(key: tuple[Any, ...]) -> tuple[Any, ...]:

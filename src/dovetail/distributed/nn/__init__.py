@@ -7,8 +7,9 @@ from __future__ import annotations
 import typing as _typing
 
 from ...absent_names import names_of as _names_of
+from .. import _REMEDY
 
 __all__: list[str] = []
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+    __getattr__ = _names_of(__name__, remedy=_REMEDY)

@@ -4,7 +4,19 @@ runs where its parameters are.
 May import `module` of `nn`.
 """
 
+import typing as _typing
+
+from ...absent_names import names_of as _names_of
 from .data_parallel import DataParallel, data_parallel
-from .distributed import DistributedDataParallel
+
+if _typing.TYPE_CHECKING:
+    from .distributed import DistributedDataParallel as DistributedDataParallel
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(
+        __name__,
+        ("distributed",),
+        {"DistributedDataParallel": "dovetail.nn.parallel.distributed"},
+    )

@@ -1,19 +1,30 @@
-"""Training in several processes is the subject of another package."""
+"""`DistributedDataParallel`, which dovetail-mpi provides; without it, one that says so."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ...provided_modules import provided
 from ..module import Module
 
 __all__ = ["DistributedDataParallel"]
 
 
-class DistributedDataParallel(Module):
+class _Refused(Module):
     """Refused with RuntimeError: gradients are averaged over processes by dovetail-mpi."""
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
-            "DistributedDataParallel is not in Dovetail: there are no process groups. To average "
-            "gradients over processes use dovetail-mpi; in one process call the module itself."
+            "DistributedDataParallel averages gradients over processes, which dovetail-mpi does: "
+            "pip install 'dovetail-mpi[mpich]', and start the program with mpiexec -n 2 python "
+            "program.py. In one process call the module itself."
         )
+
+
+_Refused.__name__ = _Refused.__qualname__ = "DistributedDataParallel"
+
+if TYPE_CHECKING:
+    DistributedDataParallel = _Refused
+else:
+    _module = provided("distributed")
+    DistributedDataParallel = _Refused if _module is None else _module.DistributedDataParallel

@@ -13,6 +13,7 @@ from dovetail_kernel.tensor.version import WritableCounter, inside_counter
 from dovetail_kernel.types.signature import GRAD, ZERO_DIM
 
 from ...record import Record
+from ...table.operator import Operator
 from ..plan import Operand, Step, Value
 
 if TYPE_CHECKING:
@@ -184,6 +185,31 @@ class WrapArrays(Step):
         shared = None if self.shared is None else to.name(self.shared)
         arrays = to.name(self.arrays)
         to.add(f"{to.name(self.result)} = [{wrap}({each}, {shared}) for {each} in {arrays}]")
+
+
+class NoteViews(Step):
+    """Note by which operator the result shows the memory that it shares.
+
+    Attributes
+    ----------
+    op, note
+        The operator, and the function that is called with its handle, the result, the tensor that
+        it shares memory with, and the other arguments.
+    """
+
+    op: Operator
+    note: Callable[..., None]
+    result: Value
+    shared: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[Value, ...]
+
+    def print(self, to: Printer) -> None:
+        args = "".join([f"{to.name(each)}, " for each in self.args])
+        kwargs = ", ".join([f"{each.name!r}: {to.name(each)}" for each in self.kwargs])
+        note, op = to.bind("note_views", self.note), to.bind("operator", self.op.handle)
+        result, shared = to.name(self.result), to.name(self.shared)
+        to.add(f"{note}({op}, {result}, {shared}, ({args}), {{{kwargs}}})")
 
 
 class WrapUnlessMasked(Step):

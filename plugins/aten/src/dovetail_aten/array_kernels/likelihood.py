@@ -86,7 +86,9 @@ class Likelihood(Family):
         return (
             counted,
             classes,
-            xp.where(counted, weight[classes].astype(own), self.numbers.of_dtype(0, own)),
+            xp.where(
+                counted, xp.take(weight, classes, axis=0).astype(own), self.numbers.of_dtype(0, own)
+            ),
         )
 
     def _all_count(self, x: Any, target: Any, weight: Any, ignore_index: int) -> bool:
@@ -136,7 +138,8 @@ class Likelihood(Family):
             target.reshape(-1).astype(self._long), count, weight, ignore_index, wide
         )
         if count:
-            picked = rows[xp.arange(samples), classes].astype(wide, copy=False)
+            picked = xp.take_along_axis(rows, classes[:, None], axis=1)[:, 0]
+            picked = picked.astype(wide, copy=False)
             zero = self.numbers.of_dtype(0, wide)
             losses = xp.where(counted, xp.negative(picked) * weights, zero)
         else:
@@ -190,7 +193,7 @@ class Likelihood(Family):
             slope = xp.where(counted, slope * weights, self.numbers.of_dtype(0, wide)).astype(
                 own, copy=False
             )
-        if x.size <= _FEW:
+        if self.lazy or x.size <= _FEW:
             here = xp.equal(classes[:, None], xp.arange(count))
             return xp.where(here, slope[:, None], self.numbers.of_dtype(0, own)).reshape(shape)
         key = (xp.arange(classes.shape[0]), classes)

@@ -28,14 +28,14 @@ class MetaArrays(ArrayBackend):
 
     def asarray(self, value: Any, native_dtype: Any = None) -> MetaArray:
         """Return the geometry of `value`: an array of any backend with shape, strides and dtype, or
-        a number.
+        a number. One without strides is contiguous.
         """
         if isinstance(value, MetaArray):
             return value if native_dtype in (None, value.dtype) else value.astype(native_dtype)
         known = native_dtype or BY_NAME[value.dtype.name]
-        itemsize = value.dtype.itemsize
-        made = MetaArray(value.shape, known, [stride // itemsize for stride in value.strides])
-        return made.astype(known)
+        itemsize, strides = value.dtype.itemsize, getattr(value, "strides", None)
+        steps = None if strides is None else [stride // itemsize for stride in strides]
+        return MetaArray(value.shape, known, steps).astype(known)
 
     def scalar(self, value: Any, native_dtype: Any) -> MetaArray:
         """Return a 0-d array."""

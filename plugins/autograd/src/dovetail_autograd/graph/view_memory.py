@@ -4,8 +4,9 @@ the reverse.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from dovetail_dispatcher.calls.replaced_arrays import views_of
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK
 
@@ -14,6 +15,7 @@ from . import engine_ops
 _SAME: Final = 0
 _PAIRS: Final = 1
 _PARTS: Final = 2
+_REPLAYED: Final = 3
 
 
 class Place:
@@ -25,15 +27,21 @@ class Place:
     crossing
         Whether the view shows pairs of its real base as complex numbers, or the parts of its
         complex base as real ones.
+    views
+        Where arrays cannot be written, and have no memory to lie in: the view operators that lead
+        from the base to the view.
     """
 
-    __slots__ = ("crossing", "offset", "size", "stride")
+    __slots__ = ("crossing", "offset", "size", "stride", "views")
 
     def __init__(self, view: TensorBase, base: TensorBase, start: int = 0) -> None:
         """Take the place of `view` in the memory of `base`, `start` elements of the base from the
         first one on.
         """
         self.crossing = _SAME
+        if not view._backend.arrays.mutable_arrays:
+            self.crossing, self.views = _REPLAYED, _views_between(base, view)
+            return
         self.size, self.stride, offset = (
             list(view.array.shape),
             list(view.stride()),
@@ -55,6 +63,10 @@ def viewed(base: TensorBase, place: Place) -> TensorBase:
     """Return a view of `base` that shows what lies at `place`."""
     if place.crossing == _SAME:
         return _strided(base, place)
+    if place.crossing == _REPLAYED:
+        for view in place.views:
+            base = view.show(base)
+        return base
     if place.crossing == _PARTS:
         base = engine_ops.operator("view_as_real", "default")(base)
     geometry = (list(base.array.shape), list(base.stride()), base.storage_offset())
@@ -65,6 +77,24 @@ def viewed(base: TensorBase, place: Place) -> TensorBase:
         if place.crossing == _PAIRS
         else base
     )
+
+
+def _views_between(base: TensorBase, view: TensorBase) -> tuple[Any, ...]:
+    """Return the view operators that lead from `base` to `view`.
+
+    Raises
+    ------
+    RuntimeError
+        If nothing tells: `view` was not made of `base` by view operators.
+    """
+    whole, part = views_of(base), views_of(view)
+    if whole is None or part is None or part[: len(whole)] != whole:
+        raise RuntimeError(
+            "a write in place to a view cannot be differentiated: its arrays, of backend "
+            f"{view._backend.name}, cannot be written, and no view operator made it of its base. "
+            "Use the out-of-place operator."
+        )
+    return part[len(whole) :]
 
 
 def _strided(base: TensorBase, place: Place) -> TensorBase:

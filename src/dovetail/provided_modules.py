@@ -1,0 +1,69 @@
+"""Modules under ``dovetail`` that plugins provide, such as ``dovetail.distributed``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Final
+
+from dovetail_kernel import plugin_manager
+
+_GROUP: Final = "dovetail.modules"
+_HERE: Final = __name__.partition(".")[0]
+_STANDING_IN: Final = ("distributed",)
+"""Modules that are here as well, for where no plugin provides them."""
+
+
+def provides(name: str) -> bool:
+    """Return whether a plugin provides the module `name`; imports nothing."""
+    return not name.startswith("_") and plugin_manager.provides(_GROUP, name)
+
+
+def provided(name: str) -> ModuleType | None:
+    """Return the module `name` that a plugin provides, or None if none does."""
+    return import_module(f"{_HERE}.{name}") if provides(name) else None
+
+
+class _ProvidedModules(MetaPathFinder, Loader):
+    """Finds ``dovetail.x`` where a plugin has it, and ``dovetail.x.y`` inside of that.
+
+    Both names then mean one module, so that what is imported by either is the same.
+    """
+
+    def __init__(self) -> None:
+        self._targets: dict[str, str] = {}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        root, _, inner = fullname.partition(".")
+        if root != _HERE or not inner:
+            return None
+        name = inner.partition(".")[0]
+        if name in self._targets or (name == inner and self._is_found(fullname, name, path)):
+            return ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def _is_found(self, fullname: str, name: str, path: Sequence[str] | None) -> bool:
+        if name not in _STANDING_IN and PathFinder.find_spec(fullname, path) is not None:
+            return False
+        return provides(name)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        name, _, inner = module.__name__.partition(".")[2].partition(".")
+        if not inner:
+            real = plugin_manager.load_module(name)
+            self._targets[name] = real.__name__
+        else:
+            real = import_module(f"{self._targets[name]}.{inner}")
+        sys.modules[module.__name__] = real
+
+
+sys.meta_path.insert(0, _ProvidedModules())
