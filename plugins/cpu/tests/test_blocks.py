@@ -246,3 +246,57 @@ def test_a_transposed_array_is_copied_in_c_order(shape):
     assert made.is_contiguous()
     assert made.data_ptr() != turned.data_ptr() or turned.is_contiguous()
     np.testing.assert_array_equal(made.numpy(), x.T)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shape", ((200, 300), (3, 30_001), (90_000,), (2, 300, 50)))
+@pytest.mark.parametrize("keepdim", (False, True))
+def test_norms_and_logsumexp_of_large_arrays_agree_with_the_generic_kernels(
+    keepdim, shape, dtype, table, generic_table
+):
+    x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    odd = x.copy()
+    odd[0] = -np.inf
+    odd.reshape(-1)[-1], odd.reshape(-1)[-2] = np.nan, np.inf
+    every = (None, (-1,), (0,), tuple(range(len(shape))))
+    with np.errstate(all="ignore"):
+        for given_ in (x, odd):
+            for dims in every:
+                for name, args in (
+                    ("linalg_vector_norm", (2, dims, keepdim)),
+                    ("logsumexp", (dims or (0,), keepdim)),
+                ):
+                    found, expected = [
+                        each.kernels[name].fn(given_, *args) for each in (table, generic_table)
+                    ]
+                    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+                    np.testing.assert_allclose(
+                        found, expected, 1e-5 if dtype == "float32" else 1e-12
+                    )
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("alpha", (0.0, -0.5, 3, 1e-9))
+def test_a_scaled_sum_in_place_is_that_of_new_arrays(alpha, dtype):
+    import dovetail
+
+    generator = np.random.default_rng(0)
+    x, y = generator.standard_normal((2, 300, 400)).astype(dtype)
+    y[0, 0] = np.inf
+    with np.errstate(all="ignore"):
+        sums = (x + alpha * y, x - alpha * y, 1.5 * x)
+    for other, method, expected in (
+        (y, "add_", sums[0]),
+        (y, "sub_", sums[1]),
+        (np.asfortranarray(y), "add_", sums[0]),
+    ):
+        tensor = dovetail.from_numpy(x.copy())
+        assert getattr(tensor, method)(dovetail.from_numpy(other), alpha=alpha) is tensor
+        np.testing.assert_allclose(tensor.numpy(), expected, 1e-6)
+    tensor = dovetail.from_numpy(x.copy())
+    tensor.add_(tensor, alpha=0.5)
+    np.testing.assert_allclose(tensor.numpy(), sums[2], 1e-6)
+    lines = dovetail.from_numpy(x.copy())
+    lines[:, ::2].add_(dovetail.from_numpy(y[:, ::2].copy()), alpha=alpha)
+    np.testing.assert_allclose(lines.numpy()[:, ::2], sums[0][:, ::2], 1e-6)
+    np.testing.assert_array_equal(lines.numpy()[:, 1::2], x[:, 1::2])

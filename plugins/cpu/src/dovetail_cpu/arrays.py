@@ -28,8 +28,9 @@ _MAX_WORK: Final = 10_000
 _ALL: Final = slice(None)
 _LARGE: Final = 1 << 18
 """Bytes from which the order of copying matters."""
+_TILE: Final = 256
 _STRIP: Final = 16
-"""Lines of a transposed matrix that are copied at a time."""
+"""Rows and columns of a transposed matrix that are copied at a time."""
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 _FEW: Final = 4096
 """Up to so many elements adding them one by one is fastest."""
@@ -48,13 +49,15 @@ class _AdoptedMemory:
         }
 
 
-def _turned(matrix: Array) -> Array:
-    """Return a copy in C order of an array that lies in Fortran's: strip by strip, so that what is
-    read of a line of the cache is not the last of it.
+def _turned(array: Array) -> Array:
+    """Return a copy in C order of an array that lies in Fortran's: tile by tile, so that the lines
+    of the cache that are written are still there when their next element is.
     """
-    made: Array = np.empty(matrix.shape, matrix.dtype)
-    for start in range(0, len(matrix), _STRIP):
-        made[start : start + _STRIP] = matrix[start : start + _STRIP]
+    made: Array = np.empty(array.shape, array.dtype)
+    for start in range(0, len(array), _TILE):
+        rows, source = made[start : start + _TILE], array[start : start + _TILE]
+        for first in range(0, array.shape[-1], _STRIP):
+            rows[..., first : first + _STRIP] = source[..., first : first + _STRIP]
     return made
 
 
