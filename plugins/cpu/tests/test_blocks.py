@@ -292,11 +292,11 @@ def test_a_scaled_sum_in_place_is_that_of_new_arrays(alpha, dtype):
     ):
         tensor = dovetail.from_numpy(x.copy())
         assert getattr(tensor, method)(dovetail.from_numpy(other), alpha=alpha) is tensor
-        np.testing.assert_allclose(tensor.numpy(), expected, 1e-6)
+        np.testing.assert_allclose(tensor.numpy(), expected, 1e-6, 1e-6)
     tensor = dovetail.from_numpy(x.copy())
     tensor.add_(tensor, alpha=0.5)
-    np.testing.assert_allclose(tensor.numpy(), sums[2], 1e-6)
+    np.testing.assert_allclose(tensor.numpy(), sums[2], 1e-6, 1e-6)
     lines = dovetail.from_numpy(x.copy())
     lines[:, ::2].add_(dovetail.from_numpy(y[:, ::2].copy()), alpha=alpha)
-    np.testing.assert_allclose(lines.numpy()[:, ::2], sums[0][:, ::2], 1e-6)
+    np.testing.assert_allclose(lines.numpy()[:, ::2], sums[0][:, ::2], 1e-6, 1e-6)
     np.testing.assert_array_equal(lines.numpy()[:, 1::2], x[:, 1::2])
