@@ -62,6 +62,7 @@ help:
 	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
 	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
+	@echo "make test-dask            dovetail-dask: install it and Dask, and test"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -109,6 +110,7 @@ check: $(STAMPS)/test
 	$(PY) -m ruff format --check $(LINTED)
 	$(PY) -m mypy --strict $(TYPED)
 	PYTHONPATH=$(subst $(eval ) ,:,$(OPTIONAL:%=%/src)) $(VENV)/bin/lint-imports
+	PYTHONPATH=plugins/dask/src $(VENV)/bin/lint-imports
 	$(PY) -m dovetail_aten.codegen --check
 
 test: export DOVETAIL_OPERATORS := $(DOVETAIL_OPERATORS)
@@ -222,3 +224,14 @@ test-overlay-whole: $(STAMPS)/overlay
 
 bench-overlay: $(STAMPS)/overlay $(STAMPS)/oracle
 	$(PY) benchmarks/overlay.py
+# -- dask: tensors larger than memory --------------------------------------------------------------------------------
+
+$(STAMPS)/dask: $(STAMPS)/test plugins/dask/pyproject.toml pyproject.toml
+	$(PY) tools/dependency_group.py $(notdir $@) > $@.txt
+	$(PY) $(PIP_INSTALL) -r $@.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e plugins/dask
+	@touch $@
+
+.PHONY: test-dask
+test-dask: $(STAMPS)/dask
+	@$(PY) -m pytest -q plugins/dask

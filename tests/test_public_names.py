@@ -125,8 +125,13 @@ is_dynamo_compiling is_exporting list_backends reset set_stance
 current_device device_count is_available is_initialized set_device synchronize
 """.split(),
     "dovetail.cuda": """
-current_device device_count empty_cache get_device_name is_available manual_seed manual_seed_all
-mem_get_info memory_allocated memory_reserved memory_stats set_device synchronize why_unavailable
+Event ExternalStream OutOfMemoryError Stream StreamContext can_device_access_peer current_device
+current_stream default_stream device device_count device_of empty_cache get_device_capability
+get_device_name get_device_properties get_rng_state get_rng_state_all init initial_seed is_available
+is_bf16_supported is_initialized is_tf32_supported manual_seed manual_seed_all max_memory_allocated
+max_memory_reserved mem_get_info memory_allocated memory_reserved memory_stats memory_summary
+reset_peak_memory_stats seed seed_all set_device set_rng_state set_rng_state_all set_stream stream
+synchronize why_unavailable
 """.split(),
     "dovetail.fft": """
 fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft
@@ -405,7 +410,7 @@ plan register_multi_grad_hook requires_grad save_on_cpu saved_tensors_hooks save
 set_detect_anomaly set_grad_enabled set_multithreading_enabled will_engine_execute_node
 """.split(),
     "dovetail_cpu": """
-CpuArrays dovetail_backend get_num_threads set_num_threads
+CpuArrays dovetail_backend get_num_threads nameless_file set_num_threads
 """.split(),
     "dovetail_cuda": """
 device_count dovetail_backend unavailable_because

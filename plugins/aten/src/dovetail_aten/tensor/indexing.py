@@ -385,19 +385,16 @@ def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
         if sizes[dim] not in (1, shape[dim + extra]):
             raise RuntimeError(
                 f"The expanded size of the tensor ({shape[dim + extra]}) must match the existing "
-                "size "
-                f"({sizes[dim]}) at "
-                f"non-singleton dimension {dim + extra}.  Target sizes: {list(shape)}.  Tensor "
-                f"sizes: {list(sizes)}"
+                f"size ({sizes[dim]}) at non-singleton dimension {dim + extra}.  Target sizes: "
+                f"{list(shape)}.  Tensor sizes: {list(sizes)}"
             )
 
 
 def _out_of_bounds(shape: tuple[int, ...], dim: int, position: int) -> IndexError:
     if not shape:
         return IndexError(_ZERO_DIM)
-    return IndexError(
-        f"index {position} is out of bounds for dimension {dim} with size {shape[dim]}"
-    )
+    size = shape[dim]
+    return IndexError(f"index {position} is out of bounds for dimension {dim} with size {size}")
 
 
 for _method, _name in ((getitem, "__getitem__"), (setitem, "__setitem__")):
