@@ -19,11 +19,13 @@ OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
   plugins/pytest/src src $(OPTIONAL:%=%/src)
 LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) tests tools $(wildcard examples benchmarks)
+  plugins/pytest/src plugins/dask/src src
+LINTED := $(DISTRIBUTIONS:.=src) plugins/dask tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
 ifeq ($(ORACLE),1)
-TEST_STAMPS += $(STAMPS)/oracle
+TEST_STAMPS += $(STAMPS)/oracle $(STAMPS)/interop
 endif
 
 PYTEST = $(PY) -m pytest -q $$($(PY) -c 'import xdist; print("-n 2")' 2>/dev/null)
@@ -62,6 +64,7 @@ help:
 	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
 	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
+	@echo "make test-dask            dovetail-dask: install it and Dask, and test"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -92,7 +95,7 @@ $(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
 	@touch $@
 
 # One stamp per group of [dependency-groups] in pyproject.toml.
-$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
 	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
 	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
 	@touch $@
@@ -109,6 +112,7 @@ check: $(STAMPS)/test
 	$(PY) -m ruff format --check $(LINTED)
 	$(PY) -m mypy --strict $(TYPED)
 	PYTHONPATH=$(subst $(eval ) ,:,$(OPTIONAL:%=%/src)) $(VENV)/bin/lint-imports
+	PYTHONPATH=plugins/dask/src $(VENV)/bin/lint-imports
 	$(PY) -m dovetail_aten.codegen --check
 
 test: export DOVETAIL_OPERATORS := $(DOVETAIL_OPERATORS)
@@ -222,3 +226,14 @@ test-overlay-whole: $(STAMPS)/overlay
 
 bench-overlay: $(STAMPS)/overlay $(STAMPS)/oracle
 	$(PY) benchmarks/overlay.py
+# -- dask: tensors larger than memory --------------------------------------------------------------------------------
+
+$(STAMPS)/dask: $(STAMPS)/test plugins/dask/pyproject.toml pyproject.toml
+	$(PY) tools/dependency_group.py $(notdir $@) > $@.txt
+	$(PY) $(PIP_INSTALL) -r $@.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e plugins/dask
+	@touch $@
+
+.PHONY: test-dask
+test-dask: $(STAMPS)/dask
+	@$(PY) -m pytest -q plugins/dask

@@ -15,8 +15,10 @@ from overlay_samples import sampled
 import dovetail
 from dovetail.nn import functional as f
 
-SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-45, 1e-40, 3e38, -3e38, 88.8,
-           -88.8, 103.5, -103.9, 1e-20, -1e-20, 3.0, -3.0, 6.0, 1.0, -1.0, 20.0, 20.5, 0.5, 1e-8]  # fmt: skip
+SPECIAL = [
+    *(0.0, -0.0, math.inf, -math.inf, math.nan, 1e-45, -1e-45, 1e-40, 3e38, -3e38, 88.8, -88.8),
+    *(103.5, -103.9, 1e-20, -1e-20, 3.0, -3.0, 6.0, 1.0, -1.0, 20.0, 20.5, 0.5, 1e-8),
+]
 
 Call = Callable[..., Any]
 

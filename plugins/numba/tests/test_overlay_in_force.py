@@ -1,5 +1,5 @@
-"""The overlay is put in force and taken out whole, leaves to the cpu's kernels what it does not win,
-and runs on several threads and after a fork.
+"""The overlay is put in force and taken out whole, leaves to the cpu's kernels what it does not
+win, and runs on several threads and after a fork.
 """
 
 from __future__ import annotations

@@ -13,7 +13,15 @@ if _typing.TYPE_CHECKING:
     from ..inspection.gradient_explanation import GradExplanation, explain_grad
     from . import benchmark, checkpoint, data, dlpack, hooks
 
-_SUBMODULES = ("_pytree", "benchmark", "checkpoint", "data", "dlpack", "hooks")
+_SUBMODULES = (
+    "_pytree",
+    "benchmark",
+    "checkpoint",
+    "data",
+    "dlpack",
+    "hooks",
+    "tensorboard",
+)
 _MODULE_OF = {
     "GradExplanation": "dovetail.inspection.gradient_explanation",
     "GraphDrawing": "dovetail.inspection.drawing",

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from operator import index as as_int
 from sys import maxsize
+from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase, backend_of_array, dtype_of_signature, int32, int64, uint8
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _MAX_LEGACY_SEQUENCE = 32
 _SIMPLE = {int, slice}
+_VIEWING = {int, slice, NoneType, EllipsisType}
 _WHOLE = slice(None)
 _ZERO_DIM = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
@@ -177,8 +179,13 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     The list is empty if there are no index tensors; otherwise None stands for a dimension that is
     kept whole.
     """
-    device = self.device
-    given = sum(_dimensions_of(item, device) for item in items)
+    device = None if _VIEWING.issuperset(map(type, items)) else self.device
+    given = 0
+    for item in items:
+        if item.__class__ is int or item.__class__ is slice:
+            given += 1
+        elif item is not None and item is not Ellipsis:
+            given += _dimensions_of(item, device)
     ndim = len(self.array.shape)
     if given > ndim:
         if not ndim and len(items) == 1 and not isinstance(items[0], TensorBase | Sequence):
