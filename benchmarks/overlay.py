@@ -89,8 +89,8 @@ def f(lib: Any) -> Any:
 
 
 ACTIVATIONS = (
-    "gelu silu sigmoid mish softplus logsigmoid elu leaky_relu hardswish hardsigmoid relu tanh selu "
-    "relu6"
+    "gelu silu sigmoid mish softplus logsigmoid elu leaky_relu hardswish hardsigmoid relu tanh "
+    "selu relu6"
 )
 for word in ACTIVATIONS.split():
     both(word, lambda lib, x, word=word: getattr(f(lib), word)(x), LINE)
