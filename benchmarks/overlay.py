@@ -19,12 +19,10 @@ os.environ["OPENBLAS_THREAD_TIMEOUT"] = "4"
 os.environ.pop("OPENBLAS_CORETYPE", None)
 
 import argparse  # noqa: E402 - the environment comes first
-import ctypes  # noqa: E402
 import json  # noqa: E402
 import math  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
-from contextlib import suppress  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -284,9 +282,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--without", action="store_true", help="leave the overlay out")
     options = parser.parse_args()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(-3, 1 << 30)  # memory is not given back on either side
-        ctypes.CDLL(None).mallopt(-1, 1 << 31 - 1)
+    dovetail.backends.cpu.tune_malloc()  # memory is not given back, on either side
     torch.set_num_threads(THREADS)
     rows = []
     for name, make in CASES.items():

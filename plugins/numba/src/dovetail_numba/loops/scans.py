@@ -76,6 +76,19 @@ def add_scans(m: Any, loop: Collection) -> None:
                         now[k] += row[k]
                         to[k] = now[k]
 
+    @loop(">f2 >i2 f2 b")
+    def running_extrema_of_rows(out, places, x, is_least):
+        for i in range(x.shape[0]):
+            row, to, at = x[i], out[i], places[i]
+            now, place = row[0], 0
+            for j in range(row.size):
+                value = row[j]
+                follows = value <= now if is_least else value >= now
+                if value != value or (follows and now == now):
+                    now, place = value, j
+                to[j] = now
+                at[j] = place
+
     @loop(">f3 >i3 f3 b")
     def running_extrema(out, places, x, is_least):
         width = x.shape[2]
