@@ -52,6 +52,7 @@ help:
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
 	@echo "make test-backend BACKEND=loopback   what any installed backend can run, on that one"
 	@echo "make test-dask            dovetail-dask: install it and Dask, and test"
+	@echo "make demo-outofcore       train on a Zarr store; ARGS='--gib 20 --workers 2 --kill-one' for more"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -148,6 +149,9 @@ $(STAMPS)/dask: $(STAMPS)/test plugins/dask/pyproject.toml pyproject.toml
 	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e plugins/dask
 	@touch $@
 
-.PHONY: test-dask
+.PHONY: test-dask demo-outofcore
 test-dask: $(STAMPS)/dask
 	@$(PY) -m pytest -q plugins/dask
+
+demo-outofcore: $(STAMPS)/dask
+	$(PY) examples/outofcore/demo.py $(ARGS)
