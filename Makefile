@@ -12,15 +12,18 @@ DISTRIBUTIONS := kernel dispatcher plugins/autograd plugins/aten plugins/cpu plu
 EXAMPLES := $(patsubst %/pyproject.toml,%,$(wildcard examples/*/pyproject.toml) tests/loopback/pyproject.toml)
 MANIFESTS := $(addsuffix /pyproject.toml,$(DISTRIBUTIONS) $(EXAMPLES))
 
+# Distributions that are installed by the targets that need them: what they stand on is heavy.
+OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
+
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
-  plugins/pytest/src plugins/dask/src src
-LINTED := $(DISTRIBUTIONS:.=src) plugins/dask tests tools $(wildcard examples benchmarks)
+  plugins/pytest/src src $(OPTIONAL:%=%/src)
+LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
 ifeq ($(ORACLE),1)
-TEST_STAMPS += $(STAMPS)/oracle
+TEST_STAMPS += $(STAMPS)/oracle $(STAMPS)/interop
 endif
 
 PYTEST = $(PY) -m pytest -q $$($(PY) -c 'import xdist; print("-n 2")' 2>/dev/null)
@@ -44,18 +47,28 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-operators test-backend parity check bench codegen clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare codegen clean install-dispatcher install-noautograd
+.PHONY: cuda-emulator test-cuda-emulated test-cuda bench-cuda
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
 	@echo "make test-backend BACKEND=loopback   what any installed backend can run, on that one"
+	@echo "make cuda-emulator        build two emulated CUDA devices for the real CuPy (g++, a minute)"
+	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
+	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
+	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
+	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
+	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
+	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
 	@echo "make test-dask            dovetail-dask: install it and Dask, and test"
 	@echo "make demo-outofcore       train on a Zarr store; ARGS='--gib 20 --workers 2 --kill-one' for more"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
+	@echo "make bench-suite [THREADS=2]   measure the whole library, and keep the figures as JSON"
+	@echo "make bench-compare BASE=REV    measure what is here against a revision, in one process"
 	@echo "make codegen              write the generated code again"
 	@echo "make install              every distribution, editable, into $(VENV)"
 	@echo "make install-dispatcher   kernel and dispatcher alone, into $(VENV)-dispatcher"
@@ -81,7 +94,7 @@ $(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
 	@touch $@
 
 # One stamp per group of [dependency-groups] in pyproject.toml.
-$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
 	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
 	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
 	@touch $@
@@ -97,6 +110,7 @@ check: $(STAMPS)/test
 	$(PY) -m ruff check $(LINTED)
 	$(PY) -m ruff format --check $(LINTED)
 	$(PY) -m mypy --strict $(TYPED)
+	PYTHONPATH=$(subst $(eval ) ,:,$(OPTIONAL:%=%/src)) $(VENV)/bin/lint-imports
 	PYTHONPATH=plugins/dask/src $(VENV)/bin/lint-imports
 	$(PY) -m dovetail_aten.codegen --check
 
@@ -112,11 +126,41 @@ test-operators: $(TEST_STAMPS)
 test-backend: $(TEST_STAMPS)
 	@$(PYTEST) --backend $(BACKEND) $(ON_ANY_BACKEND)
 
+# -- cuda: on hardware, or on the real CuPy with an emulated driver -------------------------------------------------
+
+EMULATOR := build/cuda-emulator
+EMULATED := $(PY) tools/cuda_emulator/run.py
+
+# Rebuilds what is stale; where there is no g++ it says so, and the tests skip.
+cuda-emulator: $(STAMPS)/test
+	@if command -v g++ > /dev/null; then $(PY) tools/cuda_emulator/build.py $(EMULATOR); \
+	  else echo "the CUDA emulator needs g++, which is not installed"; fi
+
+test-cuda-emulated: cuda-emulator
+	@if [ -d $(EMULATOR)/site ]; then $(PY) tools/cuda_emulator/suite.py; \
+	  else echo "0 passed, 0 failed, 1 skipped"; fi
+
+test-cuda: $(TEST_STAMPS)
+	@$(PY) -m pytest -q plugins/cuda/tests
+	@$(PYTEST) --backend cuda $(ON_ANY_BACKEND)
+
+bench-cuda: $(TEST_STAMPS)
+	$(PY) benchmarks/cuda.py
+
+# ------------------------------------------------------------------------------------------------------------------
+
 parity: $(STAMPS)/test $(STAMPS)/oracle
 	$(PY) tools/parity.py
 
 bench: $(TEST_STAMPS)
 	$(PY) benchmarks/overhead.py
+
+bench-suite: $(TEST_STAMPS)
+	$(PY) -m benchmarks.suite --threads $(or $(THREADS),1)
+
+bench-compare: $(TEST_STAMPS)
+	@test -n "$(BASE)" || { echo "name a revision: make bench-compare BASE=main"; exit 2; }
+	$(PY) -m benchmarks.suite.compare $(BASE)
 
 codegen: $(STAMPS)/install
 	$(PY) tools/codegen.py
@@ -141,6 +185,46 @@ install-noautograd:
 	$(VENV)-noautograd/bin/python $(PIP_INSTALL) ./kernel ./dispatcher ./plugins/aten ./plugins/cpu
 	$(VENV)-noautograd/bin/python tools/smoke_noautograd.py
 
+# -- plugins above the front end -----------------------------------------------------------------------------------
+
+.PHONY: test-mpi demo-distributed
+
+$(STAMPS)/mpi: $(STAMPS)/test plugins/mpi/pyproject.toml
+	$(PY) tools/dependency_group.py mpi > $(STAMPS)/mpi.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/mpi.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation -e ./plugins/mpi
+	@touch $@
+
+# Starts its own processes, which wait for each other: not with other tests beside them.
+test-mpi: $(STAMPS)/mpi
+	@$(PY) -m pytest -q plugins/mpi
+
+demo-distributed: $(STAMPS)/mpi $(STAMPS)/demo
+	$(PY) examples/digits/distributed_demo.py
+
+# -- numba: the overlay of compiled kernels --------------------------------------------------------------------------
+
+.PHONY: test-overlay test-overlay-whole bench-overlay
+
+$(STAMPS)/overlay: $(STAMPS)/test plugins/numba/pyproject.toml
+	$(PY) tools/dependency_group.py overlay > $(STAMPS)/overlay.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/overlay.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e ./plugins/numba
+	@touch $@
+
+# Its own tests, and the checks of a sample of the operators that it covers, which the seed says.
+test-overlay: $(STAMPS)/overlay
+	@$(PY) -m pytest -q plugins/numba
+
+# All operators that it covers, and then whatever any backend can run.
+test-overlay-whole: export DOVETAIL_OVERLAYS := numba
+test-overlay-whole: export DOVETAIL_NUMBA_LEAST := 1
+test-overlay-whole: $(STAMPS)/overlay
+	@DOVETAIL_OVERLAID=all $(PYTEST) plugins/numba
+	@$(PYTEST) $(ON_ANY_BACKEND)
+
+bench-overlay: $(STAMPS)/overlay $(STAMPS)/oracle
+	$(PY) benchmarks/overlay.py
 # -- dask: tensors larger than memory --------------------------------------------------------------------------------
 
 $(STAMPS)/dask: $(STAMPS)/test plugins/dask/pyproject.toml pyproject.toml

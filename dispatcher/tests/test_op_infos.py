@@ -20,10 +20,10 @@ from dovetail_dispatcher.testing import (
     floating_types,
     floating_types_and,
     integral_types,
-    make_tensor,
     op_infos,
     operators_without_op_info,
     register_op_infos,
+    sample_tensor,
 )
 from dovetail_kernel import Device, TensorBase, float16, float32, float64, int64
 
@@ -206,4 +206,4 @@ def test_a_tensor_needs_a_library_that_makes_it(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(tensors, "_tensor", None)
     with pytest.raises(RuntimeError, match="no library has said how tensors are made"):
-        make_tensor((2,), dtype=float32)
+        sample_tensor((2,), dtype=float32)

@@ -36,19 +36,24 @@ if _typing.TYPE_CHECKING:
     from . import distributions as distributions
     from . import fft as fft
     from . import func as func
+    from . import hub as hub
     from . import jit as jit
     from . import library as library
     from . import linalg as linalg
     from . import masked as masked
+    from . import multiprocessing as multiprocessing
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
+    from . import profiler as profiler
     from . import random as random
     from . import serialization as serialization
     from . import signal as signal
+    from . import sparse as sparse
     from . import special as special
     from . import testing as testing
     from . import utils as utils
+    from .amp import GradScaler as GradScaler
     from .backends import devices as devices
     from .compiler import compile as compile
     from .inspection.explanation import explain as explain
@@ -62,9 +67,9 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-use_overlay = _plugin_manager.use_overlay
+use_overlay = _plugin_manager.overlays.use
 _install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
-_plugin_manager.use_requested_overlays()
+_plugin_manager.overlays.use_requested()
 
 _MODULES = (
     "amp",
@@ -75,15 +80,19 @@ _MODULES = (
     "distributions",
     "fft",
     "func",
+    "hub",
     "jit",
     "library",
     "linalg",
     "masked",
+    "multiprocessing",
     "nn",
     "optim",
     "overrides",
+    "profiler",
     "random",
     "signal",
+    "sparse",
     "special",
     "testing",
     "utils",
@@ -107,6 +116,7 @@ _OTHER_MODULES = (
     "xpu",
 )
 _ELSEWHERE = {
+    "GradScaler": "dovetail.amp",
     "are_deterministic_algorithms_enabled": "dovetail.global_settings",
     "as_torch": "dovetail.torch_imports",
     "autocast": "dovetail_aten.autocast",
@@ -167,6 +177,10 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
     def __getattr__(name: str) -> _typing.Any:
         if name == "default_generator":  # needs the CPU backend
             return _aten.default_generator()
+        if name.startswith("_foreach_"):
+            foreach = _import_module("dovetail.foreach")
+            if name in foreach.FOREACH:
+                return globals().setdefault(name, foreach.foreach_function(name))
         if name[0] == "_" and name[1:2] != "_":  # `torch._standard_gamma`: an operator's
             operators = _import_module("dovetail_aten.python_modules")
             found = operators.generated_function(name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import dovetail_aten as aten
+import dovetail_cpu
 from dovetail_kernel import dtype, set_default_dtype
 
 from . import cuda
@@ -152,16 +152,17 @@ def get_float32_matmul_precision() -> str:
 
 
 def get_num_threads() -> int:
-    """Return how many threads products of matrices may use: by `threadpoolctl` where it is
-    installed, else the processors of this process.
+    """Return how many threads share the work of an operator on large tensors: at first what
+    ``OMP_NUM_THREADS`` says, else the processors of this process.
     """
-    pools = [pool["num_threads"] for pool in _pools() if pool["user_api"] == "blas"]
-    return max(pools) if pools else _processors()
+    return dovetail_cpu.get_num_threads()
 
 
 def set_num_threads(num: int) -> None:
-    """Let products of matrices use `num` threads. Without `threadpoolctl` a warning says that
-    nothing was changed.
+    """Let `num` threads share the work of an operator on large tensors of the cpu.
+
+    Products of matrices have threads of their own, of NumPy's BLAS: `threadpoolctl` sets their
+    number too where it is installed; without it a warning says that they keep it.
 
     Raises
     ------
@@ -172,12 +173,14 @@ def set_num_threads(num: int) -> None:
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
+    before = dovetail_cpu.get_num_threads()
+    dovetail_cpu.set_num_threads(num)
     if find_spec("threadpoolctl") is not None:
         import_module("threadpoolctl").threadpool_limits(num, user_api="blas")
-    elif num != get_num_threads():
+    elif num != before:
         warnings.warn(
-            "set_num_threads changes nothing without threadpoolctl. Install it, or set "
-            f"OPENBLAS_NUM_THREADS={num} before the program starts.",
+            "set_num_threads changes nothing for products of matrices without threadpoolctl. "
+            f"Install it, or set OPENBLAS_NUM_THREADS={num} before the program starts.",
             stacklevel=2,
         )
 
@@ -229,16 +232,3 @@ def set_default_tensor_type(t: Any) -> None:
     if not found.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
     set_default_dtype(found)
-
-
-def _pools() -> list[dict[str, Any]]:
-    if find_spec("threadpoolctl") is None:
-        return []
-    found: list[dict[str, Any]] = import_module("threadpoolctl").threadpool_info()
-    return found
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -55,8 +55,13 @@ def test_other_settings_are_kept_or_say_that_they_do_nothing():
     assert dovetail.get_float32_matmul_precision() == "high"
     dovetail.set_warn_always(True)
     assert dovetail.is_warn_always_enabled()
-    assert dovetail.get_num_threads() >= 1
-    dovetail.set_num_threads(dovetail.get_num_threads())
+    before = dovetail.get_num_threads()
+    assert before >= 1
+    try:
+        dovetail.set_num_threads(3)
+        assert dovetail.get_num_threads() == 3
+    finally:
+        dovetail.set_num_threads(before)
     with pytest.warns(UserWarning, match="is deprecated"):
         dovetail.set_default_tensor_type("torch.DoubleTensor")
     assert dovetail.get_default_dtype() is dovetail.float64

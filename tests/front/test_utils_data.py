@@ -99,6 +99,24 @@ def test_distributed_samplers_share_the_samples_and_change_with_the_epoch():
     assert list(samplers[0]) != first[0]
 
 
+def test_an_epoch_goes_on_with_another_number_of_processes():
+    def order(count, start, epoch=3):
+        samplers = [DistributedSampler(range(23), count, rank) for rank in range(count)]
+        for sampler in samplers:
+            sampler.set_epoch(epoch, start)
+        parts = [list(sampler) for sampler in samplers]
+        assert {len(part) for part in parts} == {len(samplers[0])}
+        return [index for together in zip(*parts, strict=True) for index in together]
+
+    whole = order(1, 0)
+    for before, after in ((2, 3), (3, 2), (4, 1), (1, 4)):
+        seen = order(before, 0)[: 2 * before]  # two samples each
+        assert (seen + order(after, len(seen)))[:23] == whole
+    assert order(2, 30) == []
+    with pytest.raises(ValueError, match="start should be a number of samples"):
+        DistributedSampler(range(3), 1, 0).set_epoch(0, -1)
+
+
 def test_a_batch_is_collated_by_what_is_in_it():
     batch = default_collate(
         [({"a": 1, "b": "x"}, np.ones(2), 0.5), ({"a": 2, "b": "y"}, np.zeros(2), 1.5)]

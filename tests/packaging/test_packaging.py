@@ -24,6 +24,8 @@ FOLDERS = {
     "dovetail-aten": "plugins/aten",
     "dovetail-cpu": "plugins/cpu",
     "dovetail-cuda": "plugins/cuda",
+    "dovetail-mpi": "plugins/mpi",
+    "dovetail-numba": "plugins/numba",
     "dovetail-pytest": "plugins/pytest",
     "dovetail": ".",
 }
@@ -35,6 +37,15 @@ CLOSURES = {
     "dovetail-aten": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-cpu": {"dovetail-aten", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-cuda": {"dovetail-aten", "dovetail-dispatcher", "dovetail-kernel"},
+    "dovetail-mpi": {
+        "dovetail",
+        "dovetail-aten",
+        "dovetail-autograd",
+        "dovetail-cpu",
+        "dovetail-dispatcher",
+        "dovetail-kernel",
+    },
+    "dovetail-numba": {"dovetail-aten", "dovetail-cpu", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-pytest": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail": {
         "dovetail-aten",
@@ -52,6 +63,7 @@ THIRD_PARTY = {
     "dovetail-aten": set(),
     "dovetail-cpu": {"ml-dtypes", "numpy", "scipy"},
     "dovetail-cuda": {"numpy"},
+    "dovetail-mpi": {"mpi4py", "numpy"},
     "dovetail-pytest": {"pytest"},
     "dovetail": {"numpy", "rich", "typer"},
 }
@@ -59,6 +71,7 @@ THIRD_PARTY = {
 EXTRAS = {
     "dovetail-aten": {"codegen": {"pyyaml"}, "testing": {"numpy"}},
     "dovetail-cuda": {"cuda12": {"cupy-cuda12x"}, "cuda13": {"cupy-cuda13x"}},
+    "dovetail-mpi": {"mpich": {"mpich"}},
     "dovetail": {
         "cuda": {"dovetail-cuda"},
         "cuda12": {"dovetail-cuda"},
@@ -74,6 +87,8 @@ ENTRY_POINTS = {
     },
     "dovetail-cpu": {"dovetail.backends": {"cpu": "dovetail_cpu"}},
     "dovetail-cuda": {"dovetail.backends": {"cuda": "dovetail_cuda"}},
+    "dovetail-mpi": {"dovetail.modules": {"distributed": "dovetail_mpi"}},
+    "dovetail-numba": {"dovetail.overlays": {"numba": "dovetail_numba"}},
     "dovetail-pytest": {"pytest11": {"dovetail": "dovetail_pytest"}},
     "dovetail": {"console_scripts": {"dovetail": "dovetail.command:main"}},
 }

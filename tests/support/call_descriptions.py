@@ -26,7 +26,16 @@ OTHER_TERMS = (
     *["_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"],
     *["_upsample_bilinear2d_aa_backward", "_upsample_bicubic2d_aa_backward"],
 )
+OF_LAPACK = (
+    *["linalg_svd", "orgqr", "linalg_householder_product", "cholesky_inverse", "qr", "linalg_qr"],
+    *["_lu_with_info", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_cholesky", "cholesky"],
+    *["linalg_cholesky_ex", "cholesky_solve", "inverse", "linalg_inv", "linalg_ldl_factor"],
+    *["linalg_ldl_factor_ex", "triangular_solve", "linalg_eigh", "linalg_eig", "svd", "linalg_lu"],
+    *["_linalg_svd", "_linalg_eigh", "_linalg_solve_ex", "linalg_solve", "lstsq", "lu_solve"],
+    *["linalg_solve_triangular", "linalg_inv_ex", "linalg_pinv", "linalg_lstsq"],
+)
 REORDERED = (
+    *["rot90", "flipud", "fliplr", "unique_dim", "unique_dim_consecutive"],
     "log_sigmoid",
     "constant_pad_nd",
     "flip",
@@ -37,12 +46,20 @@ REORDERED = (
     "randn_like",
     "native_dropout",
 )
+LOOKED_AT = (
+    *["_histogramdd_bin_edges", "conv3d", "conv2d", "conv1d", "grid_sampler_2d", "grid_sampler_3d"],
+    *["rnn_tanh_cell", "rnn_relu_cell", "lstm_cell", "gru_cell", "linalg_solve_triangular"],
+    *["linalg_eigvals", "_sample_dirichlet", "_standard_gamma"],
+)
+SUMS_OF_WEIGHTED = ("upsample_", "_upsample_", "matrix_exp", "linalg_matrix_exp", "gradient")
 LOSSES_OF_INTEGERS = ("mse_loss", "mse_loss_backward", "smooth_l1_loss_backward", "smooth_l1_loss")
 DTYPES_OF_OUT = (
     *["Expected out tensor to have", "only supports bool tensor for result", "Found dtype"],
     *["must have the same scalar type", "more than one element of the written-to"],
     *["input and out to match", "self and out expected", "expects Long tensor out"],
-    "output tensor's dtype is wrong",
+    *["output tensor's dtype is wrong", "to have the same type as tensor for argument"],
+    *["does not support non-boolean outputs", "output values must be of same type as input"],
+    *["expected scalar type", "expected scalar_type", "Promotion for uint16"],
 )
 OF_WIDE_UNSIGNED = ("not implemented for 'UInt", "'UInt16'", "'UInt32'", "'UInt64'")
 FAILED_DERIVATIVES = (

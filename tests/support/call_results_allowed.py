@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, nan
 
 import numpy as np
 from call_allowance import Allowance
 from call_descriptions import (
     CONJUGATES,
+    OF_LAPACK,
     OTHER_TERMS,
     REORDERED,
     ROUNDED_BACKWARD,
+    SUMS_OF_WEIGHTED,
     WITH_OTHER_PARAMETERS,
     ZEROS_OF_SUMS,
     call,
@@ -77,7 +79,7 @@ RESULTS_THAT_DIFFER = [
     Allowance(
         "factorizations give C order; PyTorch leaves matrices as LAPACK wrote them, by columns",
         ("strides",),
-        of("linalg_svd", "orgqr", "linalg_householder_product", "cholesky_inverse"),
+        of(*OF_LAPACK),
         call("cholesky_inverse", tensor([[1.0, 0.0], [2.0, 3.0]])),
     ),
     Allowance(
@@ -217,5 +219,83 @@ RESULTS_THAT_DIFFER = [
             and len({one.values.shape for one in each.tensors()[1:]}) > 1
         ),
         call("mse_loss_backward", tensor(1.0), tensor([1.0]), tensor([2.0, 3.0]), 1),
+    ),
+    Allowance(
+        "transforms of Fourier lie in C order, and the sign of a zero is that of NumPy's sums",
+        ("strides", "sign of zero"),
+        lambda each, found: each.base.startswith(("fft_", "_fft_")),
+        call("fft_fft", tensor([1.0, 1.0])),
+    ),
+    Allowance(
+        "polynomials of NaN are NaN but for degree 0; PyTorch reads numbers that it has not "
+        "written, and sums up another way, which overflows elsewhere",
+        ("NaN or infinity",),
+        lambda each, found: "_polynomial_" in each.base,
+        call("special_laguerre_polynomial_l", tensor([nan]), tensor([2.0])),
+    ),
+    Allowance(
+        "interpolations, matrix functions and slopes with infinite or huge numbers: zero weights "
+        "times infinity are NaN wherever the terms are counted",
+        ("NaN or infinity", "value"),
+        lambda each, found: each.base.startswith(SUMS_OF_WEIGHTED) and non_finite(each),
+        call("matrix_exp", tensor([[1.0, 0.0], [-inf, -1.0]])),
+    ),
+    Allowance(
+        "the sign of a zero is that of the formula",
+        ("sign of zero",),
+        of("softshrink", "_linalg_svd", "special_legendre_polynomial_p"),
+        call("softshrink", tensor(-0.25, "float64")),
+    ),
+    Allowance(
+        "integers beside doubles are computed in double precision; PyTorch rounds them to single",
+        ("value",),
+        of("hardsigmoid_backward"),
+        call("hardsigmoid_backward", tensor(-2147483647, "int32"), tensor(1.0, "float64")),
+    ),
+    Allowance(
+        "polar numbers of a negative size have the derivative of their formula; PyTorch takes the "
+        "size for positive",
+        ("gradient: value",),
+        of("polar"),
+        call("polar", tensor([-1.0], grad=1), tensor([0.5])),
+    ),
+    Allowance(
+        "PyTorch reads weights of groups without their strides",
+        ("value", "NaN or infinity"),
+        lambda each, found: each.base == "native_group_norm" and has_layouts(each),
+        call(
+            "native_group_norm",
+            tensor([[[1.0, 2.0], [3.0, 5.0]]]),
+            tensor([3.0, 3.0], layout="expanded"),
+            None,
+            1,
+            2,
+            2,
+            1,
+            1e-5,
+        ),
+    ),
+    Allowance(
+        "the trigamma function is infinite at its poles; PyTorch reflects rounded numbers",
+        ("gradient: NaN or infinity", "gradient: value"),
+        of("special_psi", "digamma", "special_digamma"),
+        call("digamma", tensor([-1.0], grad=1)),
+    ),
+    Allowance(
+        "slopes over coordinates of single precision are computed in that of the values",
+        ("value",),
+        of("gradient"),
+        call(
+            "gradient.tensorarray",
+            tensor([1.0, 2.5, 4.0, 7.0], "float64"),
+            spacing=[tensor([-0.336, 0.283, 0.966, 2.0], "float32")],
+            dim=[0],
+        ),
+    ),
+    Allowance(
+        "the function of PyTorch takes its margin for that of no reduction",
+        ("shape",),
+        lambda each, found: each.base == "margin_ranking_loss" and each.form == "function",
+        call("margin_ranking_loss", *[tensor([1.0, 2.0])] * 3, 1.0, form="function"),
     ),
 ]

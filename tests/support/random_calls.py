@@ -317,26 +317,12 @@ UNSAFE = frozenset(
             for ndim in (2, 3)
         ],
         *["_native_batch_norm_legit", "_native_batch_norm_legit_functional", "native_batch_norm"],
+        *["native_batch_norm_backward", "_batch_norm_no_update"],
         *["lstm", "gru", "rnn_tanh", "rnn_relu", "_pack_padded_sequence", "_pad_packed_sequence"],
     }
 )
 """Operators that in PyTorch read and write wherever indices and shapes say, and end the process:
 only their samples are compared.
-"""
-
-
-UNSETTLED = frozenset(
-    {
-        *("_lu_with_info", "linalg_lu_factor_ex", "cholesky_solve", "inverse", "qr"),  # strides
-        *("fft_ifft", "fft_ihfft2"),  # signs of zero
-        *("gradient", "linalg_cond", "slogdet", "upsample_bilinear2d"),  # infinities, corners
-        *("isin", "searchsorted", "margin_ranking_loss", "_batch_norm_no_update"),  # refusals
-        *("rnn_tanh_cell", "view_as_complex_copy", "_softmax_backward_data"),
-        "unique_dim_consecutive",
-    }
-)
-"""Operators known to disagree with PyTorch in corners that are not looked into yet: only longer
-hunts report them. The list may only shrink.
 """
 
 

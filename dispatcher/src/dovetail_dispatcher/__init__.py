@@ -18,11 +18,12 @@ from .table.transactions import transaction
 
 if TYPE_CHECKING:
     from .calls.fake_context import get_ctx
+    from .inspection.annotations import Annotation
     from .inspection.dumps import DispatchTable, dispatch_table
     from .inspection.explanation import Explanation, FunctionExplanation, explain, explain_function
     from .inspection.kernel_handles import get_kernel
     from .inspection.opcheck import OpCheckError, opcheck
-    from .inspection.spans import CallSpan, Span
+    from .inspection.spans import CallSpan, Observer, Span, open_span
     from .inspection.tracing import Trace
     from .interception.function_modes import BaseTorchFunctionMode, TorchFunctionMode
     from .interception.interceptable_attributes import (
@@ -66,6 +67,9 @@ _transactions.install()
 _ON_DEMAND = {
     "BaseTorchFunctionMode": "interception.function_modes",
     "short_place": "table.places",
+    "Annotation": "inspection.annotations",
+    "Observer": "inspection.spans",
+    "open_span": "inspection.spans",
     "Trace": "inspection.tracing",
     "Span": "inspection.spans",
     "CallSpan": "inspection.spans",
@@ -113,6 +117,7 @@ _ON_DEMAND = {
 """Names that most programs do not use, and their modules."""
 
 __all__ = [
+    "Annotation",
     "BaseTorchFunctionMode",
     "CallSpan",
     "CustomOpDef",
@@ -123,6 +128,7 @@ __all__ = [
     "Kernel",
     "Library",
     "NoArrayKernelError",
+    "Observer",
     "OpCheckError",
     "OpOverload",
     "OpOverloadPacket",
@@ -159,6 +165,7 @@ __all__ = [
     "is_overridable",
     "kernel_namespace",
     "opcheck",
+    "open_span",
     "operator_modules",
     "ops",
     "overridable",

@@ -29,7 +29,7 @@ from . import function, grad_mode, graph
 from .variable import Variable
 
 if _typing.TYPE_CHECKING:
-    from . import engine, forward_ad, functional
+    from . import engine, forward_ad, functional, profiler
 
 __all__ = [
     "Function",
@@ -52,10 +52,11 @@ __all__ = [
     "is_inference_mode_enabled",
     "is_multithreading_enabled",
     "no_grad",
+    "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
 ]
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__, ("engine", "forward_ad", "functional"))
+    __getattr__ = _names_of(__name__, ("engine", "forward_ad", "functional", "profiler"))

@@ -26,6 +26,7 @@ from dovetail_kernel import Backend, BackendSpec, hookimpl
 from ..absent_names import names_of as _names_of
 
 if _typing.TYPE_CHECKING:
+    from . import cpu as cpu
     from . import cuda as cuda
     from . import cudnn as cudnn
     from . import mkl as mkl
@@ -47,4 +48,4 @@ __all__ = [
 ]
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__, ("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"))
+    __getattr__ = _names_of(__name__, ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"))

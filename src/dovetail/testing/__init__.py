@@ -31,13 +31,14 @@ from dovetail_dispatcher.testing import (
     floating_types_and,
     integral_types,
     integral_types_and,
-    make_tensor,
     op_infos,
     operators_without_op_info,
     register_op_infos,
+    sample_tensor,
 )
 
-from .comparison import assert_close
+from .closeness import assert_close
+from .random_tensors import make_tensor
 from .runs import Outcome, check_op_info, check_op_infos
 
 __all__ = [
@@ -69,4 +70,5 @@ __all__ = [
     "op_infos",
     "operators_without_op_info",
     "register_op_infos",
+    "sample_tensor",
 ]

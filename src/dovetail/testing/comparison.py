@@ -1,8 +1,8 @@
-"""`assert_close`: values that agree up to rounding, with shapes and dtypes that agree exactly."""
+"""How two arrays differ: tolerances by dtype, and the sentences that PyTorch says it in."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +19,7 @@ from dovetail_kernel import (
     float64,
 )
 
-__all__ = ["TOLERANCES", "as_array", "assert_close", "tolerance_of"]
+__all__ = ["TOLERANCES", "Tolerance", "as_array", "difference_of_arrays", "tolerance_of"]
 
 TOLERANCES: Final[dict[dtype, tuple[float, float]]] = {
     bfloat16: (1.6e-2, 1e-5),
@@ -48,131 +48,93 @@ def as_array(tensor: Tensor) -> NDArray[Any]:
     return np.array(tensor.cpu().numpy())
 
 
-def assert_close(
-    actual: Any,
-    expected: Any,
-    *,
-    rtol: float | None = None,
-    atol: float | None = None,
-    equal_nan: bool = False,
-    check_device: bool = True,
-    check_dtype: bool = True,
-    msg: str | None = None,
-) -> None:
-    """Check that two tensors, numbers, or sequences or mappings of them, are close.
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far values may be apart.
 
-    ``|actual - expected| <= atol + rtol * |expected|`` for every element; infinities agree.
+    Attributes
+    ----------
+    rtol, atol
+        ``|actual - expected| <= atol + rtol * |expected|``.
+    equal_nan
+        Whether NaN agrees with NaN.
+    """
+
+    rtol: float
+    atol: float
+    equal_nan: bool
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing but equal values agree."""
+        return self.rtol == 0 and self.atol == 0
+
+    def agree(self, actual: NDArray[Any], expected: NDArray[Any]) -> Any:
+        """Return where two arrays of one dtype agree."""
+        same = actual == expected
+        if self.equal_nan:
+            same |= np.isnan(actual) & np.isnan(expected)
+        if self.exact:
+            return same
+        error = abs(actual - expected)
+        return same | np.isfinite(error) & (error <= self.atol + abs(self.rtol * expected))
+
+
+def difference_of_arrays(
+    actual: NDArray[Any], expected: NDArray[Any], tolerance: Tolerance
+) -> str | None:
+    """Return how the values of two arrays of one shape and dtype differ, or None.
 
     Parameters
     ----------
     actual, expected
-        What is compared.
-    rtol, atol
-        Both or neither. Default: by dtype, see `TOLERANCES`; of two dtypes the wider.
-    equal_nan
-        Whether NaN agrees with NaN. Default: False.
-    check_device, check_dtype
-        Whether these have to agree. Default: True.
-    msg
-        The text of the error. Default: what differs, and where most.
-
-    Raises
-    ------
-    AssertionError
-        If they are not close.
-    ValueError
-        If only one of `rtol` and `atol` is given.
+        The arrays. Integers are signed and of one width, and so are booleans among them.
+    tolerance
+        How far they may be apart.
     """
-    if (rtol is None) != (atol is None):
-        raise ValueError("rtol and atol go together. Give both or neither.")
-    reason = _difference(actual, expected, "", rtol, atol, equal_nan, check_device, check_dtype)
-    if reason is not None:
-        raise AssertionError(msg if msg is not None else reason)
-
-
-def _difference(
-    actual: Any,
-    expected: Any,
-    where: str,
-    rtol: float | None,
-    atol: float | None,
-    equal_nan: bool,
-    check_device: bool,
-    check_dtype: bool,
-) -> str | None:
-    """Return how two values differ, or None."""
-    options = (rtol, atol, equal_nan, check_device, check_dtype)
-    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
-        if actual.keys() != expected.keys():
-            return f"the keys of the mappings{where} differ: {set(actual) ^ set(expected)}"
-        parts = [(actual[key], expected[key], f"{where}[{key!r}]") for key in actual]
-    elif _is_sequence(actual) and _is_sequence(expected):
-        if len(actual) != len(expected):
-            return f"the lengths of the sequences{where} differ: {len(actual)} and {len(expected)}"
-        numbered = enumerate(zip(actual, expected, strict=True))
-        parts = [(left, right, f"{where}[{place}]") for place, (left, right) in numbered]
-    else:
-        return _difference_of_leaves(actual, expected, where, *options)
-    found = [_difference(left, right, place, *options) for left, right, place in parts]
-    return next((reason for reason in found if reason is not None), None)
-
-
-def _difference_of_leaves(
-    actual: Any,
-    expected: Any,
-    where: str,
-    rtol: float | None,
-    atol: float | None,
-    equal_nan: bool,
-    check_device: bool,
-    check_dtype: bool,
-) -> str | None:
-    if (actual is None) != (expected is None):
-        return f"the values{where} differ: {actual!r} and {expected!r}"
-    if actual is None:
-        return None
-    dtypes = [each.dtype for each in (actual, expected) if isinstance(each, Tensor)]
-    if len(dtypes) == 2:
-        if check_device and actual.device != expected.device:
-            return f"the devices{where} differ: {actual.device} and {expected.device}"
-        if check_dtype and dtypes[0] is not dtypes[1]:
-            return f"the dtypes{where} differ: {dtypes[0]} and {dtypes[1]}"
-    if rtol is None or atol is None:
-        rtol, atol = tolerance_of(*(dtypes or [float64]))
-    left, right = [
-        as_array(each) if isinstance(each, Tensor) else np.asarray(each)
-        for each in (actual, expected)
-    ]
-    return difference_of_arrays(left, right, rtol, atol, equal_nan=equal_nan, where=where)
-
-
-def difference_of_arrays(
-    actual: NDArray[Any],
-    expected: NDArray[Any],
-    rtol: float,
-    atol: float,
-    *,
-    equal_nan: bool,
-    where: str = "",
-) -> str | None:
-    """Return how the shapes or values of two arrays differ, or None."""
-    if actual.shape != expected.shape:
-        return f"the shapes{where} differ: {actual.shape} and {expected.shape}"
     with np.errstate(all="ignore"):
-        agree = np.isclose(actual, expected, rtol, atol, equal_nan)
+        agree = np.atleast_1d(tolerance.agree(actual, expected))
         if agree.all():
             return None
-        # Parts of a complex infinity are not told apart.
-        if np.iscomplexobj(actual) and equal_nan:
-            agree |= ~np.isfinite(actual) & ~np.isfinite(expected)
-            if agree.all():
-                return None
-    place = tuple(int(index) for index in np.argwhere(~np.atleast_1d(agree))[0][: actual.ndim])
+        if actual.ndim == 0:
+            return _text_of_numbers(actual.item(), expected.item(), tolerance)
+        absolute = abs(actual - expected)
+        inexact = np.float32 if expected.dtype.kind == "i" else absolute.dtype
+        relative = absolute.astype(inexact) / abs(expected).astype(inexact)
+    count = int((~agree).sum())
+    lines = [
+        f"Tensor-likes are not {'equal' if tolerance.exact else 'close'}!",
+        "",
+        f"Mismatched elements: {count} / {agree.size} ({count / agree.size:.1%})",
+        _greatest("absolute", np.where(agree, 0, absolute), tolerance.atol, tolerance),
+        _greatest("relative", np.where(agree, 0, relative), tolerance.rtol, tolerance),
+    ]
+    return "\n".join(lines)
+
+
+def _greatest(kind: str, differences: NDArray[Any], allowed: float, tolerance: Tolerance) -> str:
+    place = np.unravel_index(int(np.argmax(differences)), differences.shape)
+    index = tuple(int(each) for each in place)
+    text = f"Greatest {kind} difference: {differences[place].item()} at index {index}"
+    return text if tolerance.exact else f"{text} (up to {allowed} allowed)"
+
+
+def difference_of_numbers(actual: complex, expected: complex, tolerance: Tolerance) -> str | None:
+    """Return how two numbers differ, or None."""
+    with np.errstate(all="ignore"):
+        agree = tolerance.agree(np.asarray(actual), np.asarray(expected))
+    return None if agree else _text_of_numbers(actual, expected, tolerance)
+
+
+def _text_of_numbers(actual: complex, expected: complex, tolerance: Tolerance) -> str:
+    absolute = abs(actual - expected)
+    relative = absolute / abs(expected) if expected else float("inf")
+    limits = ("", "")
+    if not tolerance.exact:
+        limits = f" (up to {tolerance.atol} allowed)", f" (up to {tolerance.rtol} allowed)"
     return (
-        f"the values{where} are not close: {int((~agree).sum())} of {agree.size} differ, the first "
-        f"at {place}: {actual[place]} and {expected[place]} (rtol {rtol}, atol {atol})"
+        f"Scalars are not {'equal' if tolerance.exact else 'close'}!\n\n"
+        f"Expected {expected} but got {actual}.\n"
+        f"Absolute difference: {absolute}{limits[0]}\n"
+        f"Relative difference: {relative}{limits[1]}"
     )
-
-
-def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)

@@ -11,7 +11,7 @@ from dovetail_autograd.transforms import forward_ad
 from dovetail_dispatcher.testing import OpInfo
 from dovetail_kernel import Device, complex128, float64, restoring
 
-from .comparison import assert_close
+from .closeness import assert_close
 from .samples import (
     DifferentiableCall,
     differentiable_calls,

@@ -14,7 +14,8 @@ from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput, curre
 from dovetail_kernel import Device, complex128, float32, float64
 from dovetail_kernel import dtype as DType
 
-from .comparison import assert_close, tolerance_of
+from .closeness import assert_close
+from .comparison import tolerance_of
 
 __all__ = [
     "DifferentiableCall",

@@ -13,7 +13,7 @@ from dovetail_dispatcher import Operator, opcheck
 from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput
 from dovetail_kernel import Device, can_cast, float32, float64, int64, restoring
 
-from .comparison import assert_close
+from .closeness import assert_close
 from .samples import (
     assert_same,
     copied,

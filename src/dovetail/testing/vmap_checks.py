@@ -16,7 +16,7 @@ from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput
 from dovetail_kernel import Device
 from dovetail_kernel import bool as bool_
 
-from .comparison import assert_close
+from .closeness import assert_close
 from .samples import (
     DifferentiableCall,
     assert_same,

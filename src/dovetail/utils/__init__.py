@@ -11,9 +11,17 @@ from ..absent_names import names_of as _names_of
 if _typing.TYPE_CHECKING:
     from ..inspection.drawing import GraphDrawing, draw_graph
     from ..inspection.gradient_explanation import GradExplanation, explain_grad
-    from . import checkpoint, data, dlpack, hooks
+    from . import benchmark, checkpoint, data, dlpack, hooks
 
-_SUBMODULES = ("_pytree", "checkpoint", "data", "dlpack", "hooks")
+_SUBMODULES = (
+    "_pytree",
+    "benchmark",
+    "checkpoint",
+    "data",
+    "dlpack",
+    "hooks",
+    "tensorboard",
+)
 _MODULE_OF = {
     "GradExplanation": "dovetail.inspection.gradient_explanation",
     "GraphDrawing": "dovetail.inspection.drawing",
@@ -24,6 +32,7 @@ _MODULE_OF = {
 __all__ = [
     "GradExplanation",
     "GraphDrawing",
+    "benchmark",
     "checkpoint",
     "data",
     "dlpack",

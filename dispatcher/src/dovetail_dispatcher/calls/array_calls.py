@@ -19,6 +19,7 @@ from ..table.operator import Operator
 from .array_errors import call_error
 from .array_results import ArrayResults
 from .array_wrapping import on_backend
+from .half_precision import computes_in_single, in_single, precision_of_number
 from .number_operands import category_of_number, number_cache
 from .plan import Operand, Step, Value, argument_value
 from .promotion_rules import computing_dtype, promoter, static_dtype
@@ -66,6 +67,7 @@ class ArrayCall:
         if self.is_view:  # a view is as normal as what it shows, wherever it is made
             inference = not key & NORMAL
         self.base = backend.bit | (INFERENCE if inference else NORMAL)
+        self.in_single = computes_in_single(op, kernel, key)
         self.rewording: Rewording | None = None
         if self.is_pointwise:
             operands = [a for a in self.inputs if spelling(a) in (TENSOR, OPTIONAL_TENSOR)]
@@ -121,10 +123,11 @@ def promoted_operands(call: ArrayCall) -> Promotion:
     steps: tuple[Step, ...] = ()
     if key & PYTHON_SCALAR and numbers_allowed(call.schema, op.promote):
         number = argument_value(promoted[1])
-        steps = (NumberToTensor(number, *number_cache(call.backend, computed)),)
+        own = precision_of_number(computed) if call.in_single else computed
+        steps = (NumberToTensor(number, *number_cache(call.backend, own)),)
         promoted = promoted[:1]
     if key & computed.bit:
-        return Promotion(given, steps, computed)
+        return Promotion(given, steps, computed, casts=call.in_single)
     arrays = call.backend.arrays
     for argument in promoted:
         value = argument_value(argument)
@@ -141,7 +144,7 @@ def _promotion_per_call(
     is_operand = category >= 0 and numbers_allowed(call.schema, call.op.promote)
     promote = PromoteOperands(
         tuple(map(argument_value, promoted)),
-        promoter(call.backend, call.op, category, is_operand=is_operand),
+        promoter(call.backend, call.op, category, is_operand=is_operand, in_single=call.in_single),
         tuple(arrays.values()),
         COMPUTED,
     )
@@ -168,6 +171,9 @@ def _array_of(value: Value, kind: str) -> ArrayOf:
 
 def kernel_call(call: ArrayCall, promotion: Promotion, results: tuple[Value, ...]) -> CallKernel:
     kernel = call.kernel
+    if call.in_single:
+        general = general_call(call, promotion, "kernel", in_single(call.backend, kernel.fn))
+        return CallKernel(results, general, rewording=call.rewording)
     general = general_call(call, promotion, "kernel", kernel.fn)
     if kernel.fast_path is None:
         return CallKernel(results, general, rewording=call.rewording)

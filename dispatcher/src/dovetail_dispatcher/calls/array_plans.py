@@ -30,8 +30,9 @@ from .array_calls import (
 )
 from .array_wrapping import array_wrapper, dtype_of
 from .plan import RoutePlan, Step, Value, argument_value
-from .promotion_rules import check_operands, check_writable_as, static_dtype
+from .promotion_rules import check_operands, check_writable_as, operand_check, static_dtype
 from .replaced_arrays import note_views
+from .steps.arguments import CheckOperand
 from .steps.array_results import CheckView, ExpectDtype, UnpackArrays
 from .steps.kernel_calls import CallKernel
 from .steps.results import (
@@ -307,6 +308,7 @@ def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     the results.
     """
     arrays = tuple([Value(f"array{number}") for number, _ in enumerate(call.outs)])
+    checks = _operand_checks(call)
     steps: list[Step] = [kernel_call(call, promotion, arrays)]
     if not call.kernel.returns_by_schema and len(arrays) > 1:
         several = partial(call.array_results.of_count, len(arrays))
@@ -315,7 +317,19 @@ def _writing_out(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     steps += check_written(call, arrays)
     for array, out in zip(arrays, call.outs, strict=True):
         steps += [WriteOut(out, array), CountWrite(out)]
-    return RoutePlan(call.op, tuple(steps), tuple(call.outs) if call.schema.returns else ())
+    results = tuple(call.outs) if call.schema.returns else ()
+    return RoutePlan(call.op, (*checks, *steps), results)
+
+
+def _operand_checks(call: ArrayCall) -> list[Step]:
+    """Return the check of the first operand, where the dtypes of ``out=`` hide its own in the key
+    and nothing promotes it.
+    """
+    hidden = call.op.promotion == "none" and static_dtype(call.key) is None
+    operands = [a for a in call.inputs if spelling(a) == TENSOR and not a.is_out]
+    if not (call.op.refuses and hidden and operands):
+        return []
+    return [CheckOperand(argument_value(operands[0]), operand_check(call.op))]
 
 
 __all__ = ["array_plan"]

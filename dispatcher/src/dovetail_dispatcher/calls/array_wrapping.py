@@ -12,9 +12,8 @@ from dovetail_kernel import (
     dtype,
     dtype_of_signature,
     share_storage,
-    tensor_class,
 )
-from dovetail_kernel.tensor.new_tensors import new_tensor
+from dovetail_kernel.tensor.new_tensors import bare_tensor_maker
 from dovetail_kernel.types.signature import INFERENCE, NORMAL, ZERO_DIM
 
 
@@ -24,19 +23,26 @@ def array_wrapper(backend: Backend, base: int) -> Callable[[Any, TensorBase | No
     """
     arrays = backend.arrays
     array_type = arrays.array_types[0]
-    cls = tensor_class()
+    dtype_bits = arrays.dtype_bits
+    make = bare_tensor_maker()
 
     def wrap(array: Any, shared: TensorBase | None) -> TensorBase:
         if array.__class__ is not array_type:
             array = arrays.asarray(array)
-        tensor = new_tensor(
-            array, base | arrays.dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM), cls
-        )
-        if shared is not None:
-            tensor._storage = share_storage(shared)
-            if shared._counter is None:
-                shared._counter = VersionCounter()
-            tensor._counter = shared._counter
+        tensor = make()
+        tensor.array = array
+        tensor._signature = base | dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM)
+        tensor._grad_fn = None
+        tensor.output_nr = 0
+        if shared is None:
+            tensor._storage = tensor._counter = None
+        else:
+            storage, counter = shared._storage, shared._counter
+            tensor._storage = share_storage(shared) if storage is None else storage
+            if counter is None:
+                counter = shared._counter = VersionCounter()
+            tensor._counter = counter
+        tensor._meta = None
         return tensor
 
     return wrap

@@ -10,6 +10,7 @@ from typing import Any
 from dovetail_kernel import (
     TensorBase,
     backend_of_array,
+    backend_of_signature,
     dtype,
     dtype_of_signature,
     replace_array,
@@ -39,16 +40,17 @@ def write_into(destination: TensorBase, array: Any, computed: dtype | None = Non
     """
     if computed is not None:
         check_writable_as(computed, destination.dtype)
-    own = tuple(destination.array.shape)
-    shape = tuple(getattr(array, "shape", ()))
-    if shape != own and broadcast_shape([own, shape]) != own:
-        raise shape_of_output_error(own, broadcast_shape([own, shape]) or shape)
+    shape = getattr(array, "shape", ())
+    if shape and shape != destination.array.shape:
+        own, shape = tuple(destination.array.shape), tuple(shape)
+        if broadcast_shape([own, shape]) != own:
+            raise shape_of_output_error(own, broadcast_shape([own, shape]) or shape)
     _write(destination, array)
 
 
 def _write(destination: TensorBase, array: Any) -> None:
     """Write `array`, which fits, into the memory of `destination`."""
-    arrays = destination._backend.arrays
+    arrays = backend_of_signature(destination._signature).arrays
     if not arrays.mutable_arrays:
         replace(destination, arrays.overwritten(destination.array, array))
         return

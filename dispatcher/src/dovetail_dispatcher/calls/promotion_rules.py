@@ -5,15 +5,14 @@ where it cannot.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail_kernel import (
     Backend,
     TensorBase,
-    bfloat16,
     dtype,
     dtype_of_signature,
-    float16,
+    float32,
     get_default_dtype,
     result_dtype,
 )
@@ -23,16 +22,15 @@ from dovetail_kernel.types.signature import DTYPE_MASK, PYTHON_SCALAR, ZERO_DIM
 
 from ..table.operator import Operator
 from .array_errors import any_bool_error, unsupported_error
+from .half_precision import HALVES, precision_of_number
 from .number_operands import category_of_number
+from .templates.entry import numbers_allowed
 
 KINDS = ("bool", "int", "float", "complex")
 """Promotion categories in words."""
 
 WIDE_UNSIGNED = (uint16, uint32, uint64)
 """Which PyTorch stores and converts, but hardly computes in."""
-
-HALF = (float16, bfloat16)
-"""Floating-point dtypes of two bytes."""
 
 INT_TO_FLOAT = ("int_to_float",)
 """Promotion rules by which integers and bools compute in the default floating-point dtype."""
@@ -43,6 +41,10 @@ def computing_dtype(common: dtype, rule: str) -> dtype:
     `rule`.
     """
     return get_default_dtype() if rule in INT_TO_FLOAT and common.category < 2 else common
+
+
+_KIND: Final = DTYPE_MASK | ZERO_DIM
+"""The bits of a signature that promotion depends on."""
 
 
 def static_dtype(key: int) -> dtype | None:
@@ -90,7 +92,7 @@ def check_computes(op: Operator, computed: dtype) -> None:
     if refuses and (
         KINDS[computed.category] in refuses
         or (computed in WIDE_UNSIGNED and "wide_unsigned" in refuses)
-        or (computed in HALF and "half" in refuses)
+        or (computed in HALVES and "half" in refuses)
     ):
         raise unsupported_error(op.base_name.rstrip("_"), [computed.scalar_name])
 
@@ -120,6 +122,11 @@ def check_operands(op: Operator, key: int) -> None:
                 check_computes(op, each)
 
 
+def operand_check(op: Operator) -> Callable[[TensorBase], None]:
+    """Return what refuses an operand of a dtype that `op` is not defined for."""
+    return lambda operand: check_computes(op, operand.dtype)
+
+
 def check_alpha(op: Operator, values: Sequence[Any]) -> None:
     """Refuse a bool `alpha` beside operands that are not all bools; `values` are those of all
     arguments.
@@ -141,7 +148,7 @@ def check_alpha(op: Operator, values: Sequence[Any]) -> None:
 
 
 def promoter(
-    backend: Backend, op: Operator, category: int, *, is_operand: bool
+    backend: Backend, op: Operator, category: int, *, is_operand: bool, in_single: bool
 ) -> Callable[..., tuple[list[Any], dtype]]:
     """Return the function that casts the operands of a call of `op` to the dtype they compute in.
 
@@ -155,6 +162,9 @@ def promoter(
         That of a Python number in the call, -1 if there is none.
     is_operand
         Whether the number is the second of two operands.
+    in_single
+        Whether a second operand that is a number or has no dimensions is in single precision beside
+        half precision.
 
     Returns
     -------
@@ -162,23 +172,36 @@ def promoter(
         Takes the operands, and returns their arrays, in order, and the dtype.
     """
     arrays, rule = backend.arrays, op.promotion
+    known: dict[tuple[int, ...], tuple[dtype, Any, int]] = {}
 
     def promote(*tensors: TensorBase) -> tuple[list[Any], dtype]:
-        if rule == "exact":
-            check_exact(op, tensors)
-        wanted = computing_dtype(common_dtype(tensors, category), rule)
-        check_computes(op, wanted)
-        native = arrays.native_dtypes[wanted]
-        bit = wanted.bit
+        kinds = tuple([t._signature & _KIND for t in tensors])
+        found = known.get(kinds)
+        if found is None:
+            if rule == "exact":
+                check_exact(op, tensors)
+            wanted = computing_dtype(common_dtype(tensors, category), rule)
+            check_computes(op, wanted)
+            found = known[kinds] = wanted, arrays.native_dtypes[wanted], wanted.bit
+        wanted, native, bit = found
         return [
             t.array if t._signature & bit else arrays.cast(t.array, native) for t in tensors
         ], wanted
 
     def promote_with_number(tensor: TensorBase, number: complex) -> tuple[list[Any], dtype]:
         (array,), wanted = promote(tensor)
-        return [array, arrays.scalar(number, arrays.native_dtypes[wanted])], wanted
+        own = precision_of_number(wanted) if in_single else wanted
+        return [array, arrays.scalar(number, arrays.native_dtypes[own])], wanted
 
-    return promote_with_number if is_operand else promote
+    def promote_by_scalar(*tensors: TensorBase) -> tuple[list[Any], dtype]:
+        operands, wanted = promote(*tensors)
+        if wanted in HALVES and tensors[-1]._signature & ZERO_DIM:
+            operands[-1] = arrays.cast(tensors[-1].array, arrays.native_dtypes[float32])
+        return operands, wanted
+
+    if is_operand:
+        return promote_with_number
+    return promote_by_scalar if in_single and numbers_allowed(op.schema, op.promote) else promote
 
 
 def check_exact(op: Operator, tensors: tuple[TensorBase, ...]) -> None:
@@ -221,6 +244,7 @@ __all__ = [
     "check_writable_as",
     "common_dtype",
     "computing_dtype",
+    "operand_check",
     "promoter",
     "static_dtype",
 ]

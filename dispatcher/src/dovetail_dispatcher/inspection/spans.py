@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from threading import get_ident
 from typing import Any, Final
 
@@ -17,6 +18,21 @@ REDISPATCH: Final = "redispatch"
 """A kernel handed its operator on to other keys."""
 NODE: Final = "node"
 """Backward ran a node of the graph."""
+ANNOTATION: Final = "annotation"
+"""The program named a part of itself."""
+
+
+class Observer:
+    """Looks at the values of every span of a trace, when it begins and when it ends.
+
+    What it does is no time of any span. The methods do nothing; a subclass says what they do.
+    """
+
+    def opened(self, span: Span, given: Sequence[Any]) -> None:
+        """Take the arguments of a call, or the gradients that a node gets."""
+
+    def closed(self, span: Span, result: Any) -> None:
+        """Take what was returned; None if an exception ended it."""
 
 
 class Span:
@@ -27,7 +43,7 @@ class Span:
     name
         ``"aten::add.Tensor"``, or the name of a node.
     kind
-        "call", "redispatch" or "node".
+        "call", "redispatch", "node" or "annotation".
     given
         What came in, in a few words each.
     results
@@ -45,6 +61,8 @@ class Span:
         How much of that is the trace's.
     thread
         Number of the thread.
+    observer
+        Looks at the values of the spans inside; None if nothing does.
     """
 
     __slots__ = (
@@ -55,6 +73,7 @@ class Span:
         "given",
         "kind",
         "name",
+        "observer",
         "overhead_ns",
         "results",
         "start_ns",
@@ -71,6 +90,7 @@ class Span:
         self.children: list[Span] = []
         self.start_ns = self.end_ns = self.overhead_ns = 0
         self.thread = get_ident()
+        self.observer: Observer | None = None
 
     @property
     def time_ns(self) -> int:
@@ -130,6 +150,10 @@ class Span:
 
     def __repr__(self) -> str:
         return f"<{self.kind} of {self.name}, {self.time_ns / 1e3:.1f} µs>"
+
+
+open_span: Final[ContextVar[Span | None]] = ContextVar("dovetail_open_span", default=None)
+"""The span that this task is in; None outside traces."""
 
 
 class CallSpan(Span):

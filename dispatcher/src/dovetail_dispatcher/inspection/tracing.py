@@ -8,7 +8,6 @@ and costs nothing while it is off.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import Any, Final, Self, TypeVar
 
@@ -32,7 +31,7 @@ from ..calls.tensor_plans import equals_default
 from ..table.operator import Operator
 from .argument_keys import describe_arguments, describe_value
 from .decisions import decide
-from .spans import CALL, NODE, REDISPATCH, CallSpan, Span
+from .spans import CALL, NODE, REDISPATCH, CallSpan, Observer, Span, open_span
 
 T = TypeVar("T")
 
@@ -45,12 +44,15 @@ _SKIPPED: Final = (
     "dovetail_cuda",
 )
 
-_open: ContextVar[Span | None] = ContextVar("dovetail_open_span", default=None)
-
 
 class Trace(Guard):
     """Context manager that records every operator call of this thread and task; a tree of spans
     afterwards.
+
+    Parameters
+    ----------
+    observer
+        Looks at the values of every span. Default: nothing does.
 
     Attributes
     ----------
@@ -70,7 +72,8 @@ class Trace(Guard):
         On entering one that is recording already.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, observer: Observer | None = None) -> None:
+        self._observer = observer
         self._root = Span("trace", "trace")
 
     @property
@@ -89,12 +92,13 @@ class Trace(Guard):
             raise RuntimeError(
                 "this trace is recording already. Make another: 'with trace() as inner:'."
             )
-        return _open.get(), dispatch_state().traced
+        return open_span.get(), dispatch_state().traced
 
     def change(self) -> Self:
         """Open a new outermost span."""
         root = self._root = Span("trace", "trace")
-        _open.set(root)
+        root.observer = self._observer
+        open_span.set(root)
         set_state(tracing_on(state()))
         root.start_ns = perf_counter_ns()
         return self
@@ -105,7 +109,7 @@ class Trace(Guard):
         root.end_ns = root.end_ns or perf_counter_ns()
         if not was_traced:
             set_state(tracing_off(state()))
-        _open.set(outer)
+        open_span.set(outer)
         if outer is not None and root.children and root.children[0] not in outer.children:
             outer.children += root.children
             outer.overhead_ns += root.overhead_ns
@@ -208,19 +212,32 @@ class Trace(Guard):
         return f"<trace of {len(self)} spans, {self.time_ns / 1e3:.1f} µs>"
 
 
-def record(span: Span, parent: Span, began: int, function: Callable[..., Any], *args: Any) -> Any:
+def record(
+    span: Span,
+    parent: Span,
+    began: int,
+    given: Sequence[Any],
+    function: Callable[..., Any],
+    *args: Any,
+) -> Any:
     """Call ``function(*args)`` as `span` inside `parent`.
 
     Parameters
     ----------
     began
         When the work of the trace on this span began.
+    given
+        The values that an observer sees.
     """
     if parent.kind == "trace":
         span.called_at = where(_SKIPPED)
     parent.children.append(span)
+    observer = span.observer = parent.observer
+    result = None
     try:
-        _open.set(span)
+        open_span.set(span)
+        if observer is not None:
+            observer.opened(span, given)
         span.start_ns = perf_counter_ns()
         result = function(*args)
         span.end_ns = perf_counter_ns()
@@ -231,7 +248,9 @@ def record(span: Span, parent: Span, began: int, function: Callable[..., Any], *
         span.error = f"{type(error).__name__}: {error}"
         raise
     finally:
-        _open.set(parent)
+        if observer is not None:
+            observer.closed(span, result)
+        open_span.set(parent)
         parent.overhead_ns += perf_counter_ns() - began - span.time_ns
 
 
@@ -240,9 +259,9 @@ def record_calls(function: Callable[[], Any]) -> tuple[list[Span], str | None]:
     of the exception that ended it, None if none did.
     """
     root = Span("calls", "trace")
-    outer, before = _open.get(), state()
+    outer, before = open_span.get(), state()
     try:
-        _open.set(root)
+        open_span.set(root)
         set_state(tracing_on(before))
         function()
     except Exception as error:
@@ -251,7 +270,7 @@ def record_calls(function: Callable[[], Any]) -> tuple[list[Span], str | None]:
         try:
             set_state(before)
         finally:
-            _open.set(outer)
+            open_span.set(outer)
     return root.children, None
 
 
@@ -270,10 +289,10 @@ def record_node(name: str, grads: Sequence[Any], function: Callable[..., Any], *
     the open trace.
     """
     began = perf_counter_ns()
-    parent = _open.get()
+    parent = open_span.get()
     if parent is None:
         return function(*args)
-    return record(Span(name, NODE, _described(grads)), parent, began, function, *args)
+    return record(Span(name, NODE, _described(grads)), parent, began, grads, function, *args)
 
 
 def trace_layer(
@@ -305,13 +324,13 @@ def trace_layer(
 
     def route(*args: Any) -> Any:
         began = perf_counter_ns()
-        parent = _open.get()
+        parent = open_span.get()
         if parent is None:  # the state was carried to another thread, the trace was not
             return inner(*args)
         span = CallSpan(decision, kind, describe_arguments(op, args), _options(op, args))
-        return record(span, parent, began, inner, *args)
+        return record(span, parent, began, args, inner, *args)
 
-    waiting = _open.get()
+    waiting = open_span.get()
     if waiting is not None:
         waiting.overhead_ns += perf_counter_ns() - began
     arguments = tuple([argument_value(argument) for argument in op.schema.arguments])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         operators_without_op_info,
         register_op_infos,
     )
-    from .tensors import TensorMaker, make_tensor, set_tensor_function
+    from .tensors import TensorMaker, sample_tensor, set_tensor_function
 
 _MODULES = {
     "check": ("Check", "CheckSkipped", "current_sample"),
@@ -59,7 +59,7 @@ _MODULES = {
         "operators_without_op_info",
         "register_op_infos",
     ),
-    "tensors": ("TensorMaker", "make_tensor", "set_tensor_function"),
+    "tensors": ("TensorMaker", "sample_tensor", "set_tensor_function"),
 }
 _ON_DEMAND = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -86,10 +86,10 @@ __all__ = [
     "install_checks",
     "integral_types",
     "integral_types_and",
-    "make_tensor",
     "op_infos",
     "operators_without_op_info",
     "register_op_infos",
+    "sample_tensor",
     "set_tensor_function",
 ]
 

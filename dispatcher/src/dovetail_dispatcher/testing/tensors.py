@@ -9,7 +9,7 @@ from typing import Any, Final
 from dovetail_kernel import Device, dtype, float32
 from dovetail_kernel import bool as bool_
 
-__all__ = ["TensorMaker", "make_tensor", "set_tensor_function"]
+__all__ = ["TensorMaker", "sample_tensor", "set_tensor_function"]
 
 LOW: Final = -1.4
 HIGH: Final = 1.6
@@ -70,7 +70,7 @@ class TensorMaker:
         if len(shape) == 1 and not isinstance(shape[0], int):
             shape = tuple(shape[0])
         self._count += 1
-        return make_tensor(
+        return sample_tensor(
             shape,
             dtype=self.dtype if dtype is None else dtype,
             device=self.device,
@@ -85,7 +85,7 @@ class TensorMaker:
         return _made(values, self.dtype if dtype is None else dtype, self.device)
 
 
-def make_tensor(
+def sample_tensor(
     shape: Sequence[int],
     *,
     dtype: dtype,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..errors import did_you_mean
 from ..forks import held_over_fork, renewed_after_fork
@@ -83,20 +83,28 @@ class Backend:
         backend unknown to PyTorch comes just below it.
     component
         One-hot bit in a `DispatchKeySet`.
+    arrays
+        The array side, attached by the backend's plugin. Reading it before raises RuntimeError.
+    bit
+        One-hot bit in the signatures of this backend's tensors, handed out when first asked for.
     is_device
         Whether arrays of this backend have data, or a shape at least, of their own. False for the
         one whose arrays wrap tensors of the others (see `wrapped_backend`).
     """
 
     __slots__ = (
-        "_arrays",
-        "_bit",
+        "arrays",
+        "bit",
         "component",
         "is_device",
         "key_name",
         "name",
         "priority",
     )
+
+    # Slots, not properties: calls off the routes read them. See `__getattr__`.
+    arrays: ArrayBackend
+    bit: int
 
     def __init__(
         self, name: str, key_name: str, priority: int, component: int, bit: int | None = None
@@ -106,43 +114,43 @@ class Backend:
         self.key_name = key_name
         self.priority = priority
         self.component = component
-        self._arrays: ArrayBackend | None = None
-        self._bit = bit
+        if bit is not None:
+            self.bit = bit
 
-    @property
-    def bit(self) -> int:
-        """One-hot bit in the signatures of this backend's tensors, handed out when first asked
-        for.
-        """
-        if self._bit is None:
-            with _bit_lock:
-                if self._bit is None:
-                    bit = allocate_bit()
-                    _by_bit[bit] = self
-                    self._bit = bit
-        return self._bit
-
-    @property
-    def arrays(self) -> ArrayBackend:
-        """The array side, attached by the backend's plugin.
+    def __getattr__(self, name: str) -> Any:
+        """Hand out `bit` when it is first asked for, and refuse `arrays` before they are there.
 
         Raises
         ------
         RuntimeError
-            Before the plugin is loaded.
+            For the array side before the plugin is loaded.
         """
-        if self._arrays is None:
-            raise RuntimeError(
-                f"backend {self.name!r} has no arrays yet: the plugin that provides it is not "
-                "loaded. "
-                f"Use the device once, as in empty(0, device={self.name!r}), or install the plugin"
-            )
-        return self._arrays
+        if name == "bit":
+            return self._new_bit()
+        if name != "arrays":
+            raise AttributeError(f"'Backend' object has no attribute {name!r}")
+        raise RuntimeError(
+            f"backend {self.name!r} has no arrays yet: the plugin that provides it is not loaded. "
+            f"Use the device once, as in empty(0, device={self.name!r}), or install the plugin"
+        )
+
+    def _new_bit(self) -> int:
+        with _bit_lock:
+            try:
+                return cast("int", object.__getattribute__(self, "bit"))  # another thread's
+            except AttributeError:
+                bit = allocate_bit()
+                _by_bit[bit] = self
+                self.bit = bit
+                return bit
 
     @property
     def is_attached(self) -> bool:
         """Whether the backend has arrays."""
-        return self._arrays is not None
+        try:
+            return self.arrays is not None
+        except RuntimeError:
+            return False
 
     def attach(self, arrays: ArrayBackend) -> None:
         """Supply the array side.
@@ -153,13 +161,13 @@ class Backend:
             If another one is attached already: live tensors belong to it.
         """
         with _lock:
-            if self._arrays is not None and self._arrays is not arrays:
+            if self.is_attached and self.arrays is not arrays:
                 raise RuntimeError(
-                    f"backend {self.name!r} already has arrays of {type(self._arrays).__module__}."
-                    f"{type(self._arrays).__qualname__}; attach those of {type(arrays).__module__}."
+                    f"backend {self.name!r} already has arrays of {type(self.arrays).__module__}."
+                    f"{type(self.arrays).__qualname__}; attach those of {type(arrays).__module__}."
                     f"{type(arrays).__qualname__} under another device type"
                 )
-            self._arrays = arrays
+            self.arrays = arrays
 
     def __repr__(self) -> str:
         return f"<Backend {self.name!r}>"

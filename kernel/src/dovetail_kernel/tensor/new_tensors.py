@@ -72,8 +72,11 @@ def wrap(array: Any, backend: Backend, cls: type[TensorBase] | None = None) -> T
     if cls is None:
         cls = tensor_class()
     now = dispatch_state()
-    signature = _signature_in(now, array, backend)
-    tensor = new_tensor(array, signature | cls._class_bits, cls)
+    signature = backend.bit | arrays.dtype_bits[array.dtype] | cls._class_bits
+    signature |= INFERENCE if now.inference else NORMAL
+    if not array.shape:
+        signature |= ZERO_DIM
+    tensor = new_tensor(array, signature, cls)
     if now.transformed:
         tensor._counter = inside_counter()
     return tensor

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 from operator import index
-from typing import Any, SupportsIndex, overload
+from typing import Any, Final, SupportsIndex, overload
+
+_item: Any = tuple.__getitem__
 
 
 class Size(tuple[int, ...]):
@@ -44,9 +46,10 @@ class Size(tuple[int, ...]):
     @overload
     def __getitem__(self, key: slice) -> Size: ...
     def __getitem__(self, key: SupportsIndex | slice) -> int | Size:
-        if isinstance(key, slice):
-            return tuple.__new__(Size, tuple.__getitem__(self, key))
-        return tuple.__getitem__(self, key)
+        if key.__class__ is slice:
+            return tuple.__new__(Size, _item(self, key))
+        item: int = _item(self, key)
+        return item
 
     def __add__(self, other: Any) -> Size:
         if not isinstance(other, tuple):
@@ -68,6 +71,23 @@ class Size(tuple[int, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)
+
+
+class _KnownSizes(dict[tuple[int, ...], Size]):
+    """The Size of each shape that was asked for: they are few, and reading one costs less than
+    making it.
+    """
+
+    def __missing__(self, shape: tuple[int, ...]) -> Size:
+        if len(self) >= 1024:
+            self.clear()
+        made = Size(shape)
+        self[tuple(made)] = made
+        return made
+
+
+KNOWN_SIZES: Final = _KnownSizes()
+"""``KNOWN_SIZES[shape]`` is the Size of a tuple of ints."""
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -4,6 +4,7 @@ the base library.
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..devices.backends import Backend, backend_of_signature
@@ -14,12 +15,12 @@ from ..keys.interception import (
     disabled_torch_function_impl,
     on_overriding_class,
 )
-from ..types.dtype import dtype, dtype_of_signature
-from ..types.signature import GRAD, NORMAL, OVERRIDES, VIEW
+from ..types.dtype import BY_BIT, dtype
+from ..types.signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
 from . import autograd_interface
 from .dataless import DatalessArray
 from .other_kinds import OtherKinds
-from .size import Size, wrap_dim
+from .size import KNOWN_SIZES, Size, wrap_dim
 from .storage import Storage, share_storage
 from .version import DETACHED, WritableCounter
 
@@ -81,12 +82,12 @@ class TensorBase(OtherKinds):
     @property
     def dtype(self) -> dtype:
         """The dtype of the elements."""
-        return dtype_of_signature(self._signature)
+        return BY_BIT[self._signature & DTYPE_MASK]
 
     @property
     def device(self) -> Device:
         """Where the elements are."""
-        backend = self._backend
+        backend = backend_of_signature(self._signature)
         if not backend.is_device:
             wrapped: Device = self.array.physical.device
             return wrapped
@@ -95,12 +96,12 @@ class TensorBase(OtherKinds):
     @property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
-        return Size(self.array.shape)
+        return KNOWN_SIZES[self.array.shape]
 
     def size(self, dim: int | None = None) -> Any:
         """Return the shape, or the size of dimension `dim`."""
         if dim is None:
-            return Size(self.array.shape)
+            return KNOWN_SIZES[self.array.shape]
         shape = self.array.shape
         return shape[wrap_dim(dim, len(shape))]
 
@@ -115,13 +116,13 @@ class TensorBase(OtherKinds):
 
     def numel(self) -> int:
         """Return the number of elements."""
-        return self.shape.numel()
+        return prod(self.array.shape)
 
     nelement = numel
 
     def stride(self, dim: int | None = None) -> Any:
         """Return the strides in elements, or that of dimension `dim`."""
-        strides = self._backend.arrays.strides(self.array)
+        strides = backend_of_signature(self._signature).arrays.strides(self.array)
         return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
     @property
@@ -188,8 +189,8 @@ class TensorBase(OtherKinds):
         """Return the address of the first element; 0 for a wrapper subclass, which has no data of
         its own.
         """
-        array = self.array
-        return 0 if array.__class__ is DatalessArray else self._backend.arrays.data_ptr(array)
+        arrays, array = backend_of_signature(self._signature).arrays, self.array
+        return 0 if array.__class__ is DatalessArray else arrays.data_ptr(array)
 
     @property
     def _version(self) -> int:

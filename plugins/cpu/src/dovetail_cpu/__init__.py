@@ -7,16 +7,19 @@ import numpy as np
 from dovetail_kernel import BackendSpec, hookimpl
 
 from .arrays import CpuArrays
+from .shared_pages import nameless_file
+from .threads import get_num_threads, set_num_threads
 
-__all__ = ["CpuArrays", "dovetail_backend"]
+__all__ = ["CpuArrays", "dovetail_backend", "get_num_threads", "nameless_file", "set_num_threads"]
 
 
 def _load() -> None:
     from dovetail_aten.backends import register_backend
 
+    from .elementary import define_elementary
     from .fast_kernels import FAST_FAMILIES
 
-    register_backend("cpu", np, CpuArrays, families=FAST_FAMILIES)
+    register_backend("cpu", np, CpuArrays, kernels=(define_elementary,), families=FAST_FAMILIES)
 
 
 @hookimpl

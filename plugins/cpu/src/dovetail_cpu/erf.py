@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -71,6 +72,8 @@ _SINGLE_BOUND: Final = np.float32(4.0)
 _BLOCK: Final = 1 << 14
 """Elements at a time, so that the intermediate arrays stay in the cache."""
 _FEW: Final = 128
+_MANY: Final = 1 << 15
+"""Elements from which importing SciPy pays, whose functions take a fifth of the time in float64."""
 
 
 def erf(x: Any) -> Array:
@@ -80,7 +83,7 @@ def erf(x: Any) -> Array:
     if x.size <= _FEW:
         return _one_by_one(math.erf, x)
     if x.dtype == np.float64:
-        return _by_range(x, complement=False)
+        return _by_scipy("erf", x) if x.size >= _MANY else _by_range(x, complement=False)
     single = np.ascontiguousarray(x, np.float32).reshape(-1)
     result = np.empty_like(single)
     for start in range(0, single.size, _BLOCK):
@@ -95,8 +98,13 @@ def erfc(x: Any) -> Array:
     if x.size <= _FEW:
         return _one_by_one(math.erfc, x)
     if x.dtype == np.float64:
-        return _by_range(x, complement=True)
+        return _by_scipy("erfc", x) if x.size >= _MANY else _by_range(x, complement=True)
     return _by_range(np.asarray(x, np.float64), complement=True).astype(x.dtype)
+
+
+def _by_scipy(name: str, x: Any) -> Array:
+    made: Array = getattr(import_module("scipy.special"), name)(x)
+    return made
 
 
 def _like(x: Array, result: Array) -> Array:

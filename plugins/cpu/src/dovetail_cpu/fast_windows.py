@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy
 
-from dovetail_aten.array_kernels.convolution import Convolutions
 from dovetail_aten.array_kernels.patches import Patches
 from dovetail_aten.array_kernels.sliding_windows import SlidingWindows
 from dovetail_aten.array_kernels.window_geometry import Window
@@ -51,19 +50,6 @@ class FastWindows(SlidingWindows):
         for part, place in zip(places, slices, strict=True):
             numpy.add(place, part, out=place)
         return self._without_padding(made, windows)
-
-
-class FastConvolutions(FastWindows, Convolutions):
-    """Convolutions over views of windows."""
-
-    def _summed(self, factors: Sequence[tuple[Any, Any]]) -> Any:
-        """Return the sum of products of elements."""
-        first, *rest = factors
-        made = numpy.multiply(*first)
-        product = numpy.empty_like(made)
-        for left, right in rest:
-            numpy.add(made, numpy.multiply(left, right, out=product), out=made)
-        return made
 
 
 class FastPatches(FastWindows, Patches):

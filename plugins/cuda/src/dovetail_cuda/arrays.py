@@ -4,31 +4,39 @@ NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
+from collections.abc import Callable
 from typing import Any, Final
 
 import cupy
-import cupyx
 import cupyx.scipy.special
+import ml_dtypes
 import numpy as np
 
 from dovetail_aten.backend.wrapped_numbers import number_as
+from dovetail_kernel import bfloat16
 
 from .availability import device_count
-from .memory import CudaMemory
+from .device_guard import check_single_places, into_single_places, on_device_of_arrays
+from .index_errors import raise_reported
+from .random_arrays import CudaRandom
 
 _ALL: Final = slice(None)
+_MAKES_ARRAYS: Final = ("cast", "clone", "contiguous", "overwritten", "to_host")
+"""Methods that are called outside of kernels, with an array whose device is to be theirs."""
 _ADDED_AS: Final = {
     np.dtype(own): np.dtype(other)
-    for other, narrower in (("uint32", ("bool", "uint8", "uint16")), ("int32", ("int8", "int16")))
+    for other, narrower in (
+        ("uint32", ("bool", "uint8", "uint16")),
+        ("int32", ("int8", "int16")),
+        ("float32", (ml_dtypes.bfloat16,)),
+    )
     for own in narrower
 }
-"""What to add in where CUDA has no atomic addition; narrowing afterwards wraps."""
+"""What to add in where CuPy has no atomic addition; narrowing afterwards wraps."""
 
 
-class CudaArrays(CudaMemory):
-    """CuPy's arrays. There is no bfloat16, and an index out of range wraps around, where NumPy
+class CudaArrays(CudaRandom):
+    """CuPy's arrays, with bfloat16 from ml_dtypes. An index out of range wraps around, where NumPy
     raises.
     """
 
@@ -38,10 +46,20 @@ class CudaArrays(CudaMemory):
 
     def __init__(self, device_type: str = "cuda", namespace: Any = cupy) -> None:
         super().__init__(device_type, namespace)
+        self.several_devices = device_count() > 1
+        for name in _MAKES_ARRAYS:
+            setattr(self, name, self.guard(getattr(self, name), False))
+
+    def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
+        """Return what is run in the place of a kernel: on the device of its arrays, and not into an
+        array whose elements share memory.
+        """
+        guarded = on_device_of_arrays(function)
+        return into_single_places(guarded) if to_out else guarded
 
     def native_dtype(self, wanted: Any) -> Any:
         """Return NumPy's dtype, which is CuPy's."""
-        return None if wanted.name == "bfloat16" else np.dtype(wanted.name)
+        return np.dtype(ml_dtypes.bfloat16 if wanted is bfloat16 else wanted.name)
 
     # -- devices and memory ------------------------------------------------------------------------
 
@@ -57,6 +75,8 @@ class CudaArrays(CudaMemory):
         """Return `array` on the device `index`, a copy if it is on another one."""
         if array.device.id == index:
             return array
+        if not array.flags.forc:
+            array = self.clone(array)  # copies between devices copy memory, not elements
         with cupy.cuda.Device(index):
             return array.copy()
 
@@ -68,18 +88,39 @@ class CudaArrays(CudaMemory):
     def synchronize(self) -> None:
         """Wait until the current device has done all that was asked of it."""
         cupy.cuda.get_current_stream().synchronize()
+        raise_reported()
 
     def to_host(self, array: Any) -> Any:
-        """Return a copy of `array` in host memory, once the device has computed it."""
-        return cupy.asnumpy(array)
+        """Return a copy of `array` in host memory, in the same order of strides, once the device
+        has computed it.
+        """
+        found = in_order_of_strides(cupy.asnumpy, array)
+        raise_reported()
+        return found
 
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
         complex numbers.
         """
-        cupy.copyto(destination, self.without_imaginary(source, destination.dtype), "unsafe")
+        check_single_places(destination)
+        index = destination.device.id
+        if isinstance(source, cupy.ndarray):
+            source = self.to_device(source, index)
+        with cupy.cuda.Device(index):
+            cupy.copyto(destination, self.without_imaginary(source, destination.dtype), "unsafe")
 
     # -- making arrays -----------------------------------------------------------------------------
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+        """Return `value` as an array, of a NumPy array a copy in the same order of strides. Raises
+        as `CoreArrays.asarray`.
+        """
+        if isinstance(value, np.ndarray):
+            return in_order_of_strides(lambda each: self._asarray(each, native_dtype), value)
+        return self._asarray(value, native_dtype)
+
+    def _asarray(self, value: Any, native_dtype: Any) -> Any:
+        return super().asarray(value, native_dtype)
 
     def from_dlpack(self, source: Any) -> Any:
         """Return an array that shares memory with `source`, ordered after what its stream was asked
@@ -118,16 +159,18 @@ class CudaArrays(CudaMemory):
         other = _ADDED_AS.get(own)
         if other is not None:
             made = array.astype(other)
-            cupyx.scatter_add(made, key, values.astype(other))
+            cupy.add.at(made, key, values.astype(other))
             return made.astype(own)
         made = self.clone(array)
         if own == np.int64:
             # In two's complement it makes no difference.
-            cupyx.scatter_add(
-                made.view(np.uint64), key, values.astype(np.int64, copy=False).view(np.uint64)
-            )
+            unsigned = values.astype(np.int64, copy=False).view(np.uint64)
+            cupy.add.at(made.view(np.uint64), key, unsigned)
+        elif own.kind == "c":
+            for part in ("real", "imag"):
+                cupy.add.at(getattr(made, part), key, getattr(values, part))
         else:
-            cupyx.scatter_add(made, key, values)
+            cupy.add.at(made, key, values)
         return made
 
     # -- functions that CuPy keeps elsewhere -------------------------------------------------------
@@ -140,28 +183,18 @@ class CudaArrays(CudaMemory):
         """Return the complementary error function, in the dtype of `array`."""
         return cupyx.scipy.special.erfc(array).astype(array.dtype, copy=False)
 
-    # -- random numbers ----------------------------------------------------------------------------
 
-    def new_generator(self, seed: int) -> Any:
-        """Return a source of random numbers that depends on `seed` alone."""
-        return cupy.random.Generator(cupy.random.Philox4x3210(seed))
-
-    def _drawn(self, draw: Callable[..., Any], shape: Sequence[int], native_dtype: Any) -> Any:
-        """Return numbers in `shape`; CuPy's generators are asked for at least one, in one
-        dimension.
-        """
-        count = prod(shape)
-        return super()._drawn(draw, (max(count, 1),), native_dtype)[:count].reshape(tuple(shape))
-
-    def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
-        """Return int64 numbers in [low, high)."""
-        count = prod(shape)
-        drawn = self.source(generator).integers(low, high, max(count, 1), np.int64)
-        return drawn[:count].reshape(tuple(shape))
-
-    def permutation(self, n: int, generator: Any) -> Any:
-        """Return the int64 numbers below `n` in random order."""
-        return cupy.argsort(self.uniform((n,), np.dtype(np.float64), generator))
+def in_order_of_strides(convert: Callable[[Any], Any], array: Any) -> Any:
+    """Return what `convert` makes of `array`, which it lays out in C order, with dimensions that
+    follow each other in memory as those of `array` do.
+    """
+    if array.ndim < 2 or array.flags.c_contiguous:
+        return convert(array)
+    order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+    turned = array.transpose(order)
+    if not turned.flags.c_contiguous:
+        return convert(array)  # it has gaps
+    return convert(turned).transpose(sorted(range(array.ndim), key=order.__getitem__))
 
 
 def _without_masks(key: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -62,33 +62,45 @@ class DistributedSampler(Sampler[Any]):
                 f"[0, {self.num_replicas - 1}]"
             )
         self.dataset = dataset
-        self.epoch = 0
         self.drop_last = drop_last
-        size = len(dataset)
-        if drop_last:
-            self.num_samples = size // self.num_replicas
-        else:
-            self.num_samples = math.ceil(size / self.num_replicas)
-        self.total_size = self.num_samples * self.num_replicas
         self.shuffle = shuffle
         self.seed = seed
+        self.set_epoch(0)
 
     def __iter__(self) -> Iterator[Any]:
-        size = len(self.dataset)
-        indices = list(range(size))
+        indices = list(range(len(self.dataset)))
         if self.shuffle:
             generator = Generator()
             generator.manual_seed(self.seed + self.epoch)
-            indices = permutation(size, generator)
+            indices = permutation(len(indices), generator)
+        indices = indices[self._start :]
         if self.drop_last:
             indices = indices[: self.total_size]
-        elif size:
-            indices = (indices * math.ceil(self.total_size / size))[: self.total_size]
+        elif indices:
+            indices = (indices * math.ceil(self.total_size / len(indices)))[: self.total_size]
         return iter(indices[self.rank : self.total_size : self.num_replicas])
 
     def __len__(self) -> int:
         return self.num_samples
 
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the permutation of the next iteration."""
+    def set_epoch(self, epoch: int, start: int = 0) -> None:
+        """Choose the permutation of the next iterations.
+
+        Parameters
+        ----------
+        epoch : int
+        start : int, default 0
+            How many samples of the epoch all processes together have taken already, to go on where
+            a program was ended: with as many processes or another number. They are left out, and
+            `len` counts the others.
+        """
+        if start < 0:
+            raise ValueError(f"start should be a number of samples, at least 0, not {start}")
         self.epoch = epoch
+        self._start = start
+        size = max(len(self.dataset) - start, 0)
+        if self.drop_last:
+            self.num_samples = size // self.num_replicas
+        else:
+            self.num_samples = math.ceil(size / self.num_replicas)
+        self.total_size = self.num_samples * self.num_replicas

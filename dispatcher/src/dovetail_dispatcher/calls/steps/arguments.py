@@ -37,6 +37,16 @@ class PromoteOperands(Step):
         to.add(f"({arrays}), {to.name(self.computed)} = {promote}({operands})")
 
 
+class CheckOperand(Step):
+    """Check the dtype of an operand that the key does not tell."""
+
+    operand: Value
+    check: Callable[[Any], None]
+
+    def print(self, to: Printer) -> None:
+        to.add(f"{to.bind('check_operand', self.check)}({to.name(self.operand)})")
+
+
 class NumberToTensor(Step):
     """Replace a Python number by the 0-d tensor that stands for it, made once per number."""
 

@@ -32,11 +32,30 @@ _CLASSES: dict[str, tuple[str, ...]] = {
     "complex": ("complex",),
     "Scalar": ("int", "float"),
     "ScalarType": ("DType",),
+    "MemoryFormat": ("MemoryFormat",),
+    "Device": ("Device",),
+    "Layout": ("Layout",),
 }
 
 
 ENTRY_NAMES: Final = frozenset(
-    "DType MISSING SCALAR_BITS are_ints bits cls each extra miss route state unknown".split()  # noqa: SIM905
+    (
+        "DType",
+        "Device",
+        "Layout",
+        "MISSING",
+        "MemoryFormat",
+        "SCALAR_BITS",
+        "are_ints",
+        "bits",
+        "cls",
+        "each",
+        "extra",
+        "miss",
+        "route",
+        "state",
+        "unknown",
+    )
 )
 """What entries call their own things."""
 
@@ -127,4 +146,7 @@ def are_ints(value: object) -> bool:
     """
     if not isinstance(value, tuple):
         return False
-    return all(item.__class__ is int for item in value)
+    for item in value:  # noqa: SIM110 - a generator costs more than all else
+        if item.__class__ is not int:
+            return False
+    return True

@@ -10,6 +10,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import (
     complex128,
     contiguous_format,
+    float32,
     float64,
     preserve_format,
     scalar_category,
@@ -102,6 +103,9 @@ class Creation(Family):
                 if isinstance(s, complex)
                 else self.default_float()
             )
+        if dtype in self.precision.halves:  # what single precision can hold, they hold as infinity
+            check_representable(s, float32)
+            return self._filled((), s, self.precision.single).astype(dtype)
         return self._filled((), s, dtype)
 
     @operator("full_like")

@@ -31,6 +31,17 @@ class Alignments(Family):
                 "first."
             )
 
+    def _check_labels(self, states: Any, classes: int) -> None:
+        """Refuse labels that are no classes; where arrays are lazy their lookup does."""
+        if self.lazy or not math.prod(states.shape):
+            return
+        least, greatest = int(self.xp.amin(states)), int(self.xp.amax(states))
+        if least < 0 or greatest >= classes:
+            raise RuntimeError(
+                f"Expected targets to be labels from 0 to {classes - 1}, but they reach from "
+                f"{least} to {greatest}. Give log_probs of more classes, or other targets."
+            )
+
     def _states(self, targets: Any, lengths: Lengths, blank: int) -> Any:
         """Return the class of every state, blank behind the last."""
         xp = self.xp
@@ -105,6 +116,7 @@ class Alignments(Family):
         self._check(log_probs)
         own, zero = log_probs.dtype, self.numbers.like(log_probs, -math.inf)
         states = self._states(targets, target_lengths, blank)
+        self._check_labels(states, log_probs.shape[2])
         samples, count = states.shape
         seen = self._emissions(log_probs, states)
         skips = self._skips(states, blank)

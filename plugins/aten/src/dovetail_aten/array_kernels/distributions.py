@@ -24,14 +24,14 @@ class Distributions(Drawing):
         """Refuse what is no standard deviation; arrays are looked at unless that waits."""
         xp = self.xp
         if not hasattr(std, "dtype"):
-            if std < 0:
+            if not std >= 0:
                 raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
             return
         if self.dtypes[std.dtype].category == COMPLEX:
             raise RuntimeError(
                 "normal expects standard deviation to be non-complex. Give its absolute value."
             )
-        if not self.lazy and bool(xp.any(std < 0)):
+        if not self.lazy and not bool(xp.all(std >= 0)):
             raise RuntimeError("normal expects all elements of std >= 0.0. Give absolute values.")
 
     @operator("normal.Tensor_float")

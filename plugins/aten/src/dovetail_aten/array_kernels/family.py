@@ -52,6 +52,14 @@ def helper(*names: str) -> Callable[[_Method], _Method]:
     return mark
 
 
+def never_warns(method: _Method) -> _Method:
+    """Mark a kernel that computes nothing that an array library warns of: routes call it without a
+    quiet error state.
+    """
+    setattr(method, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
+    return method
+
+
 def fitted(method: _Method) -> _Method:
     """Raise a RuntimeError, as PyTorch, where the array library refuses the shapes that a method of
     a `Family` was given.

@@ -40,7 +40,8 @@ class Norms(Family):
         size = xp.absolute(x)
         if ord == 0:
             return xp.sum(size != 0, axis=dims, dtype=size.dtype, keepdims=keepdim)
-        if ord == 1:
+        # The norm of one number is its size: its power may not be finite.
+        if ord == 1 or count(x.shape, dims) == 1:
             return xp.sum(size, axis=dims, keepdims=keepdim)
         total = xp.sum(xp.power(size, self.numbers.like(size, ord)), axis=dims, keepdims=keepdim)
         return xp.power(total, self.numbers.like(total, 1 / ord))

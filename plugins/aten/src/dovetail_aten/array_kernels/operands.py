@@ -65,6 +65,11 @@ class Numbers:
         key = (value, value.__class__, native_dtype)
         known = self._known.get(key)
         if known is None:
+            if not value and isinstance(value, (float, complex)):
+                key = (str(value), value.__class__, native_dtype)  # since -0.0 == 0.0
+                known = self._known.get(key)
+                if known is not None:
+                    return known
             try:
                 known = self._number(value, native_dtype)
             except (OverflowError, ValueError) as error:
@@ -73,8 +78,7 @@ class Numbers:
                     f"overflow: {value!r}. "
                     "Convert the tensor first."
                 ) from error
-            # -0.0 == 0.0, and a NaN is never found again.
-            if value == value and (value or not isinstance(value, (float, complex))):
+            if value == value:  # a NaN is never found again
                 if len(self._known) >= _CACHED_NUMBERS:
                     self._known.clear()
                 self._known[key] = known

@@ -135,6 +135,8 @@ class Polynomials(Family):
         zero = self.numbers.like(degree, 0)
         below = degree < zero
         value = evaluate(xp.where(below, zero, degree), x.astype(xp.float64))
+        # Of degree 0 a polynomial is 1, also of NaN.
+        value = xp.where(degree == zero, self.numbers.like(value, 1), value)
         return xp.where(below, self.numbers.like(value, 0), value).astype(x.dtype)
 
     def _of_scipy(self, function: str, name: str) -> _Evaluate:

@@ -62,7 +62,7 @@ class Random(Drawing):
     def normal_(self, x: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Any:
         """Return normal numbers like `x`: what normal_ writes."""
         self.check_float("normal_kernel", x)
-        if std < 0:
+        if not std >= 0:
             raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
         return self._normal(x, x.dtype, generator, mean, std)
 

@@ -10,7 +10,7 @@ from dovetail_kernel import bool as bool_
 from dovetail_kernel import contiguous_format, preserve_format, result_dtype
 
 from .dims import wrap_dim, wrap_dims
-from .family import Family, operator
+from .family import Family, never_warns, operator
 from .memory_layout import inverse, required_order
 from .table import Function
 
@@ -34,6 +34,7 @@ class Shapes(Family):
         return copied.transpose(inverse(order))
 
     @operator("clone")
+    @never_warns
     def clone(self, x: Any, *, memory_format: Any = None) -> Any:
         """Return a copy, in the order of strides that `memory_format` says."""
         return (
@@ -78,6 +79,7 @@ class Shapes(Family):
         return made if memory_format is None else self._arranged(made, memory_format)
 
     @operator("copy_")
+    @never_warns
     def copy_(self, x: Any, src: Any, non_blocking: bool = False) -> Any:
         """Return `src`: what copy_ writes. It is never a lone number, which broadcast memory takes
         of fill_ alone.
@@ -86,11 +88,13 @@ class Shapes(Family):
         return src if src.ndim or not x.ndim else src[None]
 
     @operator("fill_.Scalar")
+    @never_warns
     def fill_number(self, x: Any, value: Any) -> Any:
         """Return the number `value` in the dtype of `x`: what fill_ writes."""
         return self.numbers.fitting(x, value)
 
     @operator("fill_.Tensor")
+    @never_warns
     def fill(self, x: Any, value: Any) -> Any:
         """Return the 0-d array `value`: what fill_ writes."""
         if value.ndim:
@@ -101,11 +105,13 @@ class Shapes(Family):
         return value
 
     @operator("zero_")
+    @never_warns
     def zero_(self, x: Any) -> Any:
         """Return 0: what zero_ writes."""
         return self.numbers.like(x, 0)
 
     @operator("_local_scalar_dense")
+    @never_warns
     def local_scalar_dense(self, x: Any) -> Any:
         """Return the one element as a Python number. Looks at values: that is what it is for."""
         if x.size != 1:
@@ -129,6 +135,7 @@ class Shapes(Family):
         return [array.astype(common, copy=False) for array in arrays]
 
     @operator("cat")
+    @never_warns
     def cat(self, tensors: Sequence[Any], dim: int = 0) -> Any:
         """Return the arrays joined along `dim`, in their common dtype."""
         if not tensors:
@@ -151,6 +158,7 @@ class Shapes(Family):
             raise cat_error([array.shape for array in taking_part], axis) or error from None
 
     @operator("stack")
+    @never_warns
     def stack(self, tensors: Sequence[Any], dim: int = 0) -> Any:
         """Return the arrays joined along a new dimension `dim`, in their common dtype."""
         if not tensors:
@@ -170,6 +178,7 @@ class Shapes(Family):
         return self.capabilities.contiguous(joined)
 
     @operator("flip")
+    @never_warns
     def flip(self, x: Any, dims: Sequence[int]) -> Any:
         """Return a copy that runs backwards along `dims`."""
         axes = wrap_dims(dims, x.ndim) if dims else ()
@@ -178,6 +187,7 @@ class Shapes(Family):
         return self.xp.array(x[key], order="C", copy=True) if x.ndim else self.capabilities.clone(x)
 
     @operator("roll")
+    @never_warns
     def roll(self, x: Any, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Any:
         """Return a copy shifted along `dims`, with what leaves one end put in at the other."""
         shifts = (shifts,) if isinstance(shifts, int) else shifts

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from operator import index
 from typing import Any
 
-from dovetail_kernel import Backend, TensorBase, all_backends, uint8, wrap
+from dovetail_kernel import Backend, TensorBase, uint8, wrap
 
 from .devices import as_device, backend_for, ready_backend
 
@@ -182,18 +182,23 @@ class Generator:
         )
 
     def get_offset(self) -> int:
-        """Refuse: the generators stand at a state, not at an offset.
+        """Return how many draws were made from the seed.
 
         Raises
         ------
         RuntimeError
-            Always.
+            Where generators stand at a state, not at an offset, as those of the cpu.
         """
-        raise RuntimeError("CPU Generator does not use offset. Use get_state().")
+        if not hasattr(self.native, "offset"):
+            raise RuntimeError("CPU Generator does not use offset. Use get_state().")
+        return int(self.native.offset)
 
-    def set_offset(self, offset: int) -> Any:
-        """Refuse, as `get_offset`."""
-        raise RuntimeError("CPU Generator does not use offset. Use set_state().")
+    def set_offset(self, offset: int) -> Generator:
+        """Go to where so many draws were made from the seed. Raises as `get_offset`."""
+        if not hasattr(self.native, "offset"):
+            raise RuntimeError("CPU Generator does not use offset. Use set_state().")
+        self.native.offset = index(offset)
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild_generator, (self.device, self.get_state(), self._bit_generator)
@@ -202,11 +207,13 @@ class Generator:
         return f"<dovetail.Generator device='{self.device}' seed={self._seed}>"
 
 
-def default_generator(backend: Backend | None = None) -> Generator:
+def default_generator(backend: Backend | None = None, index: int = 0) -> Generator:
     """Return the generator that operators of `backend` (default: cpu) use unless they are given
-    one.
+    one; a backend may ask for one for each of its devices.
     """
     name = "cpu" if backend is None else backend.name
+    if index:
+        name = f"{name}:{index}"
     generator = _default.get(name)
     if generator is None:
         generator = _default.setdefault(name, Generator(name))
@@ -224,9 +231,8 @@ def manual_seed(seed: int) -> Generator:
         As `Generator.manual_seed`.
     """
     generator = default_generator().manual_seed(int(seed))
-    for backend in all_backends():
-        if backend.name in _default:
-            _default[backend.name].manual_seed(generator.initial_seed())
+    for each in list(_default.values()):
+        each.manual_seed(generator.initial_seed())
     return generator
 
 

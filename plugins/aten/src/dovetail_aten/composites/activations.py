@@ -36,6 +36,11 @@ def relu6_(self: Any) -> Any:
 
 def _check_slopes(lower: Any, upper: Any) -> None:
     for name, bound in (("lower", lower), ("upper", upper)):
+        if isinstance(bound, complex):
+            raise RuntimeError(
+                f"rrelu: {name} bound: value cannot be converted to type double without overflow, "
+                f"got {bound}. Give a real number."
+            )
         if not math.isfinite(bound):
             raise RuntimeError(
                 f"rrelu: {name} bound must be finite, got {bound}. Give another bound."

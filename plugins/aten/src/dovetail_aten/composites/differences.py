@@ -83,7 +83,8 @@ def gradient(
 def _derivative(self: Any, dim: int, spacing: Any, edge_order: int) -> Any:
     """Return the derivative along one dimension."""
     size = self.shape[dim]
-    if hasattr(spacing, "shape"):
+    is_even = not hasattr(spacing, "shape")
+    if not is_even:
         steps = _steps(self, dim, spacing)
     else:
         number = 1 if spacing is None else spacing
@@ -107,12 +108,20 @@ def _derivative(self: Any, dim: int, spacing: Any, edge_order: int) -> Any:
     parts = [begin, end]
     if size > 2:
         before, behind = at(steps, 0, size - 2), at(steps, 1, size - 2)
-        back = F.div(F.sub(at(self, 1, size - 2), at(self, 0, size - 2)), before)
-        ahead = F.div(F.sub(at(self, 2, size - 2), at(self, 1, size - 2)), behind)
-        # The slopes to both sides, weighted by the distance on the other one.
-        both = F.add(F.mul(back, behind), F.mul(ahead, before))
-        parts.insert(1, F.div(both, F.add(before, behind)))
+        left, middle, right = (at(self, start, size - 2) for start in (0, 1, 2))
+        parts.insert(1, _slope(left, middle, right, before, behind, is_even))
     return F.cat(parts, dim)
+
+
+def _slope(left: Any, middle: Any, right: Any, before: Any, behind: Any, is_even: bool) -> Any:
+    """Return the slope at the middle of three values, that of the parabola through them."""
+    if is_even:
+        # The middle one cancels: said so, it may be infinite.
+        return F.div(F.sub(right, left), F.mul(before, 2))
+    # The slopes to both sides, weighted by the distance on the other one.
+    back, ahead = F.div(F.sub(middle, left), before), F.div(F.sub(right, middle), behind)
+    both = F.add(F.mul(back, behind), F.mul(ahead, before))
+    return F.div(both, F.add(before, behind))
 
 
 def _steps(self: Any, dim: int, coordinates: Any) -> Any:

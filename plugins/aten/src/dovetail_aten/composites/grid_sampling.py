@@ -136,9 +136,14 @@ def _bound(padding: int, align_corners: bool) -> Bound:
         if padding == REFLECTION:
             low, high = (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
             place = _reflected(place, low, high)
-        return place if padding == ZEROS else F.clamp(place, 0, size - 1)
+        return place if padding == ZEROS else _within(place, size)
 
     return bound
+
+
+def _within(place: Any, size: int) -> Any:
+    """Return places put within a dimension; NaN is put at its begin."""
+    return F.clamp(F.where(F.eq(place, place), place, F.new_zeros(place, ())), 0, size - 1)
 
 
 def _reflected(place: Any, low: float, high: float) -> Any:
@@ -217,7 +222,7 @@ def _elements(rows: Any, spatial: tuple[int, ...], places: list[Any]) -> Any:
     for place, size in zip(places, spatial, strict=True):
         within = F.logical_and(F.ge(place, 0), F.le(place, size - 1))
         inside = within if inside is None else F.logical_and(inside, within)
-        step = F.to(F.clamp(F.detach(place), 0, size - 1), int64)
+        step = F.to(_within(F.detach(place), size), int64)
         index = step if index is None else F.add(F.mul(index, size), step)
     shape = tuple(places[0].shape)
     flat = F.expand(F.reshape(index, (shape[0], 1, -1)), (*rows.shape[:2], -1))
@@ -228,6 +233,11 @@ def _elements(rows: Any, spatial: tuple[int, ...], places: list[Any]) -> Any:
 def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
     """Return the points to which affine maps take those of a regular grid."""
     _check_float("affine_grid_generator", theta)
+    if len(size) not in (4, 5):
+        raise RuntimeError(
+            "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs, but got a size of "
+            f"{len(size)} numbers."
+        )
     spatial = list(size[2:])
     lines = []
     for dim in reversed(range(len(spatial))):

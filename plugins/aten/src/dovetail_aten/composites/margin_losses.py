@@ -180,6 +180,7 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
     is_label = F.gt(F.scatter_add(F.zeros_like(marks), 1, labels, marks), 0)
     behind = F.rsub(F.sub(F.unsqueeze(F.gather(rows, 1, labels), 2), F.unsqueeze(rows, 1)), 1)
     compared = F.logical_and(F.unsqueeze(counts, 2), F.unsqueeze(F.logical_not(is_label), 1))
-    short = F.where(compared, F.clamp_min(behind, 0), F.new_zeros(behind, ()))
+    # Where the margin is kept to the last digit nothing is lost, and no gradient flows.
+    short = F.where(compared, F.relu(behind), F.new_zeros(behind, ()))
     loss = F.div(F.sum(short, (1, 2)), count)
     return reduce(F.reshape(loss, ()) if self.ndim < 2 else loss, reduction)

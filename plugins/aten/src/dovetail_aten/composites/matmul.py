@@ -32,7 +32,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         product = F.addmm(bias, flat, F.t(weight))
         return F.view(product, (*shape[:-1], weight.shape[0]))
     product = F._unsafe_view(F.mm(flat, F.t(weight)), (*shape[:-1], weight.shape[0]))
-    return product if bias is None else F.add(product, bias)
+    return product if bias is None else F.add(product, F.expand(bias, product.shape))
 
 
 def matmul(self: Any, other: Any) -> Any:

@@ -47,8 +47,8 @@ class View:
         name = self.op._opname
         inverse = _INVERSES.get(name)
         if inverse is not None:
-            op, args = inverse(base, *self.args)
-            return self.whole(op)(part, *args)
+            undoing, given = inverse(base, *self.args)
+            return self.whole(undoing)(part, *given)
         if name == "expand" and tuple(part.shape) == (1,) * (part.dim() - base.dim()) + tuple(
             base.shape
         ):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import Layout, scalar_category, scalar_dtype
+from dovetail_kernel import Layout, int64, scalar_category, scalar_dtype
 
 from .factory import Factory, check_out, finished, number_of
 from .sizes import shape_of
@@ -174,6 +174,10 @@ def arange(
         For a step of 0 or of the wrong sign, or a range that is not finite.
     """
     alone = len(bounds) == 1 and start is None and end is None
+    if alone and bounds[0].__class__ is int and bounds[0] >= 0 and step is None:
+        if dtype is None and out is None:
+            dtype = int64
+        return _arange((0, bounds[0], 1), dtype, layout, device, pin_memory, requires_grad, out)
     names = ("end",) if alone else ("start", "end", "step")
     if len(bounds) > 3:
         raise TypeError(

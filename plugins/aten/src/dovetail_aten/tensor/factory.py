@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dovetail_dispatcher.calls.array_writes import resize_out
 from dovetail_dispatcher.interception.overrides import call_overrides
@@ -19,6 +19,9 @@ from dovetail_kernel import (
     state,
 )
 from dovetail_kernel import dtype as DType
+from dovetail_kernel.devices.default_device import innermost
+from dovetail_kernel.devices.device import CPU
+from dovetail_kernel.keys.state import inference_mode_off
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .._generated import functions as aten
@@ -39,7 +42,7 @@ class Factory:
     that choice applies.
     """
 
-    __slots__ = ("_default", "_epoch", "_function", "_name", "_op", "_selected", "_tail")
+    __slots__ = ("_default", "_epoch", "_function", "_known", "_name", "_op", "_selected", "_tail")
 
     def __init__(
         self,
@@ -55,6 +58,8 @@ class Factory:
         self._default = default
         self._tail = tail
         self._selected = False
+        # The routes on the cpu by state, as long as the table is as it was: see `_is_selected`.
+        self._known: dict[int, Callable[..., TensorBase]] = {}
         self._epoch = -1
 
     def called_by(self, function: _Function) -> _Function:
@@ -76,6 +81,42 @@ class Factory:
         """Return the new tensor: the `leading` arguments of the schema, then the options that all
         factories share.
         """
+        if (
+            device is None
+            and out is None
+            and layout is None
+            and not pin_memory
+            and (dtype is None or dtype.__class__ is DType)
+            and self._epoch == registry.epoch
+            and innermost() is None
+        ):
+            route = self._known.get(state())
+            if route is not None:
+                made = route(
+                    *leading,
+                    dtype or self._default(),
+                    None,
+                    CPU,
+                    None,
+                    *(self._tail if tail is None else tail),
+                )
+                if requires_grad:
+                    made.requires_grad = True
+                return cast("Tensor", made)
+        return self._checked(leading, dtype, layout, device, pin_memory, requires_grad, out, tail)
+
+    def _checked(
+        self,
+        leading: tuple[Any, ...],
+        dtype: Any,
+        layout: Layout | None,
+        device: Any,
+        pin_memory: bool | None,
+        requires_grad: bool,
+        out: Tensor | None,
+        tail: tuple[Any, ...] | None,
+    ) -> Tensor:
+        """Do the same for any options, and remember the route of those that most calls have."""
         op = self._op
         if dtype is not None and dtype.__class__ is not DType:
             dtype = as_dtype(dtype, self._name)
@@ -84,7 +125,8 @@ class Factory:
                 check_out(self._name, out)
             dtype, device = _checked_options(self._name, dtype, layout, device, pin_memory, out)
         now, place = state(), as_device(device)
-        if now & ~NO_GRAD or place.index is not None or not self._is_selected():
+        is_selected, known = self._is_selected(), self._known
+        if not _is_plain(now) or place.index is not None or not is_selected:
             options = {"dtype": dtype, "device": None if device is None else place}
             if tail:
                 options["memory_format"] = tail[0]
@@ -95,6 +137,8 @@ class Factory:
                 made = op.handle(*leading, **given)
         else:
             route = route_below(op, backend_for(place), now)
+            if device is None and innermost() is None:
+                known[now] = route
             made = route(
                 *leading,
                 dtype or self._default(),
@@ -112,9 +156,15 @@ class Factory:
 
     def _is_selected(self) -> bool:
         if self._epoch != registry.epoch:
+            self._known = {}
             self._selected = is_selected_here(self._op)
             self._epoch = registry.epoch
         return self._selected
+
+
+def _is_plain(now: int) -> bool:
+    """Return whether nothing but grad mode and inference mode is in the dispatch state `now`."""
+    return not now & ~NO_GRAD or inference_mode_off(now) & ~NO_GRAD == 0
 
 
 def like_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -125,6 +175,8 @@ def like_options(options: dict[str, Any]) -> dict[str, Any]:
     TypeError
         For an option that there is not.
     """
+    if not options:
+        return {"dtype": None, "device": None}
     known = {"dtype", "layout", "device", "pin_memory"}
     if unknown := sorted(options.keys() - known):
         raise TypeError(
@@ -155,6 +207,8 @@ def number_of(value: Any, function: str, argument: str) -> Any:
     TypeError
         For anything else.
     """
+    if value.__class__ is int or value.__class__ is float:
+        return value
     try:
         number = value.item() if hasattr(value, "item") else value
     except ValueError:  # NumPy's, for more than one element

@@ -17,15 +17,18 @@ from dovetail_kernel import (
     dtype_of_signature,
     float64,
     int64,
+    scalar_dtype,
     state,
     wrap,
 )
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.devices.default_device import innermost
+from dovetail_kernel.types.dtype import FLOAT
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ..backend.devices import as_device, backend_for, ready_backend
 from .dtype_arguments import as_dtype, refuse_pinning
-from .host_arrays import from_host, is_host_array
+from .host_arrays import from_host, is_device_array, is_host_array
 from .nested_sequences import check_numbers, common_dtype, flatten, shape_of_data
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ __all__ = ["as_tensor", "from_dlpack", "from_numpy", "tensor"]
 
 _WIDEST = (bool_, int64, float64, complex128)
 """The dtypes that hold all Python numbers of a category."""
+
+_EXACT = {int: int64, bool: bool_}
+"""The dtypes that numbers become which are the same in every program."""
 
 
 def tensor(
@@ -50,7 +56,8 @@ def tensor(
     Parameters
     ----------
     data
-        A number, a nested sequence of numbers, a NumPy array or scalar, or a tensor.
+        A number, a nested sequence of numbers, a NumPy array or scalar, what has ``__array__``
+        (pandas), or a tensor.
     dtype
         Default: that of the array; for Python numbers bool, int64, the default dtype, or its
         complex.
@@ -116,6 +123,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         made = from_host(data).to(device=as_device(device), dtype=wanted)
     elif isinstance(data, TensorBase):
         made = made.to(device=device, dtype=wanted)
+    elif is_device_array(data):
+        made = from_host(data).to(device=device, dtype=wanted)
     else:
         made = _from_anything(data, wanted, device)
     result: Tensor = made
@@ -169,7 +178,38 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     return cast("Tensor", import_array(ext_tensor, device, copy))
 
 
+def _from_numbers(data: Any, wanted: dtype | None) -> Any:
+    """Return a number, or a list of floats, ints or bools, as a tensor on the cpu; None for what
+    has to be looked at more closely.
+    """
+    if data.__class__ is list:
+        kinds = set(map(type, data))
+        if len(kinds) != 1:
+            return None
+        kind = kinds.pop()
+    else:
+        kind = data.__class__
+    found = scalar_dtype(FLOAT) if kind is float else _EXACT.get(kind)
+    if found is None or (wanted is not None and wanted is not found):
+        return None
+    cpu = ready_backend("cpu")
+    try:
+        array = cpu.arrays.asarray(data, cpu.arrays.native_dtypes[_WIDEST[found.category]])
+    except OverflowError:
+        return None
+    if found.category == FLOAT and found is not float64:
+        array = cpu.arrays.cast(array, cpu.arrays.native_dtypes[found])
+    return wrap(array, cpu)
+
+
 def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
+    if device is None and innermost() is None:
+        made = _from_numbers(data, wanted)
+        if made is not None:
+            return made
+    if is_device_array(data):
+        there: Any = from_host(data)
+        return there.to(device=device, dtype=wanted, copy=True)
     place = as_device(device)
     backend = backend_for(place)
     host = ready_backend("cpu").arrays
@@ -177,6 +217,12 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
         array = from_host(data)._backend.arrays.to_host(data)
         native = host.native_dtypes[wanted or dtype_of_signature(host.dtype_bits[array.dtype])]
         return wrap(_moved(host.cast(array, native), backend, place.index), backend)
+    if (
+        not isinstance(data, list | tuple)
+        and hasattr(data, "__array__")
+        and hasattr(data, "__len__")
+    ):
+        return _from_anything(data.__array__(), wanted, device)  # a table's column, or the table
     shape = shape_of_data(data)
     if shape and shape[0] and (is_host_array(data[0]) or is_host_array(data[-1])):
         warnings.warn(

@@ -20,6 +20,13 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
     """
     if size is not None:
         sizes = (size,)
+    elif len(sizes) != 1 or sizes[0].__class__ is int:
+        for n in sizes:
+            if n.__class__ is not int or n < 0:
+                break
+        else:
+            if sizes:
+                return sizes
     if not sizes:
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
     first = sizes[0]

@@ -12,6 +12,7 @@ from dovetail_dispatcher.interception.mode_stacks import dispatch_modes
 from dovetail_kernel import (
     MemoryFormat,
     TensorBase,
+    backend_of_signature,
     bfloat16,
     contiguous_format,
     dispatch_state,
@@ -210,7 +211,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         return int(_real(self._single(), "int64_t"))
 
     def __float__(self) -> float:
-        return float(_real(self._single(), "double"))
+        number = self._single()
+        return number if number.__class__ is float else float(_real(number, "double"))
 
     def __complex__(self) -> complex:
         return complex(self._single())
@@ -298,6 +300,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         """Return whether the elements lie in memory in the order of their indices, or in that of
         `memory_format`.
         """
+        if memory_format is contiguous_format:
+            return backend_of_signature(self._signature).arrays.is_contiguous(self.array)
         return is_contiguous(self, memory_format)
 
     def get_device(self) -> Any:

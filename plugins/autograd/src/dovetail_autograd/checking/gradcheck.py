@@ -30,6 +30,7 @@ def gradcheck(
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
+    masked: bool | None = None,
 ) -> bool:
     """Compare the gradients of `func` with differences of its values.
 
@@ -62,6 +63,9 @@ def gradcheck(
         Compare the gradients of backward mode with differences. Default: True.
     fast_mode
         Compare one random projection of the Jacobian instead of all of it.
+    masked
+        Whether to leave out elements that a sparse input does not specify; dense inputs, of which
+        all tensors here are, have none, so that it changes nothing.
 
     Returns
     -------
@@ -148,6 +152,7 @@ def gradgradcheck(
     check_fwd_over_rev: bool = False,
     check_rev_over_rev: bool = True,
     fast_mode: bool = False,
+    masked: bool = False,
 ) -> bool:
     """Compare the gradients of the gradients of `func` with differences of the gradients.
 
@@ -156,7 +161,7 @@ def gradgradcheck(
     grad_outputs
         Gradients of the outputs to begin with. Default: reproducible random numbers.
     gen_non_contig_grad_outputs
-        Accepted for compatibility: random gradients are contiguous.
+        Whether the random gradients take every second element of their memory. Default: False.
     check_fwd_over_rev, check_rev_over_rev
         Differentiate the gradients in forward mode, and in backward mode. Default: False and True.
 
@@ -181,7 +186,9 @@ def gradgradcheck(
         outputs = differentiable_outputs(func(*arguments))
         gradients = tuple(
             [
-                project(output, seed=index, requires_grad=True)
+                project(
+                    output, index, requires_grad=True, noncontiguous=gen_non_contig_grad_outputs
+                )
                 for index, output in enumerate(outputs)
             ]
         )
@@ -209,6 +216,7 @@ def gradgradcheck(
         check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
+        masked=masked,
     )
 
 

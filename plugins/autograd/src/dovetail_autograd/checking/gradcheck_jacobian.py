@@ -151,8 +151,12 @@ def _gradient(
     return elements(found)
 
 
-def project(output: TensorBase, seed: int, requires_grad: bool = False) -> TensorBase:
-    """Return reproducible random numbers of the shape and dtype of `output`."""
+def project(
+    output: TensorBase, seed: int, requires_grad: bool = False, noncontiguous: bool = False
+) -> TensorBase:
+    """Return reproducible random numbers of the shape and dtype of `output`; `noncontiguous` ones
+    are every second element of their memory.
+    """
     generator = random.Random(seed)
     result = engine_ops.filled_like(output, 0)
     for index in indices(result):
@@ -160,6 +164,8 @@ def project(output: TensorBase, seed: int, requires_grad: bool = False) -> Tenso
         result.array[index] = (
             number + 1j * generator.uniform(-1, 1) if output.dtype.is_complex else number
         )
+    if noncontiguous and output.ndim:
+        result.array = result.array.repeat(2, axis=-1)[..., ::2]
     if requires_grad:
         result._signature |= GRAD
     return result

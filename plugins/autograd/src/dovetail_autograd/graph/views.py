@@ -84,8 +84,14 @@ def mark_view(result: TensorBase, source: TensorBase, several: bool = False) -> 
     several
         The operator returned several views.
     """
+    base, creation = view_of(source, several)
+    set_view(result, base, creation)
+
+
+def view_of(source: TensorBase, several: bool) -> tuple[TensorBase, CreationMeta]:
+    """Return the root of a view of `source` that is being made, and how it comes about."""
     now = state()
-    creation = _DEFAULT if now == 0 else _creation_in(now)
+    creation = _DEFAULT if now == 0 else creation_in(now)
     if several and creation is _DEFAULT:
         creation = _MULTI_OUTPUT_NODE
     if source._signature & VIEW:
@@ -93,10 +99,10 @@ def mark_view(result: TensorBase, source: TensorBase, several: bool = False) -> 
         if creation is _DEFAULT:
             creation = source_view.creation_meta
         source = source_view.base
-    set_view(result, source, creation)
+    return source, creation
 
 
-def _creation_in(now: int) -> CreationMeta:
+def creation_in(now: int) -> CreationMeta:
     """Return how views come about in the dispatch state `now`."""
     if dispatch_state(now).inference:
         return CreationMeta.INFERENCE_MODE

@@ -21,7 +21,7 @@ from dovetail_dispatcher.calls.steps.tensor_kernels import InState
 from dovetail_dispatcher.calls.templates.arguments import is_tensor_like, spelling
 from dovetail_dispatcher.calls.templates.entry import numbers_allowed
 from dovetail_dispatcher.table.derivative_formula import Formula, Saved
-from dovetail_kernel import DTYPES, backends_of_signature
+from dovetail_kernel import DTYPES, backends_of_signature, bfloat16, float16
 from dovetail_kernel.keys.state import below_ad_inplace_or_view
 from dovetail_kernel.types.signature import (
     DTYPE_MASK,
@@ -58,6 +58,8 @@ from .write_steps import CheckInplace, CopyBeforeWrite, RefuseGradient, marking_
 
 COMPLEX: Final = PYTHON_COMPLEX | sum([each.bit for each in DTYPES if each.is_complex])
 """The bits of a call key that say that some number in the call is complex."""
+
+_HALF_BITS: Final = float16.bit | bfloat16.bit
 
 
 def derived_plan(composition: Composition, formula: Formula, below: RoutePlan) -> RoutePlan:
@@ -108,13 +110,16 @@ class _Recording:
 
     def _backend(self) -> Any:
         """Return the backend whose arrays the array body of the formula can take; None if it cannot
-        run.
+        run: array libraries round numbers to half precision where operators do not.
         """
         backends = backends_of_signature(self.key)
         if self.formula.arrays is None or self.below.calls_operators or len(backends) != 1:
             return None
-        casts = [call.casts for call in self.below.each(CallKernel)]
-        if any(casts) or self.below.each(PromoteOperands):
+        if self.key & _HALF_BITS:
+            return None
+        if any([call.casts for call in self.below.each(CallKernel)]):
+            return None
+        if self.key & PYTHON_SCALAR and self.below.each(PromoteOperands):
             return None
         return backends[0] if backends[0].is_device else None
 
@@ -124,7 +129,7 @@ class _Recording:
             below = below.replaced(steps=(InState(below.steps, below_ad_inplace_or_view),))
         steps = [self._recorded(step) for step in below.steps]
         plan = below.replaced(steps=(*self._before(), *steps, self._node()))
-        return marking_views(plan) if self.is_view else plan
+        return marking_views(plan, self.key) if self.is_view else plan
 
     # -- before the call ---------------------------------------------------------------------------
 
@@ -173,10 +178,18 @@ class _Recording:
             edges,
             tuple(parts),
             self.backend,
+            self._uncast(),
             makes=tuple(self.made),
             if_any=() if self.is_sure else edges,
             if_differentiable=written if may_be_integer else None,
         )
+
+    def _uncast(self) -> tuple[tuple[Value, Value], ...]:
+        """Return the arrays that were promoted in the call, with the tensors whose own they must be
+        for the array body.
+        """
+        promoted = self.below.each(PromoteOperands) if self.backend is not None else []
+        return tuple([pair for p in promoted for pair in zip(p.arrays, p.operands, strict=False)])
 
     def _numbers(self) -> list[Step]:
         """Return the step that makes a tensor of a Python number, if the call below does not."""

@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING
 
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
 from dovetail_dispatcher.calls.shared_results import tensors_among
+from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.calls.templates.arguments import TENSOR, is_tensor_like, spelling
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel.keys.interception import PYTHON_DISPATCH
+from dovetail_kernel.keys.state import state
 from dovetail_kernel.tensor.new_tensors import wrap
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.signature import GRAD
+from dovetail_kernel.types.signature import GRAD, VIEW
 
 from ..graph import engine_ops as calls
-from ..graph.autograd_meta import gradient_edge
-from ..graph.views import check_inplace, mark_view
+from ..graph.autograd_meta import AutogradMeta, gradient_edge
+from ..graph.views import (
+    CreationMeta,
+    ViewInfo,
+    check_inplace,
+    creation_in,
+    mark_view,
+    set_view,
+    view_of,
+)
 from .edges import Edge, any_edge, edge_of
 
 if TYPE_CHECKING:
@@ -80,14 +90,37 @@ class CopyBeforeWrite(Step):
 
 
 class MarkView(Step):
-    """Note that a result is a view of an argument."""
+    """Note that a result is a view of an argument.
+
+    Attributes
+    ----------
+    is_root
+        The argument is no view itself, and the result a tensor that the route has made: what
+        `mark_view` does is written out.
+    """
 
     result: Value
     source: Value
+    is_root: bool
 
     def print(self, to: Printer) -> None:
-        mark = to.bind("mark_view", mark_view)
-        to.add(f"{mark}({to.name(self.result)}, {to.name(self.source)})")
+        result, source = to.name(self.result), to.name(self.source)
+        if not self.is_root:
+            to.add(f"{to.bind('mark_view', mark_view)}({result}, {source})")
+            return
+        now, info, meta = to.scratch("now"), to.scratch("info"), to.scratch("meta")
+        default = to.bind("DEFAULT", CreationMeta.DEFAULT)
+        to.add(
+            f"{now} = {to.bind('state', state)}()",
+            f"{info} = {to.bind('ViewInfo', ViewInfo)}()",
+            f"{info}.base = {source}",
+            f"{info}.creation_meta = "
+            f"{to.bind('creation_in', creation_in)}({now}) if {now} else {default}",
+            f"{info}.attr_version = {result}._counter.value",
+            f"{meta} = {result}._meta = {to.bind('AutogradMeta', AutogradMeta)}()",
+            f"{meta}.view = {info}",
+            f"{result}._signature |= {to.bind('GRAD_AND_VIEW', GRAD | VIEW)}",
+        )
 
 
 class MarkViews(Step):
@@ -115,14 +148,17 @@ def guarding_writes(plan: RoutePlan) -> RoutePlan:
     return plan.beginning_with(CheckAllInplace(values)) if values else plan
 
 
-def marking_views(plan: RoutePlan) -> RoutePlan:
-    """Return `plan` with a note on every result whose view it is."""
+def marking_views(plan: RoutePlan, key: int) -> RoutePlan:
+    """Return the plan of calls with `key` with a note on every result whose view it is."""
     schema = plan.op.schema
     source = next((a for a in schema.arguments if a.alias_info is not None), None)
     if source is None or len(plan.results) != 1:
         return plan
-    mark = MarkView if spelling(schema.returns[0]) == TENSOR else MarkViews
-    return plan.ending_with(mark(plan.results[0], argument_value(source)))
+    result, viewed = plan.results[0], argument_value(source)
+    if spelling(schema.returns[0]) != TENSOR:
+        return plan.ending_with(MarkViews(result, viewed))
+    is_new = any([wrap.result == result and wrap.shared for wrap in plan.each(WrapArray)])
+    return plan.ending_with(MarkView(result, viewed, is_new and not key & VIEW))
 
 
 # -- what routes call ------------------------------------------------------------------------------
@@ -165,5 +201,6 @@ def copy_before_write(tensor: TensorBase) -> TensorBase:
 
 def mark_views(results: Sequence[TensorBase], source: TensorBase) -> None:
     """Note that every result is a view of `source`."""
+    base, creation = view_of(source, several=True)
     for result in results:
-        mark_view(result, source, several=True)
+        set_view(result, base, creation)

@@ -1,0 +1,1 @@
+"""The whole library against PyTorch, in groups: rows, measuring, reports, pairs of revisions."""

@@ -1,0 +1,98 @@
+"""Elementary functions in single precision by those that NumPy has vector instructions for.
+
+NumPy's own `log1p` and `expm1` call the mathematics library for every element, ten times as slow
+as its `log` and `exp`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+
+from dovetail_aten.array_kernels import KernelTable
+from dovetail_aten.array_kernels.namespace_names import with_names
+
+from .blocks import in_blocks
+
+__all__ = ["TUNED", "define_elementary", "expm1", "log1p"]
+
+_SINGLE: Final = numpy.dtype(numpy.float32)
+_FEW: Final = 256
+"""Elements up to which the cost of the steps outweighs what they save."""
+_SIGN: Final = numpy.array(-(1 << 31), numpy.int32)
+_ONE: Final = numpy.array(1, _SINGLE)
+_BOUND: Final = numpy.array(0.5, _SINGLE)
+_MINUS_BOUND: Final = numpy.array(-0.5, _SINGLE)
+_SERIES: Final = [numpy.array(1 / each, _SINGLE) for each in (5040, 720, 120, 24, 6, 2)]
+"""Coefficients of ``(exp(x) - 1 - x) / x ** 2``, of which within the bounds the rest is below the
+precision.
+"""
+
+
+def log1p(x: Any) -> Any:
+    """Return ``log(1 + x)``, accurate where `x` is small."""
+    if x.dtype is not _SINGLE or x.size <= _FEW:
+        return numpy.log1p(x)
+    return in_blocks(_log1p, x)
+
+
+def expm1(x: Any) -> Any:
+    """Return ``exp(x) - 1``, accurate where `x` is small."""
+    if x.dtype is not _SINGLE or x.size <= _FEW:
+        return numpy.expm1(x)
+    return in_blocks(_expm1, x)
+
+
+def _log1p(x: Any) -> Any:
+    """Return ``log(u) + (x - (u - 1)) / u`` for ``u = 1 + x``: what rounding took off is added."""
+    sum_ = numpy.add(x, _ONE)
+    lost = numpy.subtract(sum_, _ONE)
+    numpy.subtract(x, lost, out=lost)
+    numpy.divide(lost, sum_, out=lost)
+    result = numpy.log(sum_, out=sum_)
+    numpy.add(result, lost, out=result)
+    if not numpy.isfinite(numpy.add.reduce(result, None)):
+        # Infinities, NaN, and numbers up to -1.
+        odd = numpy.logical_not(numpy.isfinite(result))
+        result[odd] = numpy.log1p(x[odd])
+    return _signed(result, x)
+
+
+def _signed(result: Any, x: Any) -> Any:
+    """Return `result` with the sign of `x`, which all of it has but what should be -0."""
+    bits = result.view(numpy.int32)
+    numpy.bitwise_or(bits, numpy.bitwise_and(x.view(numpy.int32), _SIGN), out=bits)
+    return result
+
+
+def _expm1(x: Any) -> Any:
+    """Return ``exp(x) - 1``, within the bounds by its series."""
+    near = x.clip(_MINUS_BOUND, _BOUND)
+    series = numpy.multiply(near, _SERIES[0])
+    for coefficient in _SERIES[1:]:
+        numpy.add(series, coefficient, out=series)
+        numpy.multiply(series, near, out=series)
+    numpy.multiply(series, near, out=series)
+    numpy.add(series, near, out=series)
+    result = numpy.exp(x)
+    numpy.subtract(result, _ONE, out=result)
+    # Chosen by bits: where x is within the bounds, clipping has changed nothing.
+    within = numpy.equal(near, x)
+    bits, other = result.view(numpy.int32), series.view(numpy.int32)
+    numpy.bitwise_xor(other, bits, out=other)
+    numpy.multiply(other, within, out=other)
+    numpy.bitwise_xor(bits, other, out=bits)
+    return _signed(result, x)
+
+
+TUNED: Final = with_names(numpy)
+"""NumPy's names as the families of kernels see them, with the functions of this module."""
+setattr(TUNED, "log1p", log1p)  # noqa: B010  (a module's type knows no attributes)
+setattr(TUNED, "expm1", expm1)  # noqa: B010
+
+
+def define_elementary(xp: Any, kernel: KernelTable, capabilities: Any) -> None:
+    """Define the kernels of this module in a table, in the place of NumPy's functions."""
+    kernel("log1p", log1p, out_function=numpy.log1p)
+    kernel("expm1", expm1, out_function=numpy.expm1)

@@ -1,0 +1,95 @@
+"""Functions of every element in blocks, and bounds by NumPy's clip, which has vector instructions
+for numbers that `maximum` and `minimum` have not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from dovetail_aten.array_kernels import KernelTable
+from dovetail_aten.array_kernels.capabilities import Capabilities
+from dovetail_aten.array_kernels.choices import Choices
+from dovetail_aten.array_kernels.gated_units import GatedUnits
+from dovetail_aten.array_kernels.hard_activations import HardActivations
+from dovetail_aten.array_kernels.pointwise import Pointwise
+
+from .blocks import blockwise
+from .elementary import TUNED
+
+_FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
+_MANY = 4096
+"""Elements from which clip is faster than `maximum`."""
+
+
+@blockwise(
+    "hardswish",
+    "hardswish_backward",
+    "hardsigmoid",
+    "hardsigmoid_backward",
+    "hardshrink",
+    "softshrink",
+    "shrink_backward",
+)
+class FastHardActivations(HardActivations):
+    """Activation functions made of lines, in blocks."""
+
+    def _sixth(self, x: Any) -> Any:
+        """Return ``(x + 3) / 6``, limited to 0 and 1."""
+        if x.dtype not in _FLOATS or not x.ndim:
+            return HardActivations._sixth(self, x)
+        like = self.numbers.like
+        made = numpy.add(x, like(x, 3))
+        made.clip(self._zeros[x.dtype], like(x, 6), made)
+        return numpy.multiply(made, like(x, 1 / 6), out=made)
+
+
+@blockwise("mish", "mish_backward")
+class FastGatedUnits(GatedUnits):
+    """mish in blocks."""
+
+
+@blockwise("erf", "erfc", "sign")
+class FastPointwise(Pointwise):
+    """Elementary functions in blocks."""
+
+    def __init__(
+        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(TUNED, capabilities, table)
+
+
+class FastChoices(Choices):
+    """Bounds by clip."""
+
+    def _clipped(self, x: Any, least: Any, greatest: Any) -> Any | None:
+        """Return a large array of floats limited to two numbers; None for what is none."""
+        if x.size < _MANY or x.dtype not in _FLOATS:
+            return None
+        bounds = []
+        for bound, none in ((least, -math.inf), (greatest, math.inf)):
+            bound = none if bound is None else bound
+            if bound.__class__ not in (int, float):
+                return None
+            bounds.append(self.numbers.fitting(x, bound))
+        return x.clip(*bounds)
+
+    def clamp(self, x: Any, min: Any = None, max: Any = None) -> Any:
+        """Return `x` limited to ``[min, max]``; a bound that is None is none."""
+        if min is not None or max is not None:
+            made = self._clipped(x, min, max)
+            if made is not None:
+                return made
+        return Choices.clamp(self, x, min, max)
+
+    def clamp_min(self, x: Any, min: Any) -> Any:
+        """Return the greater of `x` and `min`."""
+        made = self._clipped(x, min, None)
+        return Choices.clamp_min(self, x, min) if made is None else made
+
+    def clamp_max(self, x: Any, max: Any) -> Any:
+        """Return the lesser of `x` and `max`."""
+        made = self._clipped(x, None, max)
+        return Choices.clamp_max(self, x, max) if made is None else made

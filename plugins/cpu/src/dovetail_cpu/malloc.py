@@ -1,0 +1,73 @@
+"""The settings of glibc's allocator that large arrays suffer from.
+
+By default memory of a large array goes back to the system when the array dies, and the next one
+gets fresh pages, which the processor has to clear: that takes as long as a pass over them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from typing import Final, NamedTuple
+
+__all__ = ["TunedMalloc", "tune_malloc"]
+
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+_GREATEST: Final = (1 << 31) - 1
+"""mallopt takes an int."""
+
+
+class TunedMalloc(NamedTuple):
+    """What `tune_malloc` has set, in bytes."""
+
+    mmap_threshold: int
+    trim_threshold: int
+
+
+def tune_malloc(mmap_threshold: int = 1 << 30, trim_threshold: int = 1 << 30) -> TunedMalloc:
+    """Let the allocator of this process keep the memory of large arrays for the next ones.
+
+    Training gets faster, by up to three times where arrays are large and live shortly. The process
+    keeps up to `trim_threshold` bytes that it does not need. It holds for the whole process, also
+    for other libraries, and until its end.
+
+    Parameters
+    ----------
+    mmap_threshold
+        Size in bytes from which an allocation gets pages of its own, which go back when it is
+        freed.
+    trim_threshold
+        Free memory in bytes at the end of the heap that is kept.
+
+    Returns
+    -------
+    TunedMalloc
+        What was set.
+
+    Raises
+    ------
+    NotImplementedError
+        If the C library is not glibc: nothing is changed.
+    ValueError
+        For sizes that are not between 0 and 2**31 - 1.
+    RuntimeError
+        If glibc refuses.
+    """
+    for name, size in (("mmap_threshold", mmap_threshold), ("trim_threshold", trim_threshold)):
+        if not 0 <= size <= _GREATEST:
+            raise ValueError(f"{name} must be between 0 and {_GREATEST}, but got {size}.")
+    library, version = platform.libc_ver()
+    if library != "glibc":
+        raise NotImplementedError(
+            f"tune_malloc sets glibc's allocator, but this process runs on "
+            f"{library or platform.system()} {version}".rstrip()
+            + ". Leave the call out: nothing was changed."
+        )
+    mallopt = ctypes.CDLL(None).mallopt
+    for what, size in ((_M_MMAP_THRESHOLD, mmap_threshold), (_M_TRIM_THRESHOLD, trim_threshold)):
+        if not mallopt(what, size):
+            raise RuntimeError(
+                f"glibc {version} refuses mallopt({what}, {size}). Give a smaller size."
+            )
+    return TunedMalloc(mmap_threshold, trim_threshold)

@@ -1,0 +1,182 @@
+"""Kernels in blocks and on several threads against the same kernels on all elements at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dovetail_cpu import blocks, threads
+
+BLOCK = blocks.BLOCK_BYTES // 4
+UNARY = ("sigmoid", "silu", "softplus", "gelu", "mish", "hardswish", "hardsigmoid", "elu", "sign")
+BACKWARD = ("sigmoid_backward", "tanh_backward", "silu_backward", "gelu_backward", "mish_backward")
+ODD = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 1e-45, -1e-45, 3e38, -3e38, 88.8, -1.0, -2.0])
+
+
+@pytest.fixture(autouse=True)
+def number_of_threads() -> Iterator[None]:
+    """Leave the number of threads as it was."""
+    before = threads.get_num_threads()
+    yield
+    threads.set_num_threads(before)
+
+
+@st.composite
+def operands(draw, count):
+    """Draw arrays of one shape around the limits of blocks, in some layout, with odd numbers."""
+    dtype = draw(st.sampled_from(("float32", "float64", "float16")))
+    size = draw(st.sampled_from((BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 5 * BLOCK + 7)))
+    layout = draw(st.sampled_from(("line", "matrix", "transposed", "strided", "reversed")))
+    generator = np.random.default_rng(draw(st.integers(0, 99)))
+    made = []
+    for _ in range(count):
+        line = generator.standard_normal(size * 2) * 3
+        places = generator.integers(0, size * 2, 24)
+        with np.errstate(all="ignore"):
+            line[places] = np.tile(ODD, 2)
+            line = line.astype(dtype)
+        matrix = line[: size // 7 * 7].reshape(-1, 7)
+        shapes = {
+            "line": line[:size],
+            "matrix": matrix,
+            "transposed": matrix.T,
+            "strided": line[::2],
+            "reversed": line[:size][::-1],
+        }
+        made.append(shapes[layout])
+    return made
+
+
+def plain(table, name, *args):
+    """Return what a kernel computes of small parts, each of which is computed whole."""
+    flat = [each.reshape(-1) for each in args]
+    step = 1000
+    parts = [
+        table.kernels[name].fn(*[each[at : at + step] for each in flat])
+        for at in range(0, flat[0].size, step)
+    ]
+    return np.concatenate(parts).reshape(args[0].shape)
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_a_kernel_in_blocks_gives_what_it_gives_for_parts(data, table):
+    name = data.draw(st.sampled_from(UNARY + BACKWARD))
+    arrays = data.draw(operands(2 if name in BACKWARD else 1))
+    threads.set_num_threads(data.draw(st.sampled_from((1, 2, 3))))
+    before = [each.copy() for each in arrays]
+    with np.errstate(all="ignore"):
+        found = table.kernels[name].fn(*arrays)
+        expected = plain(table, name, *arrays)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    # The vector loops of NumPy and what is left behind them may differ in the last place.
+    tolerance = {"float16": 1e-3, "float32": 1e-6, "float64": 1e-14}[str(found.dtype)]
+    np.testing.assert_allclose(found, expected, tolerance, tolerance)
+    for each, copy in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(each, copy)
+
+
+@pytest.mark.parametrize("name", ("log1p", "expm1"))
+@pytest.mark.parametrize("least", (-45, -8, -1))
+def test_elementary_functions_are_within_a_few_units_of_the_last_place(name, least, table):
+    generator = np.random.default_rng(0)
+    size = 10.0 ** generator.uniform(least, 2, 3 * BLOCK)
+    with np.errstate(all="ignore"):
+        x = (size * np.sign(generator.standard_normal(size.size))).astype(np.float32)
+        x[: ODD.size] = ODD
+        found = table.kernels[name].fn(x)
+        expected = getattr(np, name)(x.astype(np.float64)).astype(np.float32)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    np.testing.assert_array_equal(
+        np.signbit(found)[~np.isnan(x)], np.signbit(expected)[~np.isnan(x)]
+    )
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(found[~finite], expected[~finite])
+    ulps = np.abs(found[finite].astype(float) - expected[finite]) / np.spacing(
+        np.abs(expected[finite])
+    )
+    assert ulps.max() <= 5
+
+
+@pytest.mark.parametrize("name", ("mse_loss", "smooth_l1_loss", "huber_loss"))
+@pytest.mark.parametrize("reduction", (0, 1, 2))
+def test_a_loss_in_blocks_agrees_with_the_generic_kernel(name, reduction, kernel, generic_table):
+    generator = np.random.default_rng(0)
+    x, target = generator.standard_normal((2, 3, 5 * BLOCK // 2)).astype(np.float32)
+    for number in (1, 2):
+        threads.set_num_threads(number)
+        found = kernel(name, x, target, reduction)
+        expected = generic_table.kernels[name].fn(x, target, reduction)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_allclose(found, expected, 1e-5)
+
+
+@pytest.mark.parametrize("number", (1, 2, 3, 7))
+@pytest.mark.parametrize("count", (1, 2, 5, 100))
+def test_pieces_cover_everything_once(number, count):
+    threads.set_num_threads(number)
+    seen = np.zeros(count, int)
+
+    def mark(start, stop):
+        seen[start:stop] += 1
+
+    threads.run_pieces(mark, count, threads.SHARED_FROM)
+    assert (seen == 1).all()
+
+
+def test_an_error_in_a_piece_is_raised_when_all_pieces_have_ended():
+    threads.set_num_threads(3)
+    ended = []
+
+    def fail(start, stop):
+        ended.append(start)
+        raise ValueError(f"piece {start}")
+
+    with pytest.raises(ValueError, match="piece"):
+        threads.run_pieces(fail, 3, threads.SHARED_FROM)
+    assert sorted(ended) == [0, 1, 2]
+
+
+def test_threads_share_the_pool_and_pieces_are_not_shared_again(kernel):
+    threads.set_num_threads(2)
+    x = np.random.default_rng(0).standard_normal(10 * BLOCK).astype(np.float32)
+    expected = kernel("silu", x)
+    with ThreadPoolExecutor(4) as callers:
+        for found in callers.map(lambda _: kernel("silu", x), range(12)):
+            np.testing.assert_array_equal(found, expected)
+    inner = []
+    threads.run_pieces(
+        lambda a, b: threads.run_pieces(lambda c, d: inner.append((c, d)), 4, 1 << 20), 2, 1 << 20
+    )
+    assert (0, 4) in inner
+
+
+def _in_child(answers, x, expected):
+    from dovetail_aten.array_kernels import array_kernel_table
+    from dovetail_cpu import CpuArrays
+    from dovetail_cpu.fast_kernels import FAST_FAMILIES
+
+    table = array_kernel_table(np, CpuArrays(), families=FAST_FAMILIES)
+    answers.put(bool(np.array_equal(table.kernels["silu"].fn(x), expected)))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not fork.")
+@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
+def test_a_child_makes_threads_of_its_own(kernel):
+    threads.set_num_threads(2)
+    x = np.random.default_rng(0).standard_normal(10 * BLOCK).astype(np.float32)
+    expected = kernel("silu", x)
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    child = context.Process(target=_in_child, args=(answers, x, expected))
+    child.start()
+    child.join(30)
+    assert child.exitcode == 0
+    assert answers.get()

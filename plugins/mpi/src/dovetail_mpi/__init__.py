@@ -1,0 +1,147 @@
+"""``dovetail.distributed``: processes that work together through MPI, with the names of
+``torch.distributed``.
+
+Start a program with ``mpiexec -n 4 python program.py``::
+
+    import dovetail.distributed as dist
+
+    dist.init_process_group("mpi")
+    model = dovetail.nn.parallel.DistributedDataParallel(model)
+
+MPI is loaded by `init_process_group`. A transfer that another process does not come to ends with an
+error that names that process, after the timeout of the group at the latest.
+"""
+
+from dovetail.absent_names import names_of as _names_of
+
+from . import algorithms, nn
+from .barriers import barrier, monitored_barrier
+from .checkpoints import load_checkpoint, save_checkpoint
+from .copies import all_gather, all_gather_into_tensor, broadcast, gather, scatter
+from .data_parallel import DistributedDataParallel, GradBucket
+from .debug_level import DebugLevel, get_debug_level, set_debug_level, set_debug_level_from_env
+from .errors import DistBackendError, DistError
+from .exchanges import all_to_all, all_to_all_single
+from .groups import (
+    GroupMember,
+    default_pg_timeout,
+    destroy_process_group,
+    get_backend,
+    get_global_rank,
+    get_group_rank,
+    get_node_local_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    group,
+    init_process_group,
+    is_available,
+    is_initialized,
+    is_mpi_available,
+    new_group,
+    new_subgroups,
+    new_subgroups_by_enumeration,
+)
+from .messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from .objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from .process_group import ProcessGroup
+from .reduce_op import ReduceOp
+from .reductions import (
+    all_reduce,
+    all_reduce_coalesced,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+)
+from .work import Future, Work
+
+__all__ = [
+    "DebugLevel",
+    "DistBackendError",
+    "DistError",
+    "DistributedDataParallel",
+    "Future",
+    "GradBucket",
+    "GroupMember",
+    "P2POp",
+    "ProcessGroup",
+    "ReduceOp",
+    "Work",
+    "algorithms",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "all_reduce",
+    "all_reduce_coalesced",
+    "all_to_all",
+    "all_to_all_single",
+    "barrier",
+    "batch_isend_irecv",
+    "broadcast",
+    "broadcast_object_list",
+    "default_pg_timeout",
+    "destroy_process_group",
+    "gather",
+    "gather_object",
+    "get_backend",
+    "get_debug_level",
+    "get_global_rank",
+    "get_group_rank",
+    "get_node_local_rank",
+    "get_process_group_ranks",
+    "get_rank",
+    "get_world_size",
+    "group",
+    "init_process_group",
+    "irecv",
+    "is_available",
+    "is_gloo_available",
+    "is_initialized",
+    "is_mpi_available",
+    "is_nccl_available",
+    "is_torchelastic_launched",
+    "isend",
+    "load_checkpoint",
+    "monitored_barrier",
+    "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+    "nn",
+    "recv",
+    "recv_object_list",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "save_checkpoint",
+    "scatter",
+    "scatter_object_list",
+    "send",
+    "send_object_list",
+    "set_debug_level",
+    "set_debug_level_from_env",
+]
+
+
+def is_gloo_available() -> bool:
+    """Return False: processes work together through MPI."""
+    return False
+
+
+def is_nccl_available() -> bool:
+    """Return False: processes work together through MPI."""
+    return False
+
+
+def is_torchelastic_launched() -> bool:
+    """Return False: ``mpiexec`` starts the processes."""
+    return False
+
+
+__getattr__ = _names_of("dovetail.distributed")

@@ -1,0 +1,66 @@
+"""What a process does when it ends: no other one waits for it in vain."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .process_group import ProcessGroup
+
+__all__ = ["watch_exit"]
+
+_groups: list[ProcessGroup] = []
+_process = -1
+
+
+def watch_exit(group: ProcessGroup) -> None:
+    """See to it that the processes of `group` learn how this one ends.
+
+    One that ends with an exception, or after a transfer failed, ends the whole program (MPI_Abort):
+    the others may wait for it anywhere. One that ends otherwise tells those that wait.
+    """
+    global _process
+    if group.size() == 1:
+        return
+    if _process != os.getpid():
+        _process = os.getpid()
+        _groups.clear()
+        atexit.register(_at_exit)
+        sys.excepthook = _aborting(sys.excepthook)
+    _groups[:] = [each for each in _groups if not each.is_destroyed]
+    _groups.append(group)
+
+
+def _at_exit() -> None:
+    if os.getpid() != _process:  # a fork has no part in MPI
+        return
+    if any(group.failure is not None and not group.is_destroyed for group in _groups):
+        _abort()
+    for group in _groups:
+        if not group.is_destroyed:
+            group.tell("ended its program")
+
+
+def _aborting(shown: Callable[..., Any]) -> Callable[..., Any]:
+    def show_and_abort(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        shown(kind, error, trace)
+        if os.getpid() == _process and any(not group.is_destroyed for group in _groups):
+            _abort()
+
+    return show_and_abort
+
+
+def _abort() -> None:
+    """End all processes of the program."""
+    from mpi4py import MPI
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    MPI.COMM_WORLD.Abort(1)

@@ -1,0 +1,172 @@
+"""`ProcessGroup`: some processes, the communicator between them, and what they did so far."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .debug_level import DebugLevel, get_debug_level
+from .errors import DistBackendError
+from .notices import NoticeBoard
+from .waiting import Transfer
+
+__all__ = ["Communicators", "ProcessGroup"]
+
+
+class Communicators(NamedTuple):
+    """The communicators of a group, between the same processes.
+
+    Collectives of different families have different ones, so that MPI does not take a reduction
+    here for a barrier there: both wait then, and notice it.
+    """
+
+    reducing: Any
+    copying: Any
+    collecting: Any
+    meeting: Any
+    noticing: Any
+
+    @classmethod
+    def like(cls, communicator: Any) -> Communicators:
+        """Return communicators between the processes of `communicator`, all of which call this."""
+        return cls(*(communicator.Dup() for _ in cls._fields))
+
+
+class ProcessGroup:
+    """Processes that call collectives together.
+
+    Made by `init_process_group` and `new_group`.
+
+    Parameters
+    ----------
+    communicators : Communicators
+    ranks : tuple of int
+        Their ranks among all processes, in the order of their ranks here.
+    timeout : float
+        How many seconds to wait for another process.
+    name : str
+    generation : int
+    """
+
+    def __init__(
+        self,
+        communicators: Communicators,
+        ranks: tuple[int, ...],
+        timeout: float,
+        name: str,
+        generation: int,
+    ) -> None:
+        self.communicators = communicators
+        self.ranks = ranks
+        self.timeout = timeout
+        self.group_name = name
+        self.group_desc = name
+        self.failure: str | None = None
+        self.is_destroyed = False
+        self.board = NoticeBoard(communicators.noticing, generation)
+        self._begun = 0
+        self._calls: deque[tuple[int, str]] = deque(maxlen=16)
+        self.statistics = {"collectives": 0, "messages": 0, "bytes": 0}
+        """How many collectives and messages this process began, and the bytes that it gave."""
+
+    def rank(self) -> int:
+        """Return the rank of this process in the group."""
+        rank: int = self.communicators.reducing.rank
+        return rank
+
+    def size(self) -> int:
+        """Return how many processes there are."""
+        return len(self.ranks)
+
+    def name(self) -> str:
+        """Return the backend's name."""
+        return "mpi"
+
+    def __repr__(self) -> str:
+        return f"<ProcessGroup {self.group_name}: rank {self.rank()} of {self.size()}>"
+
+    # -- what is begun -----------------------------------------------------------------------------
+
+    def begin(self, call: str, size: int, start: Callable[[], Any]) -> Transfer:
+        """Begin a collective.
+
+        Parameters
+        ----------
+        call : str
+            What it is; the same for all processes.
+        size : int
+            How many bytes this process gives.
+        start : callable
+            Returns the request of MPI.
+
+        Raises
+        ------
+        DistBackendError
+            If a transfer in the group failed before; with `DebugLevel.DETAIL`, if another process
+            is in another collective.
+        """
+        self.check_usable()
+        self._begun += 1
+        self._calls.append((self._begun, call))
+        self.statistics["collectives"] += 1
+        self.statistics["bytes"] += size
+        if get_debug_level() is DebugLevel.DETAIL:
+            self._compare(call)
+        return Transfer(self, call, self._begun, start())
+
+    def begin_message(
+        self, call: str, size: int, start: Callable[[], Any], peer: int | None
+    ) -> Transfer:
+        """Begin to send or to receive a message; as `begin`."""
+        self.check_usable()
+        self.statistics["messages"] += 1
+        self.statistics["bytes"] += size
+        return Transfer(self, call, 0, start(), peer)
+
+    def _compare(self, call: str) -> None:
+        """Compare the call with those of the others, as all do."""
+        import numpy as np
+
+        mine = np.zeros(256, np.uint8)
+        text = call.encode()[:256]
+        mine[: len(text)] = np.frombuffer(text, np.uint8)
+        every = np.empty((self.size(), 256), np.uint8)
+        request = self.communicators.noticing.Iallgather(mine, every)
+        Transfer(self, call, self._begun, request).wait()
+        for rank, line in enumerate(every):
+            theirs = line.tobytes().rstrip(b"\0").decode(errors="replace")
+            if theirs != text.decode(errors="replace"):
+                self.fail(
+                    f"Detected mismatch between collectives on ranks. Rank {self.rank()} is "
+                    f"running collective {self._begun}: {call}, but rank {rank} is running: "
+                    f"{theirs}. Call the same collectives in the same order on all ranks."
+                )
+                self.check_usable()
+
+    # -- what failed -------------------------------------------------------------------------------
+
+    def fail(self, problem: str) -> None:
+        """Note that processes no longer agree on what they do, for `problem`."""
+        if self.failure is None:
+            self.failure = problem
+
+    def check_usable(self) -> None:
+        """Refuse to go on after a failure."""
+        if self.failure is not None:
+            raise DistBackendError(self.failure)
+
+    def tell(self, left: str | None = None) -> None:
+        """Tell the other processes how far this one is, and `left`: why it goes no further."""
+        if self.size() > 1:
+            self.board.post(self._begun, dict(self._calls), left)
+
+    def close(self) -> None:
+        """Tell the others that no more collectives come."""
+        if self.failure is None:
+            self.tell("destroyed the process group")
+            self.is_destroyed = True
+        self.fail(
+            f"the process group {self.group_name!r} was destroyed: call init_process_group() or "
+            "new_group() for another"
+        )

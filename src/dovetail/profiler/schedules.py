@@ -1,0 +1,72 @@
+"""Which steps of a program are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+__all__ = ["ProfilerAction", "schedule"]
+
+
+class ProfilerAction(Enum):
+    """What a profile does during a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+def schedule(
+    *,
+    wait: int,
+    warmup: int,
+    active: int,
+    repeat: int = 0,
+    skip_first: int = 0,
+    skip_first_wait: int = 0,
+) -> Callable[[int], ProfilerAction]:
+    """Return the schedule of a profile: cycles of steps that are passed over, warmed up in, and
+    recorded.
+
+    Parameters
+    ----------
+    wait, warmup, active
+        How many steps of a cycle are of each kind, in this order. During warm-up nothing is
+        recorded that is kept.
+    repeat
+        How many cycles there are. Default: 0, as many as there are steps for.
+    skip_first
+        How many steps are passed over before the first cycle. Default: 0.
+    skip_first_wait
+        Whether, unless 0, the first cycle begins without `wait`. Default: 0.
+
+    Raises
+    ------
+    AssertionError
+        For numbers below 0, or no active step.
+    """
+    if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
+        raise AssertionError(
+            f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} "
+            f"(need >= 0), active={active} (need > 0), repeat={repeat} (need >= 0), "
+            f"skip_first={skip_first} (need >= 0)."
+        )
+
+    def action(step: int) -> ProfilerAction:
+        if step < 0:
+            raise AssertionError(f"Step must be non-negative. Got {step}.")
+        step -= skip_first
+        if step < 0:
+            return ProfilerAction.NONE
+        if skip_first_wait:
+            step += wait
+        cycle, place = divmod(step, wait + warmup + active)
+        if (repeat and cycle >= repeat) or place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        last = place == wait + warmup + active - 1
+        return ProfilerAction.RECORD_AND_SAVE if last else ProfilerAction.RECORD
+
+    return action

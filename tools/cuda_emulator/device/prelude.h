@@ -1,0 +1,3 @@
+// Precompiled by the build: what CUDA C++ knows by itself.
+#pragma once
+#include "emulated.h"

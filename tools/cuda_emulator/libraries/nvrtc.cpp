@@ -1,0 +1,135 @@
+// libnvrtc.so.12: compiles kernels for the processor, with g++. What it returns for a "cubin" is the path of a library, kept under the
+// hash of all that went into it.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+namespace {
+
+constexpr int compilation_error = 6;
+
+struct Program {
+    std::string source, log, library;
+};
+
+std::string setting(const char *name) {
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
+
+uint64_t hash(const std::string &text) {
+    uint64_t found = 1469598103934665603u;
+    for (unsigned char each : text) found = (found ^ each) * 1099511628211u;
+    return found;
+}
+
+const char *style_of(const std::string &source) {
+    if (contains(source, "__syncthreads") || contains(source, "__syncwarp") || contains(source, "__shfl")) return "2";
+    return contains(source, "CUPY_FOR") ? "0" : "1";
+}
+
+// Return the source for g++: shared memory of a size that the launch gives is one buffer, and every kernel has a door.
+std::string translated(const std::string &source) {
+    static const std::regex shared("extern\\s+__shared__\\s+([\\w ]+?)\\s*(\\w+)\\[\\];");
+    static const std::regex kernel("__global__\\s+void\\s+(?:__launch_bounds__\\([^)]*\\)\\s*)?(\\w+)\\s*\\(");
+    std::string made = std::regex_replace(source, shared, "$1* $2 = ($1*)emulator_shared_memory;");
+    for (std::sregex_iterator each(source.begin(), source.end(), kernel), end; each != end; ++each) {
+        std::string name = (*each)[1];
+        made += "\nextern \"C\" void " + name + "__run(void **given) { emulated_run(&" + name + ", given); }";
+        made += "\nextern \"C\" { int " + name + "__style = " + style_of(source) + "; }\n";
+    }
+    return made;
+}
+
+std::string quoted(const std::string &text) { return "'" + text + "'"; }
+
+}  // namespace
+
+extern "C" {
+
+int nvrtcVersion(int *major, int *minor) {
+    *major = 12;
+    *minor = 9;
+    return 0;
+}
+int nvrtcGetNumSupportedArchs(int *count) {
+    *count = 3;
+    return 0;
+}
+int nvrtcGetSupportedArchs(int *found) {
+    found[0] = 75, found[1] = 80, found[2] = 90;
+    return 0;
+}
+const char *nvrtcGetErrorString(int status) { return status ? "the compiler of the host refuses it" : "no error"; }
+
+int nvrtcCreateProgram(Program **program, const char *source, const char *, int, const char **, const char **) {
+    *program = new Program{source, "", ""};
+    return 0;
+}
+int nvrtcDestroyProgram(Program **program) {
+    delete *program;
+    return 0;
+}
+
+int nvrtcCompileProgram(Program *program, int count, const char **given) {
+    std::string folder = setting("EMULATOR_KERNELS"), home = setting("EMULATOR_HOME"), options;
+    for (int i = 0; i < count; ++i) {
+        std::string option = given[i];
+        bool own = contains(option, "nvidia") || contains(option, "_cccl");  // headers for nvcc
+        if ((option.rfind("-D", 0) == 0 || option.rfind("-I", 0) == 0) && !own) options += " " + quoted(option);
+    }
+    std::string flags = setting("EMULATOR_FLAGS"), source = translated(program->source);
+    char name[32];
+    snprintf(name, sizeof name, "/%016llx", (unsigned long long)hash(source + options + flags + home));
+    std::string base = folder + name, own = base + "." + std::to_string(getpid());
+    program->library = base + ".so";
+    if (access(program->library.c_str(), R_OK) == 0) return 0;
+    mkdir(folder.c_str(), 0777);
+    std::ofstream(own + ".cpp") << source;
+    std::string command = "g++ -std=c++17 -O1 -w -fpermissive -fwrapv -shared -fPIC " + flags + " -include " +
+                          quoted(home + "/device/prelude.h") + " -I" + quoted(home + "/device") + options + " " + quoted(own + ".cpp") + " -o " +
+                          quoted(own + ".so") + " -L" + quoted(home + "/lib") + " -l:libcuda.so.1 2>" + quoted(own + ".log");
+    int status = system(command.c_str());
+    std::stringstream log;
+    log << std::ifstream(own + ".log").rdbuf();
+    program->log = log.str();
+    if (status == 0) status = rename((own + ".so").c_str(), program->library.c_str());
+    if (setting("EMULATOR_KEEP").empty()) unlink((own + ".cpp").c_str());
+    unlink((own + ".log").c_str());
+    return status ? compilation_error : 0;
+}
+
+int nvrtcGetCUBINSize(Program *program, size_t *bytes) {
+    *bytes = program->library.size() + 1;
+    return 0;
+}
+int nvrtcGetCUBIN(Program *program, char *made) {
+    strcpy(made, program->library.c_str());
+    return 0;
+}
+int nvrtcGetPTXSize(Program *program, size_t *bytes) { return nvrtcGetCUBINSize(program, bytes); }
+int nvrtcGetPTX(Program *program, char *made) { return nvrtcGetCUBIN(program, made); }
+int nvrtcGetProgramLogSize(Program *program, size_t *bytes) {
+    *bytes = program->log.size() + 1;
+    return 0;
+}
+int nvrtcGetProgramLog(Program *program, char *log) {
+    strcpy(log, program->log.c_str());
+    return 0;
+}
+int nvrtcAddNameExpression(Program *, const char *) { return 0; }
+int nvrtcGetLoweredName(Program *, const char *name, const char **lowered) {
+    *lowered = name;
+    return 0;
+}
+}

@@ -1,0 +1,67 @@
+"""A pytest plugin for suites on the emulator: a sample of the tests, what kernels did wrong, and
+the outcome of strict mode.
+
+``-p cuda_emulator_pytest --sample 10 --seed 3`` runs a tenth of the tests, chosen by the seed.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+
+import pytest
+from cuda_emulator import STRICT
+
+_KERNEL_ERRORS = ("CUDARuntimeError", "CUDADriverError", "CompileException", "NVRTCError")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options."""
+    group = parser.getgroup("cuda emulator")
+    group.addoption("--sample", type=int, default=1, help="run one of so many tests")
+    group.addoption("--seed", type=int, default=0, help="which ones")
+    group.addoption("--failures", help="file to which failures are written at once")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say what is run and how to run it again."""
+    mode = os.environ.get("EMULATOR_MODE")
+    sample, seed = config.getoption("--sample"), config.getoption("--seed")
+    part = f"one of {sample} tests (--sample {sample} --seed {seed})" if sample > 1 else "all tests"
+    return f"cuda emulator: {mode}, {part}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not of the sample."""
+    sample, seed = config.getoption("--sample"), config.getoption("--seed")
+    if sample == 1:
+        return
+    chosen = [each for each in items if zlib.crc32(each.nodeid.encode(), seed) % sample == 0]
+    config.hook.pytest_deselected(items=[each for each in items if each not in set(chosen)])
+    items[:] = chosen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """In strict mode kernels compute nothing, so a wrong value is no failure: what is left are
+    kernels that NVRTC refuses, and what the driver refuses.
+    """
+    report = yield
+    error = call.excinfo
+    if STRICT and report.failed and not _is_of_driver(error.value):
+        report.outcome = "skipped"
+        report.longrepr = (str(item.path), 0, "Skipped: values are not computed in strict mode")
+    file = item.config.getoption("--failures")
+    if file and report.failed:
+        with open(file, "a", encoding="utf-8") as log:
+            log.write(f"{item.nodeid}\n{report.longreprtext[-3000:]}\n\n")
+    return report
+
+
+def _is_of_driver(error: BaseException | None) -> bool:
+    while error is not None:
+        if type(error).__name__ in _KERNEL_ERRORS:
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,60 @@
+"""Runs the test suites on the emulator: those of the cuda plugin whole, all others sampled.
+
+    python tools/cuda_emulator/suite.py [--sample N] [--seed SEED] [--strict] [PYTEST ARGUMENT...]
+
+One of N tests that any backend can run (default: 40; 1: all), chosen by the seed, which is printed.
+With paths among the arguments of pytest, these are run instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from run import ROOT, environment
+
+OWN = ("plugins/cuda/tests",)
+OTHERS = (
+    "plugins/aten/tests",
+    "plugins/autograd/tests",
+    "plugins/cpu/tests",
+    "tests",
+    "examples",
+)
+PLUGIN = "cuda_emulator_pytest"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the suites, and return whether one of them failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sample", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 1000)
+    parser.add_argument("--strict", action="store_true")
+    own, rest = parser.parse_known_args(arguments)
+    settings = environment(["--strict"] if own.strict else [])
+    sampled = ["--backend", "cuda", "--sample", str(own.sample), "--seed", str(own.seed)]
+    paths = [each for each in rest if (ROOT / each.partition("::")[0]).exists()]
+    if paths:
+        return pytest([*sampled, *rest], settings)
+    failed = pytest([*OWN, *rest], settings)
+    print(f"one of {own.sample} tests of all packages: --sample {own.sample} --seed {own.seed}")
+    return failed | pytest([*sampled, *filter(exists, OTHERS), *rest], settings)
+
+
+def pytest(arguments: Sequence[str], settings: dict[str, str]) -> int:
+    """Run pytest on two processes; no tests at all is no failure."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", PLUGIN, "-n", "2", *arguments]
+    return subprocess.run(command, env=settings, cwd=ROOT, check=False).returncode not in (0, 5)
+
+
+def exists(path: str) -> bool:
+    """Return whether a path of the repository is there."""
+    return Path(ROOT, path).exists()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
