@@ -63,6 +63,7 @@ help:
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
 	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
 	@echo "make test-dask            dovetail-dask: install it and Dask, and test"
+	@echo "make demo-outofcore       train on a Zarr store; ARGS='--gib 20 --workers 2 --kill-one' for more"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -232,6 +233,9 @@ $(STAMPS)/dask: $(STAMPS)/test plugins/dask/pyproject.toml pyproject.toml
 	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e plugins/dask
 	@touch $@
 
-.PHONY: test-dask
+.PHONY: test-dask demo-outofcore
 test-dask: $(STAMPS)/dask
 	@$(PY) -m pytest -q plugins/dask
+
+demo-outofcore: $(STAMPS)/dask
+	$(PY) examples/outofcore/demo.py $(ARGS)
