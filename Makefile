@@ -61,6 +61,7 @@ help:
 	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
 	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
+	@echo "make docs                 the site, as HTML that opens from disk: docs/_build/html"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -183,7 +184,7 @@ install-noautograd:
 
 # -- plugins above the front end -----------------------------------------------------------------------------------
 
-.PHONY: test-mpi demo-distributed
+.PHONY: test-mpi demo-distributed docs
 
 $(STAMPS)/mpi: $(STAMPS)/test plugins/mpi/pyproject.toml
 	$(PY) tools/dependency_group.py mpi > $(STAMPS)/mpi.txt
@@ -197,3 +198,15 @@ test-mpi: $(STAMPS)/mpi
 
 demo-distributed: $(STAMPS)/mpi $(STAMPS)/demo
 	$(PY) examples/digits/distributed_demo.py
+
+# -- the site ------------------------------------------------------------------------------------------------------
+
+$(STAMPS)/docs: $(STAMPS)/test pyproject.toml
+	$(PY) tools/dependency_group.py docs > $(STAMPS)/docs.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/docs.txt
+	@touch $@
+
+# Opens from disk: docs/_build/html/index.html. Writes the drawings of the README too.
+docs: $(STAMPS)/docs
+	$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(PY) tools/check_site.py docs/_build/html
