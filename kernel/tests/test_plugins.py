@@ -182,7 +182,7 @@ def test_an_overlay_is_loaded_only_on_request(install: Install, manager: PluginM
     )
     manager.load_library("slow")
     assert record(manager, "overlays", "fast").state == "not loaded"
-    assert manager.use_overlay("fast").loads == [
+    assert manager.use_overlay("fast").plugin.loads == [
         ("dovetail.libraries", "slow"),
         ("dovetail.overlays", "fast"),
     ]
@@ -193,7 +193,7 @@ def test_overlays_are_requested_by_environment(
 ) -> None:
     install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}})
     monkeypatch.setenv("DOVETAIL_OVERLAYS", "fast")
-    manager.use_requested_overlays()
+    manager.overlays.use_requested()
     assert record(manager, "overlays", "fast").state == "available"
 
 
@@ -202,7 +202,7 @@ def test_a_requested_overlay_that_is_missing_is_a_warning(
 ) -> None:
     monkeypatch.setenv("DOVETAIL_OVERLAYS", "fast")
     with pytest.warns(RuntimeWarning, match="overlay 'fast'"):
-        manager.use_requested_overlays()
+        manager.overlays.use_requested()
 
 
 def test_a_plugin_that_fails_to_import_raises_whole_when_asked_for(

@@ -66,7 +66,9 @@ PUBLIC_MODULES = {
     "dovetail_autograd.transforms.forward_ad",
     "dovetail_autograd.checking.functional",
     "dovetail_autograd.transforms",
+    "dovetail_cpu.malloc",
     "dovetail_cuda.devices",
+    "dovetail_cuda.memory",
     "dovetail_dispatcher._C",
     "dovetail_dispatcher.testing",
 }

@@ -25,6 +25,7 @@ FOLDERS = {
     "dovetail-cpu": "plugins/cpu",
     "dovetail-cuda": "plugins/cuda",
     "dovetail-mpi": "plugins/mpi",
+    "dovetail-numba": "plugins/numba",
     "dovetail-pytest": "plugins/pytest",
     "dovetail": ".",
 }
@@ -44,6 +45,7 @@ CLOSURES = {
         "dovetail-dispatcher",
         "dovetail-kernel",
     },
+    "dovetail-numba": {"dovetail-aten", "dovetail-cpu", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-pytest": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail": {
         "dovetail-aten",
@@ -86,6 +88,7 @@ ENTRY_POINTS = {
     "dovetail-cpu": {"dovetail.backends": {"cpu": "dovetail_cpu"}},
     "dovetail-cuda": {"dovetail.backends": {"cuda": "dovetail_cuda"}},
     "dovetail-mpi": {"dovetail.modules": {"distributed": "dovetail_mpi"}},
+    "dovetail-numba": {"dovetail.overlays": {"numba": "dovetail_numba"}},
     "dovetail-pytest": {"pytest11": {"dovetail": "dovetail_pytest"}},
     "dovetail": {"console_scripts": {"dovetail": "dovetail.command:main"}},
 }

@@ -14,7 +14,15 @@ if _typing.TYPE_CHECKING:
     from ..inspection.tensor_drawing import TensorDrawing, draw_tensor
     from . import benchmark, checkpoint, data, dlpack, hooks
 
-_SUBMODULES = ("_pytree", "benchmark", "checkpoint", "data", "dlpack", "hooks")
+_SUBMODULES = (
+    "_pytree",
+    "benchmark",
+    "checkpoint",
+    "data",
+    "dlpack",
+    "hooks",
+    "tensorboard",
+)
 _MODULE_OF = {
     "GradExplanation": "dovetail.inspection.gradient_explanation",
     "GraphDrawing": "dovetail.inspection.drawing",

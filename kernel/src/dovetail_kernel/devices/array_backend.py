@@ -41,6 +41,8 @@ class ArrayBackend:
     bit_generators
         Names that `new_generator` takes as its second argument, the default first. Empty: it takes
         none.
+    several_devices
+        Whether arrays may be on another device than the current one.
     """
 
     array_types: tuple[type, ...] = ()
@@ -54,6 +56,7 @@ class ArrayBackend:
     allocator: Allocator | None = None
     shared_allocator: Allocator | None = None
     bit_generators: tuple[str, ...] = ()
+    several_devices: bool = False
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its

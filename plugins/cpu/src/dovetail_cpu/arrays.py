@@ -14,7 +14,7 @@ import numpy as np
 from dovetail_kernel import DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
-from .accumulation import add_at_leading, places_along
+from .accumulation import add_at_leading, add_slices, scatter_into
 from .random_arrays import CpuRandom
 from .silence import silent
 
@@ -27,8 +27,8 @@ _array = silent(np.array)
 _MAX_WORK: Final = 10_000
 _ALL: Final = slice(None)
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
-_SORTED_FROM: Final = 64
-"""From so many indices on, sorting them and adding runs is faster than adding one by one."""
+_FEW: Final = 4096
+"""Up to so many elements adding them one by one is fastest."""
 
 
 class _AdoptedMemory:
@@ -233,22 +233,23 @@ class CpuArrays(CpuRandom):
 
     def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
-        if not accumulate or not array.flags.c_contiguous:
+        if not array.flags.c_contiguous or not index.size or not index.ndim:
             return super().scatter(array, dim, index, source, accumulate)
         made = self.clone(array)
-        places = places_along(made, dim, index)
-        np.add.at(
-            made.reshape(-1), places.reshape(-1), np.broadcast_to(source, places.shape).reshape(-1)
-        )
+        scatter_into(made, dim, index, source, accumulate)
         return made
 
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Array:
         """Return a copy with the slices of `source` added at `index` along `dim`."""
         made = self.clone(array)
         before = (_ALL,) * dim
-        if index.size < _SORTED_FROM or source.ndim == 1:
+        if source.size < _FEW or source.ndim == 1:
             np.add.at(made, (*before, index), source)
             return made
+        if made.dtype == source.dtype and made.flags.c_contiguous and index.min() >= 0:
+            wanted = (*made.shape[:dim], len(index), *made.shape[dim + 1 :])
+            if add_slices(made, dim, index, np.broadcast_to(source, wanted)):
+                return made
         order = index.argsort(kind="stable")
         places = index[order]
         starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))

@@ -7,10 +7,13 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import wrap_dim
+from dovetail_aten.array_kernels.distinct import Distinct
 from dovetail_aten.array_kernels.running import Running
 from dovetail_aten.array_kernels.running_extrema import RunningExtrema
 from dovetail_aten.array_kernels.scans import Scans
 from dovetail_aten.array_kernels.selection import Selection
+
+from .packed_order import PackedOrder
 
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
@@ -75,5 +78,28 @@ class FastRunningExtrema(RunningExtrema, FastRunning):
     """The greatest and least elements so far."""
 
 
-class FastSelection(Selection, FastRunning):
+class FastSelection(PackedOrder, Selection, FastRunning):
     """Elements selected by rank or frequency."""
+
+
+class FastDistinct(PackedOrder, Distinct):
+    """Distinct elements; of real numbers alone by sorting them."""
+
+    def unique(
+        self,
+        x: Any,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+    ) -> tuple[Any, Any, Any]:
+        """Return the distinct elements in order, where each is among them, and how often each
+        occurs.
+        """
+        if return_inverse or x.dtype.kind not in "bui":
+            return Distinct.unique(self, x, sorted, return_inverse, return_counts)
+        rows = numpy.sort(x, None)
+        starts = self._starts(rows)
+        counts = self._empty_places()
+        if return_counts and rows.size:
+            counts = numpy.diff(numpy.flatnonzero(starts), append=rows.size)
+        return rows[starts], self._empty_places(), counts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from dovetail_kernel import dtype
@@ -41,6 +41,12 @@ class Capabilities(Protocol):
 
     @property
     def lazy(self) -> bool: ...
+
+    def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
+        """Return what is run in the place of a kernel: one that first makes the device of its
+        arrays the current one, where there are several, or that refuses an ``out`` (if it takes
+        one) that cannot be written.
+        """
 
     # -- making arrays -----------------------------------------------------------------------------
 
