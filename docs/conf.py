@@ -9,7 +9,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 from site_pages import write_all  # noqa: E402 - found by the path above
-from site_pages.copied_pages import linked  # noqa: E402
+from site_pages.copied_pages import linked, list_of_others  # noqa: E402
 
 project = "Dovetail"
 copyright = "Dovetail developers"
@@ -48,5 +48,7 @@ def setup(app: Any) -> None:
         page = HERE / f"{name}.md"
         if page.exists() and not name.startswith("_made"):
             source[0] = linked(source[0], page, page, ROOT)
+        if name == root_doc:
+            source[0] += list_of_others(HERE)
 
     app.connect("source-read", read)

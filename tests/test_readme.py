@@ -51,14 +51,6 @@ def test_the_samples_run(readme: str) -> None:
         assert [piece.printed for piece in found] == [piece.shown for piece in found]
 
 
-def test_every_page_is_in_a_list_of_the_site() -> None:
-    lists = "".join(
-        (ROOT / f"docs/{name}.md").read_text() for name in ("index", "beyond_one_machine")
-    )
-    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
-    assert {page for page in pages if f"\n{page}\n" not in lists} == set()
-
-
 def test_the_first_sample_prints_the_gradient_and_the_kernels() -> None:
     gradient, explanation = printed("README.md").split("\n", 1)
     assert gradient == "tensor([ 3., 12., 27.])"

@@ -79,6 +79,17 @@ def test_links_to_files_outside_of_the_site_become_their_text() -> None:
     assert linked(walk, page, page, ROOT) == "[w](_made/walkthroughs/index.md)"
 
 
+def test_pages_that_no_page_lists_are_listed(tmp_path: Path) -> None:
+    from site_pages.copied_pages import list_of_others
+
+    (tmp_path / "index.md").write_text("[stray](stray.md)\n```{toctree}\n:hidden:\n\ntour\n```\n")
+    for name in ("tour", "stray"):
+        (tmp_path / f"{name}.md").write_text(f"# {name}\n")
+    assert list_of_others(tmp_path).split("\n\n")[-1] == "stray\n```\n"
+    (tmp_path / "stray.md").unlink()
+    assert list_of_others(tmp_path) == ""
+
+
 def test_dead_links_and_things_from_a_network_are_found(tmp_path: Path) -> None:
     from check_site import broken
 

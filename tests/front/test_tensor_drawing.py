@@ -1,5 +1,7 @@
 """`draw_tensor`: what a notebook shows of a tensor on request."""
 
+import subprocess
+import sys
 import zlib
 from base64 import b64decode
 
@@ -62,6 +64,23 @@ def test_large_tensors_are_thinned():
 def test_every_tensor_has_a_drawing(tensor):
     assert str(list(tensor.shape)) in repr(draw_tensor(tensor))
     assert draw_tensor(tensor).html.startswith("<div>")
+
+
+def test_the_drawing_of_a_graph_is_the_same_text_in_every_process():
+    program = (
+        "import dovetail\n"
+        "model = dovetail.nn.Sequential(*(dovetail.nn.Linear(2, 2) for _ in range(6)))\n"
+        "loss = model(dovetail.ones(1, 2)).sum()\n"
+        "junk = [object() for _ in range({})]\n"
+        "print(dovetail.utils.draw_graph(loss, params=model).svg)\n"
+    )
+    drawn = {
+        subprocess.run(
+            [sys.executable, "-c", program.format(count)], capture_output=True, check=True
+        ).stdout
+        for count in (0, 1001)
+    }
+    assert len(drawn) == 1
 
 
 def test_what_is_no_tensor_is_refused():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .api_reference import write_reference
-from .benchmark_plots import write_benchmarks
+from .benchmark_plots import write_benchmarks, write_overhead
 from .copied_pages import copy_pages
 from .dispatch_examples import write_dispatch_examples
 from .drawings import write_drawings
@@ -27,5 +27,6 @@ def write_all(docs: Path) -> None:
     write_dispatch_examples(made / "static")
     write_names(made / "names_here.md")
     write_reference(made / "api")
+    write_overhead(ROOT / "benchmarks" / "results", docs / "drawings" / "overhead.svg")
     write_benchmarks(ROOT / "benchmarks" / "results", made)
     copy_pages(ROOT, made)

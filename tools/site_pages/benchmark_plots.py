@@ -11,25 +11,50 @@ from typing import Any
 
 from .files import write_text
 
-__all__ = ["write_benchmarks"]
+__all__ = ["write_benchmarks", "write_overhead"]
 
 _ROW, _LEFT, _SCALE, _MOST = 18, 250, 150, 4.0
+
+
+def _newest(results: Path) -> dict[str, Any] | None:
+    """Return the newest result of the suite, with the rows that have a ratio; None without any."""
+    files = sorted(results.glob("*.json"), key=lambda file: file.stat().st_mtime)
+    if not files:
+        return None
+    found: dict[str, Any] = json.loads(files[-1].read_text(encoding="utf-8"))
+    found["rows"] = [row for row in found["rows"] if row.get("ratio")]
+    return found
+
+
+def write_overhead(results: Path, path: Path) -> None:
+    """Write the drawing of what small calls cost: two calls of each family, plain and recorded."""
+    found = _newest(results)
+    if found is None:
+        return
+    chosen: dict[str, list[str]] = {}
+    rows = []
+    for row in found["rows"]:
+        if row["group"] == "small calls" and row["mode"] in ("plain", "recording"):
+            names = chosen.setdefault(row["family"], [])
+            if row["name"] in names or len(names) < 2:
+                names.append(row["name"])
+                rows.append(row)
+    write_text(path, plot("time of small calls beside PyTorch's", rows))
 
 
 def write_benchmarks(results: Path, made: Path) -> None:
     """Write the page of the newest result in `results`; one that says how to make it if there is
     none.
     """
-    files = sorted(results.glob("*.json"), key=lambda file: file.stat().st_mtime)
+    found = _newest(results)
     lines = ["# Benchmarks", ""]
-    if not files:
-        lines += ["`make bench` measures; there is no result in the repository.", ""]
+    if found is None:
+        lines += ["`make bench-suite` measures; there is no result in the repository.", ""]
         write_text(made / "benchmarks.md", "\n".join(lines))
         return
-    found: dict[str, Any] = json.loads(files[-1].read_text(encoding="utf-8"))
-    rows = [row for row in found["rows"] if row.get("ratio")]
+    rows = found["rows"]
     lines += [
-        f"Written by `make bench ORACLE=1` at commit {found['commit']}: Python {found['python']},",
+        f"Written by `make bench-suite` at commit {found['commit']}: Python {found['python']},",
         f"NumPy {found['numpy']}, PyTorch {found['torch']}, {found['threads']} thread,",
         f"{found['machine']}. Times are microseconds; the ratio is ours to PyTorch's, so that less",
         "is better, with quartiles over alternating trials.",

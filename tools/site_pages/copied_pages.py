@@ -8,11 +8,12 @@ from pathlib import Path
 
 from .files import write_text
 
-__all__ = ["copy_pages", "linked"]
+__all__ = ["copy_pages", "linked", "list_of_others"]
 
 _LINK = re.compile(
     r"(?<!!)\[(?P<text>[^\]]*)\]\((?!https?:|#)(?P<file>[^)#\s]+)(?P<anchor>#[^)]*)?\)"
 )
+_TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _WALKTHROUGHS = Path("examples/walkthroughs")
 _NOTEBOOKS = Path("examples/notebooks")
 
@@ -55,3 +56,13 @@ def _on_site(file: Path, root: Path) -> Path | None:
         made = root / "docs" / "_made" / "walkthroughs"
         return made / file.name.replace("README", "index")
     return None
+
+
+def list_of_others(docs: Path) -> str:
+    """Return a list of the pages that no page lists, so that each has its place in the menu."""
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in docs.glob("*.md")}
+    lists = "".join(part for text in pages.values() for part in _TOCTREE.findall(text))
+    others = sorted(name for name in pages if name != "index" and f"\n{name}\n" not in lists)
+    if not others:
+        return ""
+    return "\n```{toctree}\n:hidden:\n:caption: More\n\n" + "\n".join(others) + "\n```\n"
