@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..absent_names import names_of as _names_of
@@ -33,7 +32,7 @@ from .memory import (
     memory_summary,
     reset_peak_memory_stats,
 )
-from .plugin import is_available, why_unavailable
+from .plugin import is_available, of_plugin, why_unavailable
 from .random import (
     get_rng_state,
     get_rng_state_all,
@@ -118,4 +117,4 @@ else:
             return _absent(name)
         if not is_available():
             return MemoryError
-        return import_module("dovetail_cuda.memory").OutOfMemoryError
+        return of_plugin("memory").OutOfMemoryError
