@@ -152,13 +152,24 @@ def test_tensors_of_two_devices_do_not_mix():
 
 
 @pytest.mark.parametrize("index", [[4], [-5]])
-def test_an_index_out_of_range_is_refused_and_does_not_wrap(index):
+def test_an_index_out_of_range_is_told_when_the_device_is_waited_for(index):
     x = aten.zeros(4, device="cuda")
     place = aten.tensor(index, device="cuda")
+    found = x[place]
     with pytest.raises(IndexError, match="is out of bounds for dimension 0 with size 4"):
+        found.cpu()
+    assert x.tolist() == [0, 0, 0, 0]
+    x[place] = 1
+    with pytest.raises(IndexError, match=r"an earlier call is wrong. Set CUDA_LAUNCH_BLOCKING=1"):
+        x.sum().item()
+    assert found.tolist() == [0]
+
+
+def test_an_index_out_of_range_is_refused_at_once_where_launches_block(monkeypatch):
+    monkeypatch.setenv("CUDA_LAUNCH_BLOCKING", "1")
+    x, place = aten.zeros(4, device="cuda"), aten.tensor([4], device="cuda")
+    with pytest.raises(IndexError, match=r"index 4 is out of bounds for dimension 0 with size 4$"):
         x[place]
-    with pytest.raises(IndexError, match="is out of bounds for dimension 0 with size 4"):
-        x[place] = 1
 
 
 def test_a_device_beyond_the_last_is_refused():

@@ -10,6 +10,18 @@ from dovetail_kernel import TensorBase
 
 from ..table.operator import Operator
 
+_OF_DTYPES = (
+    "not supported for the input types",
+    "did not contain a loop",
+    "Wrong type",
+    "unsupported operand type",
+    "Cannot cast ufunc",
+    "No loop matching",
+)
+"""What array libraries say of dtypes that a function is not defined for. Any other TypeError is a
+mistake in a kernel, and is not to be hidden behind words about dtypes.
+"""
+
 
 def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> Exception:
     """Return what to raise for `error`, which came out of a pointwise array kernel: PyTorch's words
@@ -19,9 +31,9 @@ def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> 
     mismatch = broadcast_error([tuple(t.array.shape) for t in tensors])
     if mismatch is not None:
         return mismatch
-    if isinstance(error, TypeError):
-        return unsupported_error(op.base_name.rstrip("_"), [t.dtype.scalar_name for t in tensors])
     text = str(error)
+    if isinstance(error, TypeError) and any(words in text for words in _OF_DTYPES):
+        return unsupported_error(op.base_name.rstrip("_"), [t.dtype.scalar_name for t in tensors])
     if "read-only" in text:
         return RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a "

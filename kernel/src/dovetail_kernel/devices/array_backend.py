@@ -41,6 +41,8 @@ class ArrayBackend:
     bit_generators
         Names that `new_generator` takes as its second argument, the default first. Empty: it takes
         none.
+    several_devices
+        Whether arrays may be on another device than the current one.
     """
 
     array_types: tuple[type, ...] = ()
@@ -54,6 +56,7 @@ class ArrayBackend:
     allocator: Allocator | None = None
     shared_allocator: Allocator | None = None
     bit_generators: tuple[str, ...] = ()
+    several_devices: bool = False
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its
@@ -112,6 +115,15 @@ class ArrayBackend:
     def device_index(self, array: Any) -> int | None:
         """Return the index of the device that holds `array`; None where a backend has only one,
         unnumbered (cpu).
+        """
+        return None
+
+    def fused_step(self, rule: str) -> Callable[..., None] | None:
+        """Return what takes the steps of an optimizer for many parameters in one launch; None where
+        there is no such kernel.
+
+        It is given, for every parameter, its array, that of its gradient and those of its state,
+        and the numbers of the rule; it writes to all but the gradients.
         """
         return None
 

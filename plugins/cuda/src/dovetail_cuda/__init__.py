@@ -17,8 +17,10 @@ def _load() -> None:
     from dovetail_aten.backends import register_backend
 
     from .arrays import CudaArrays
+    from .fused_arithmetic import define_logical
+    from .fused_kernels import FUSED_FAMILIES
 
-    register_backend("cuda", cupy, CudaArrays)
+    register_backend("cuda", cupy, CudaArrays, kernels=[define_logical], families=FUSED_FAMILIES)
 
 
 @hookimpl

@@ -4,6 +4,7 @@ NumPy.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import cupy
@@ -15,9 +16,13 @@ from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_kernel import bfloat16
 
 from .availability import device_count
+from .device_guard import check_single_places, into_single_places, on_device_of_arrays
+from .index_errors import raise_reported
 from .random_arrays import CudaRandom
 
 _ALL: Final = slice(None)
+_MAKES_ARRAYS: Final = ("cast", "clone", "contiguous", "overwritten", "to_host")
+"""Methods that are called outside of kernels, with an array whose device is to be theirs."""
 _ADDED_AS: Final = {
     np.dtype(own): np.dtype(other)
     for other, narrower in (
@@ -41,6 +46,16 @@ class CudaArrays(CudaRandom):
 
     def __init__(self, device_type: str = "cuda", namespace: Any = cupy) -> None:
         super().__init__(device_type, namespace)
+        self.several_devices = device_count() > 1
+        for name in _MAKES_ARRAYS:
+            setattr(self, name, self.guard(getattr(self, name), False))
+
+    def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
+        """Return what is run in the place of a kernel: on the device of its arrays, and not into an
+        array whose elements share memory.
+        """
+        guarded = on_device_of_arrays(function)
+        return into_single_places(guarded) if to_out else guarded
 
     def native_dtype(self, wanted: Any) -> Any:
         """Return NumPy's dtype, which is CuPy's."""
@@ -60,6 +75,8 @@ class CudaArrays(CudaRandom):
         """Return `array` on the device `index`, a copy if it is on another one."""
         if array.device.id == index:
             return array
+        if not array.flags.forc:
+            array = self.clone(array)  # copies between devices copy memory, not elements
         with cupy.cuda.Device(index):
             return array.copy()
 
@@ -71,18 +88,45 @@ class CudaArrays(CudaRandom):
     def synchronize(self) -> None:
         """Wait until the current device has done all that was asked of it."""
         cupy.cuda.get_current_stream().synchronize()
+        raise_reported()
 
     def to_host(self, array: Any) -> Any:
-        """Return a copy of `array` in host memory, once the device has computed it."""
-        return cupy.asnumpy(array)
+        """Return a copy of `array` in host memory, in the same order of strides, once the device
+        has computed it.
+        """
+        found = in_order_of_strides(cupy.asnumpy, array)
+        raise_reported()
+        return found
 
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
         complex numbers.
         """
-        cupy.copyto(destination, self.without_imaginary(source, destination.dtype), "unsafe")
+        check_single_places(destination)
+        index = destination.device.id
+        if isinstance(source, cupy.ndarray):
+            source = self.to_device(source, index)
+        with cupy.cuda.Device(index):
+            cupy.copyto(destination, self.without_imaginary(source, destination.dtype), "unsafe")
+
+    def fused_step(self, rule: str) -> Any:
+        """Return the kernel of an optimizer's rule."""
+        from .optimizer_steps import STEPS
+
+        return STEPS.get(rule)
 
     # -- making arrays -----------------------------------------------------------------------------
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+        """Return `value` as an array, of a NumPy array a copy in the same order of strides. Raises
+        as `CoreArrays.asarray`.
+        """
+        if isinstance(value, np.ndarray):
+            return in_order_of_strides(lambda each: self._asarray(each, native_dtype), value)
+        return self._asarray(value, native_dtype)
+
+    def _asarray(self, value: Any, native_dtype: Any) -> Any:
+        return super().asarray(value, native_dtype)
 
     def from_dlpack(self, source: Any) -> Any:
         """Return an array that shares memory with `source`, ordered after what its stream was asked
@@ -144,6 +188,19 @@ class CudaArrays(CudaRandom):
     def erfc(self, array: Any) -> Any:
         """Return the complementary error function, in the dtype of `array`."""
         return cupyx.scipy.special.erfc(array).astype(array.dtype, copy=False)
+
+
+def in_order_of_strides(convert: Callable[[Any], Any], array: Any) -> Any:
+    """Return what `convert` makes of `array`, which it lays out in C order, with dimensions that
+    follow each other in memory as those of `array` do.
+    """
+    if array.ndim < 2 or array.flags.c_contiguous:
+        return convert(array)
+    order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+    turned = array.transpose(order)
+    if not turned.flags.c_contiguous:
+        return convert(array)  # it has gaps
+    return convert(turned).transpose(sorted(range(array.ndim), key=order.__getitem__))
 
 
 def _without_masks(key: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -4,13 +4,16 @@ CuPy.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from dovetail_kernel import MemoryStatistics
 
 __all__ = [
+    "can_access",
     "current_device",
     "device_name",
+    "device_properties",
     "empty_cache",
     "memory_info",
     "memory_statistics",
@@ -36,7 +39,10 @@ def set_device(index: int) -> None:
 
 def synchronize(index: int | None = None) -> None:
     """Wait until a device, by default the current one, has done all that was asked of it."""
+    from .index_errors import raise_reported
+
     _device(index).synchronize()
+    raise_reported()
 
 
 def device_name(index: int | None = None) -> str:
@@ -45,6 +51,35 @@ def device_name(index: int | None = None) -> str:
 
     name: bytes = cupy.cuda.runtime.getDeviceProperties(_device(index).id)["name"]
     return name.decode()
+
+
+def device_properties(index: int | None = None) -> SimpleNamespace:
+    """Return what the driver says of a device, by default the current one, with PyTorch's names
+    beside its own.
+    """
+    import cupy
+
+    found = cupy.cuda.runtime.getDeviceProperties(_device(index).id)
+    return SimpleNamespace(
+        **{
+            **found,
+            "name": found["name"].decode(),
+            "total_memory": found["totalGlobalMem"],
+            "multi_processor_count": found["multiProcessorCount"],
+            "max_threads_per_multi_processor": found["maxThreadsPerMultiProcessor"],
+            "warp_size": found["warpSize"],
+            "shared_memory_per_block": found["sharedMemPerBlock"],
+            "L2_cache_size": found["l2CacheSize"],
+            "regs_per_multiprocessor": found["regsPerBlock"],
+        }
+    )
+
+
+def can_access(index: int | None, peer: int | None) -> bool:
+    """Return whether a device reaches the memory of another one."""
+    import cupy
+
+    return bool(cupy.cuda.runtime.deviceCanAccessPeer(_device(index).id, _device(peer).id))
 
 
 def memory_statistics(index: int | None = None) -> MemoryStatistics:

@@ -13,6 +13,9 @@ import numpy as np
 from dovetail_aten.backend.namespace_arrays import NamespaceArrays
 from dovetail_kernel import Allocator, DataPtr, MemoryStatistics
 
+OutOfMemoryError: Final = cupy.cuda.memory.OutOfMemoryError
+"""What is raised where a device has no memory left; a MemoryError."""
+
 
 class PoolAllocator(Allocator):
     """Hands out memory of the allocator that CuPy uses, by default its memory pool."""
@@ -52,26 +55,14 @@ class CudaMemory(NamespaceArrays):
         address: int = array.data.ptr
         return address
 
-    def memory_bounds(self, array: Any) -> tuple[int, int]:
-        """Return where the memory that `array` lies in begins, and where it ends.
-
-        CuPy notes no base for an array made at an address, but every array knows its allocation,
-        whose size CuPy rounds up.
-        """
-        memory = array.data.mem
-        start, stop = super().memory_bounds(array)
-        return min(start, memory.ptr), max(stop, memory.ptr + memory.size)
-
     def as_strided(
         self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:
         """Return a view of the memory that `array` lies in; it does not reach beyond."""
         itemsize = array.itemsize
-        first = self.memory_bounds(array)[0] + storage_offset * itemsize
-        strides = tuple([step * itemsize for step in stride])
-        return cupy.ndarray(
-            tuple(size), array.dtype, array.data + (first - array.data.ptr), strides
-        )
+        steps = [step * itemsize for step in stride]
+        memory = self.storage_of(array)
+        return self.shown(memory, array.dtype, size, steps, storage_offset * itemsize)
 
     def shown(
         self,
@@ -82,8 +73,16 @@ class CudaMemory(NamespaceArrays):
         offset: int,
     ) -> Any:
         """Return an array that shows a part of `memory`; strides and offset are in bytes."""
-        first = self.byte_bounds(memory)[0] + offset - memory.data.ptr
-        return cupy.ndarray(tuple(shape), native_dtype, memory.data + first, tuple(strides))
+        start, stop = self.byte_bounds(memory)
+        own = memory.itemsize
+        line = memory.view()
+        # An array made at an address would know no base, and so not where its memory ends.
+        line._set_shape_and_strides(((stop - start) // own,), (own,), True, True)
+        rest = line.view(np.uint8)[offset:]
+        part = rest[: rest.size // native_dtype.itemsize * native_dtype.itemsize]
+        part = part.view(native_dtype)
+        part._set_shape_and_strides(tuple(shape), tuple(strides), True, True)
+        return part
 
     def bytes_at(self, pointer: DataPtr) -> Any:
         """Return the memory of `pointer` as a line of uint8, which keeps the pointer alive."""

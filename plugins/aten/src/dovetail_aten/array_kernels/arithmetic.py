@@ -143,7 +143,8 @@ class Arithmetic(Family):
         """Refuse a zero among integer divisors, unless values cannot be looked at."""
         if self.lazy or not array.size or array.dtype not in self.precision.integral:
             return
-        if bool(self.xp.any(divisor == 0)):
+        zero = divisor == 0
+        if bool(self.xp.any(zero) if zero.ndim else zero):  # or a number of another library
             raise RuntimeError(
                 "ZeroDivisionError: division of an integer by zero. Convert to a floating-point "
                 "dtype."

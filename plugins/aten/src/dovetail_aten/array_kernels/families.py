@@ -136,9 +136,9 @@ def array_kernel_table(
             f"families: there is no family {', '.join(unknown)}. Take the names from "
             "dovetail_aten.array_kernels.FAMILIES."
         )
-    table = KernelTable()
+    table = KernelTable(capabilities.guard)
     define_namespace_functions(xp, table, capabilities)
-    names = with_names(xp)
+    names = with_names(xp, undispatched=capabilities.plain_arrays)
     for family in FAMILIES:
         load = partial(_load, places.get(family, family), names, capabilities, table)
         for name in OPERATORS.get(family, ()):
@@ -154,12 +154,12 @@ def array_kernel_table(
 
 def _load(family: str, xp: Any, capabilities: Capabilities, table: KernelTable) -> None:
     """Import a family and put into a table what is expected of it."""
-    made = KernelTable()
+    made = KernelTable(capabilities.guard)
     family_class(family)(xp, capabilities, table).define_in(made)
     for name, kernel in made.kernels.items():
         table.kernels.arrive(name, kernel)
     for name, function in made.helpers.items():
-        table.helpers.arrive(name, function)
+        table.helpers.arrive(name, capabilities.guard(function, False))
 
 
 def register_array_kernels(m: Library, table: KernelTable) -> None:

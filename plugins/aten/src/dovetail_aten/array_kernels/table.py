@@ -86,8 +86,15 @@ class Awaited(MutableMapping[str, _Defined], Generic[_Defined]):
 class KernelTable:
     """Array kernels by operator, helpers of derivative bodies by name. A later definition replaces
     an earlier one.
+
+    Attributes
+    ----------
+    guard
+        Returns what is run in the place of a kernel, or of one that takes ``out=``.
+        Default: itself.
     """
 
+    guard: Callable[[Function, bool], Function] | None = None
     kernels: Awaited[ArrayKernel] = field(default_factory=Awaited)
     helpers: Awaited[Function] = field(default_factory=Awaited)
 
@@ -107,5 +114,12 @@ class KernelTable:
         if isinstance(fn, Missing):
             self.kernels.pop(name, None)
             return
-        out_function = None if isinstance(out_function, Missing) else out_function
-        self.kernels[name] = ArrayKernel(fn, fast_path, out_function, general_out_function)
+        forms = [fn, fast_path, out_function, general_out_function]
+        found = [None if isinstance(form, Missing) else form for form in forms]
+        if self.guard is not None:
+            writes = (False, False, True, True)
+            found = [
+                None if form is None else self.guard(form, to_out)
+                for form, to_out in zip(found, writes, strict=True)
+            ]
+        self.kernels[name] = ArrayKernel(found[0] or fn, *found[1:])

@@ -17,6 +17,7 @@ from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.places import place_of_definition
 from dovetail_kernel import (
     Backend,
+    Device,
     DispatchKey,
     DispatchKeySet,
     Layout,
@@ -177,7 +178,7 @@ def _like(op: Operator) -> Callable[..., Any]:
 
     def select(*args: Any, **options: Any) -> Any:
         tensor, device = args[0], options["device"]
-        if device is None or not tensor._backend.is_device or device.type == tensor._backend.name:
+        if device is None or not tensor._backend.is_device or _holds(device, tensor):
             return route_below(op, tensor._backend, tensor._signature | state())(
                 *args, *options.values()
             )
@@ -188,6 +189,13 @@ def _like(op: Operator) -> Callable[..., Any]:
         return factory(*[given[name] for name in wanted], **options)
 
     return select
+
+
+def _holds(device: Device, tensor: TensorBase) -> bool:
+    """Return whether `tensor` is on a device, of which the index may be open."""
+    backend = tensor._backend
+    same = device.index is None or device.index == backend.arrays.device_index(tensor.array)
+    return device.type == backend.name and same
 
 
 def _copying(op: Operator) -> Callable[..., Any]:

@@ -28,7 +28,7 @@ from dovetail_kernel.types.signature import NO_GRAD
 
 from ..backend.devices import as_device, backend_for, ready_backend
 from .dtype_arguments import as_dtype, refuse_pinning
-from .host_arrays import from_host, is_host_array
+from .host_arrays import from_host, is_device_array, is_host_array
 from .nested_sequences import check_numbers, common_dtype, flatten, shape_of_data
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def tensor(
     Parameters
     ----------
     data
-        A number, a nested sequence of numbers, a NumPy array or scalar, or a tensor.
+        A number, a nested sequence of numbers, a NumPy array or scalar, what has ``__array__``
+        (pandas), or a tensor.
     dtype
         Default: that of the array; for Python numbers bool, int64, the default dtype, or its
         complex.
@@ -122,6 +123,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         made = from_host(data).to(device=as_device(device), dtype=wanted)
     elif isinstance(data, TensorBase):
         made = made.to(device=device, dtype=wanted)
+    elif is_device_array(data):
+        made = from_host(data).to(device=device, dtype=wanted)
     else:
         made = _from_anything(data, wanted, device)
     result: Tensor = made
@@ -204,6 +207,9 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
         made = _from_numbers(data, wanted)
         if made is not None:
             return made
+    if is_device_array(data):
+        there: Any = from_host(data)
+        return there.to(device=device, dtype=wanted, copy=True)
     place = as_device(device)
     backend = backend_for(place)
     host = ready_backend("cpu").arrays
@@ -211,6 +217,12 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
         array = from_host(data)._backend.arrays.to_host(data)
         native = host.native_dtypes[wanted or dtype_of_signature(host.dtype_bits[array.dtype])]
         return wrap(_moved(host.cast(array, native), backend, place.index), backend)
+    if (
+        not isinstance(data, list | tuple)
+        and hasattr(data, "__array__")
+        and hasattr(data, "__len__")
+    ):
+        return _from_anything(data.__array__(), wanted, device)  # a table's column, or the table
     shape = shape_of_data(data)
     if shape and shape[0] and (is_host_array(data[0]) or is_host_array(data[-1])):
         warnings.warn(

@@ -12,7 +12,7 @@ from .dtype_arguments import check_number
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
-__all__ = ["from_host", "is_host_array", "number_like"]
+__all__ = ["from_host", "is_device_array", "is_host_array", "number_like"]
 
 _SUPPORTED = (
     "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
@@ -26,10 +26,14 @@ def from_host(array: Any) -> Tensor:
     `from_numpy`.
     """
     cpu = ready_backend("cpu")  # first: another backend's arrays may be NumPy's too
-    backend = backend_of_array(array) or cpu
-    arrays = backend.arrays
-    if array.__class__ is not arrays.array_types[0]:
-        array = arrays.asarray(array)
+    if array.__class__ is cpu.arrays.array_types[0]:
+        backend, arrays = cpu, cpu.arrays
+    else:
+        on_device = is_device_array(array)
+        backend = backend_of_array(array) or (ready_backend("cuda") if on_device else cpu)
+        arrays = backend.arrays
+        if array.__class__ is not arrays.array_types[0]:
+            array = arrays.asarray(array)
     if array.dtype not in arrays.dtype_bits:
         if getattr(array.dtype, "isnative", True):
             name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
@@ -83,6 +87,11 @@ def is_host_array(data: Any) -> bool:
         and hasattr(data, "strides")
         and not _is_scalar_object(data)
     )
+
+
+def is_device_array(data: Any) -> bool:
+    """Return whether `data` is an array in the memory of a CUDA device, of any library."""
+    return hasattr(data, "__cuda_array_interface__") and not isinstance(data, TensorBase)
 
 
 def _is_scalar_object(data: Any) -> bool:

@@ -142,7 +142,10 @@ def backward_of_one(
         if gradient is None:
             if signature & ZERO_DIM and signature & FLOATING:
                 side = array_side(backend_of_signature(signature))
-                one = side.backend.arrays.scalar(1, tensor.array.dtype)
+                arrays = side.backend.arrays
+                one = arrays.scalar(1, tensor.array.dtype)
+                if arrays.several_devices:
+                    one = arrays.to_device(one, arrays.device_index(tensor.array) or 0)
                 execute_plainly(edge, one, None, side, bool(retain_graph))
                 return
         elif isinstance(gradient, TensorBase):

@@ -14,7 +14,11 @@ from ..samples import ALL, INEXACT, Samples, op_info, refusals
 
 info = partial(op_info, family="borders")
 
-PADDINGS: dict[int, list[Any]] = {1: [(1, 2), (0, 0)], 2: [(1, 2, 0, 1), (2, 0, 1, 1)], 3: [(1, 1, 0, 1, 1, 0)]}
+PADDINGS: dict[int, list[Any]] = {
+    1: [(1, 2), (0, 0)],
+    2: [(1, 2, 0, 1), (2, 0, 1, 1)],
+    3: [(1, 1, 0, 1, 1, 0)],
+}
 
 
 def bordered(dims: int) -> Samples:

@@ -1,0 +1,51 @@
+"""Indexing without waiting for the device: it checks the indices itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_aten.array_kernels.indexed_writes import IndexedWrites
+from dovetail_aten.array_kernels.indexing import Indexing
+from dovetail_aten.array_kernels.indexing_along import IndexingAlong
+from dovetail_kernel import int32, int64
+
+from .index_errors import ROW, check_index
+
+
+class CheckedOnDevice:
+    """The checks of indices along one dimension."""
+
+    dtypes: Any
+
+    def _check_range(self, index: Any, size: int) -> None:
+        check_index(index, 0, size, 0, ROW)
+
+    def _check_index(self, name: str, x: Any, index: Any, axis: int) -> None:
+        if self.dtypes[index.dtype] not in (int32, int64):
+            raise RuntimeError(
+                f"{name}(): Expected dtype int32/int64 for index, but got "
+                f"{self.dtypes[index.dtype].scalar_name}"
+            )
+        if max(index.ndim, 1) != max(x.ndim, 1):
+            raise RuntimeError(
+                "Index tensor must have the same number of dimensions as input tensor"
+            )
+        check_index(index, 0, x.shape[axis] if x.ndim else 1, axis, kind=RuntimeError)
+
+
+class DeviceIndexing(Indexing):
+    """Indexing by arrays."""
+
+    def _check_bounds(self, index: Any, dim: int, size: int) -> None:
+        check_index(index, -size, size, dim)
+
+
+class DeviceIndexingAlong(CheckedOnDevice, IndexingAlong):
+    """Indexing along a dimension."""
+
+
+class DeviceIndexedWrites(IndexedWrites):
+    """Arrays with other elements at some places."""
+
+    def _check_bounds(self, name: str, index: Any, axis: int, size: int, least: int = 0) -> None:
+        check_index(index, least, size, axis)

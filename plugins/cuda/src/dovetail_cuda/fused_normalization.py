@@ -1,0 +1,153 @@
+"""Layer normalization: forward in one launch, backward in two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import cupy
+import numpy as np
+
+from dovetail_aten.array_kernels.normalization import Normalization, check_layer_norm
+
+from .device_code import by_rows, launch, number
+
+_FORWARD = """
+extern "C" __global__ void dovetail_layer_norm(
+    const T* x, const T* weight, const T* bias, T* out, T* means, T* rstds,
+    const long long length, const double eps) {
+  x += blockIdx.x * length;
+  out += blockIdx.x * length;
+  W sum = 0;
+  for (long long i = threadIdx.x; i < length; i += THREADS) sum += (W)x[i];
+  const W mean = across_block<add_of>(sum) / length;
+  W squares = 0;
+  for (long long i = threadIdx.x; i < length; i += THREADS) {
+    const W away = (W)x[i] - mean;
+    squares += away * away;
+  }
+  const W rstd = 1 / sqrt(across_block<add_of>(squares) / length + (W)eps);
+  for (long long i = threadIdx.x; i < length; i += THREADS) {
+    W value = ((W)x[i] - mean) * rstd;
+    if (weight) value *= (W)weight[i];
+    if (bias) value += (W)bias[i];
+    out[i] = (T)value;
+  }
+  if (threadIdx.x == 0) {
+    means[blockIdx.x] = (T)mean;
+    rstds[blockIdx.x] = (T)rstd;
+  }
+}
+"""
+_TO_INPUT = """
+extern "C" __global__ void dovetail_layer_norm_to_input(
+    const T* grad, const T* x, const T* means, const T* rstds, const T* weight, T* out,
+    const long long length) {
+  const long long first = blockIdx.x * length;
+  const W mean = (W)means[blockIdx.x], rstd = (W)rstds[blockIdx.x];
+  W total = 0, along = 0;
+  for (long long i = threadIdx.x; i < length; i += THREADS) {
+    const W g = (W)grad[first + i] * (weight ? (W)weight[i] : (W)1);
+    total += g;
+    along += g * ((W)x[first + i] - mean) * rstd;
+  }
+  total = across_block<add_of>(total) / length;
+  along = across_block<add_of>(along) / length;
+  for (long long i = threadIdx.x; i < length; i += THREADS) {
+    const W g = (W)grad[first + i] * (weight ? (W)weight[i] : (W)1);
+    out[first + i] = (T)((g - total - ((W)x[first + i] - mean) * rstd * along) * rstd);
+  }
+}
+"""
+_TO_WEIGHT = """
+extern "C" __global__ void dovetail_layer_norm_to_weight(
+    const T* grad, const T* x, const T* means, const T* rstds, T* to_weight, T* to_bias,
+    const long long rows, const long long length) {
+  W of_weight = 0, of_bias = 0;
+  for (long long row = threadIdx.x; row < rows; row += THREADS) {
+    const W g = (W)grad[row * length + blockIdx.x];
+    of_bias += g;
+    of_weight += g * ((W)x[row * length + blockIdx.x] - (W)means[row]) * (W)rstds[row];
+  }
+  of_weight = across_block<add_of>(of_weight);
+  of_bias = across_block<add_of>(of_bias);
+  if (threadIdx.x == 0) {
+    if (to_weight) to_weight[blockIdx.x] = (T)of_weight;
+    if (to_bias) to_bias[blockIdx.x] = (T)of_bias;
+  }
+}
+"""
+_NOTHING = np.uintp(0)
+"""The null pointer, for an array that is not given."""
+
+
+class FusedNormalization(Normalization):
+    """Layer normalization, where all arrays have one dtype."""
+
+    def native_layer_norm(
+        self, input: Any, normalized_shape: Sequence[int], weight: Any, bias: Any, eps: float
+    ) -> tuple[Any, Any, Any]:
+        """Return ``(input - mean) / sqrt(variance + eps) * weight + bias`` over the last
+        dimensions, and mean and the reciprocal root.
+        """
+        lead = check_layer_norm(input, normalized_shape, weight, bias)
+        if not self._is_plain(input, weight, bias):
+            return Normalization.native_layer_norm(self, input, normalized_shape, weight, bias, eps)
+        own, shape = input.dtype, input.shape
+        contiguous = self.capabilities.contiguous
+        length = math.prod(shape[lead:])
+        rows = math.prod(shape[:lead])
+        result = cupy.empty(shape, own)
+        kept = tuple(shape[:lead]) + (1,) * (len(shape) - lead)
+        mean, rstd = cupy.empty(kept, own), cupy.empty(kept, own)
+        given = [_NOTHING if each is None else contiguous(each) for each in (weight, bias)]
+        kernel = by_rows("layer_norm", own, _FORWARD)
+        launch(
+            kernel, rows, contiguous(input), *given, result, mean, rstd, np.int64(length),
+            number(eps),
+        )  # fmt: skip
+        return result, mean, rstd
+
+    def native_layer_norm_backward(
+        self,
+        grad_out: Any,
+        input: Any,
+        normalized_shape: Sequence[int],
+        mean: Any,
+        rstd: Any,
+        weight: Any,
+        bias: Any,
+        output_mask: Sequence[bool],
+    ) -> tuple[Any, Any, Any]:
+        """Return the gradients of input, weight and bias that `output_mask` asks for."""
+        lead = check_layer_norm(input, normalized_shape, weight, bias)
+        rows = math.prod(input.shape[:lead])
+        same = grad_out.shape == input.shape and mean.size == rows == rstd.size
+        if not same or not self._is_plain(input, weight, bias, grad_out, mean, rstd):
+            return Normalization.native_layer_norm_backward(
+                self, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
+            )
+        own, contiguous = input.dtype, self.capabilities.contiguous
+        length = np.int64(math.prod(input.shape[lead:]))
+        arrays = [contiguous(each) for each in (grad_out, input, mean, rstd)]
+        needs_input, needs_weight, needs_bias = output_mask
+        to_input = to_weight = to_bias = None
+        if needs_input:
+            to_input = cupy.empty(input.shape, own)
+            scale = _NOTHING if weight is None else contiguous(weight)
+            kernel = by_rows("layer_norm_to_input", own, _TO_INPUT)
+            launch(kernel, rows, *arrays, scale, to_input, length)
+        if needs_weight and weight is not None:
+            to_weight = cupy.empty(weight.shape, own)
+        if needs_bias:
+            to_bias = cupy.empty(input.shape[lead:], own)
+        if to_weight is not None or to_bias is not None:
+            made = [_NOTHING if each is None else each for each in (to_weight, to_bias)]
+            kernel = by_rows("layer_norm_to_weight", own, _TO_WEIGHT)
+            launch(kernel, int(length), *arrays, *made, np.int64(rows), length)
+        return to_input, to_weight, to_bias
+
+    def _is_plain(self, x: Any, *others: Any) -> bool:
+        dtypes = {each.dtype for each in others if each is not None}
+        return bool(x.size) and x.dtype in self.precision.real_floats and dtypes <= {x.dtype}

@@ -1,0 +1,111 @@
+"""Indices out of range, which kernels find and the host hears of when it next waits for the device.
+
+Asking for them at once would make every indexing wait. A kernel writes the first wrong index that
+it finds into host memory that the device reaches; whoever waits looks there. Meanwhile the wrong
+index wraps, so that no other memory is touched. ``CUDA_LAUNCH_BLOCKING=1`` waits at once, and the
+error comes from the call that is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+import cupy
+import numpy as np
+
+_FIELDS: Final = 4
+_BLOCKING: Final = "CUDA_LAUNCH_BLOCKING"
+_MESSAGES: Final = (
+    "",
+    "index {index} is out of bounds for dimension {dim} with size {size}",
+    "index out of range in self: {index} is not in [0, {size})",
+    "Target {index} is out of bounds. There are {size} classes.",
+)
+INDEX, ROW, CLASS = 1, 2, 3
+"""Which words the error has."""
+
+REPORT_CODE: Final = """
+__device__ inline void report_index(
+    long long* report, long long words, long long index, long long dim, long long size) {
+  report[1] = index;
+  report[2] = dim;
+  report[3] = size;
+  __threadfence();
+  report[0] = words;
+}
+"""
+"""For kernels that check indices on their way."""
+
+_check = cupy.ElementwiseKernel(
+    "I index, int64 least, int64 size, int64 dim, int64 words, raw int64 report",
+    "",
+    """if ((long long)index < least || (long long)index >= size)
+         report_index((long long*)&report[0], words, index, dim, size);""",
+    "dovetail_check_index",
+    preamble=REPORT_CODE,
+)
+_reports: dict[int, tuple[Any, Any]] = {}
+
+
+def report_of_device() -> Any:
+    """Return the report of the current device, an array that its kernels may write."""
+    return _report(cupy.cuda.Device().id)[1]
+
+
+def check_index(
+    index: Any, least: int, size: int, dim: int, words: int = INDEX, kind: type = IndexError
+) -> None:
+    """Let the device check that all of `index` lie in [`least`, `size`).
+
+    Raises
+    ------
+    IndexError, RuntimeError
+        `kind`, at once with ``CUDA_LAUNCH_BLOCKING=1``; otherwise an IndexError when the device is
+        next waited for.
+    """
+    if index.size:
+        _check(index, least, size, dim, words, report_of_device())
+        raise_if_blocking(kind)
+
+
+def raise_if_blocking(kind: type = IndexError) -> None:
+    """Wait for the device and raise what it found, if launches are to block."""
+    if os.environ.get(_BLOCKING) == "1":
+        cupy.cuda.get_current_stream().synchronize()
+        raise_reported(kind=kind)
+
+
+def raise_reported(kind: type = IndexError) -> None:
+    """Raise the error that kernels have reported, for the caller has waited for the device.
+
+    Raises
+    ------
+    IndexError
+        For the first device that has one; its report is taken back.
+    """
+    for host, _ in _reports.values():
+        if host[0]:
+            words, index, dim, size = (int(each) for each in host)
+            host[:] = 0
+            text = _MESSAGES[words].format(index=index, dim=dim, size=size)
+            if os.environ.get(_BLOCKING) == "1":
+                raise kind(text)
+            raise kind(
+                f"{text}: found when the device was waited for; an earlier call is wrong. Set "
+                f"{_BLOCKING}=1 to see which."
+            )
+
+
+def _report(device: int) -> tuple[Any, Any]:
+    known = _reports.get(device)
+    if known is None:
+        itemsize = np.dtype(np.int64).itemsize
+        pinned = cupy.cuda.alloc_pinned_memory(_FIELDS * itemsize)
+        host = np.frombuffer(pinned, np.int64, _FIELDS)
+        host[:] = 0
+        # With unified addresses the device reaches pinned memory where the host does.
+        memory = cupy.cuda.UnownedMemory(pinned.ptr, _FIELDS * itemsize, pinned, device)
+        shown = cupy.ndarray((_FIELDS,), np.int64, cupy.cuda.MemoryPointer(memory, 0))
+        known = _reports.setdefault(device, (host, shown))
+    return known

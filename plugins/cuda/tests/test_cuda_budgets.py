@@ -1,0 +1,140 @@
+"""How many launches, copies and synchronisations calls cost, as the emulated driver counts them."""
+
+from __future__ import annotations
+
+import pytest
+
+import dovetail
+import dovetail.nn.functional as F
+import dovetail_cuda
+
+REASON = dovetail_cuda.unavailable_because()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=f"cuda is unavailable: {REASON}")
+emulator = pytest.importorskip(
+    "cuda_emulator", reason="launches are counted by the emulator: make test-cuda-emulated"
+)
+
+
+def counted(call):
+    """Return what a call costs once its kernels are compiled."""
+    call()
+    with emulator.count() as found:
+        call()
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting(monkeypatch):
+    monkeypatch.delenv("CUDA_LAUNCH_BLOCKING", raising=False)
+
+
+def tensors():
+    dovetail.manual_seed(0)
+    return {
+        "x": dovetail.randn(32, 64, device="cuda"),
+        "w": dovetail.randn(64, 64, device="cuda"),
+        "b": dovetail.randn(64, device="cuda"),
+        "t": dovetail.randint(0, 10, (32,), device="cuda"),
+        "e": dovetail.randn(100, 16, device="cuda"),
+        "image": dovetail.randn(4, 3, 8, 8, device="cuda"),
+        "filters": dovetail.randn(5, 3, 3, 3, device="cuda"),
+    }
+
+
+FORWARD = {
+    "add": (1, lambda x, **_: x + x),
+    "add_": (1, lambda x, **_: x.add_(1)),
+    "mul by a number": (1, lambda x, **_: x * 2),
+    "remainder": (1, lambda x, **_: x % 3),
+    "floor_divide": (1, lambda x, **_: x // 3),
+    "sigmoid": (1, lambda x, **_: x.sigmoid()),
+    "tanh": (1, lambda x, **_: x.tanh()),
+    "relu": (1, lambda x, **_: x.relu()),
+    "silu": (1, lambda x, **_: F.silu(x)),
+    "gelu": (1, lambda x, **_: F.gelu(x)),
+    "gelu by tanh": (1, lambda x, **_: F.gelu(x, approximate="tanh")),
+    "softmax": (1, lambda x, **_: x.softmax(1)),
+    "log_softmax": (1, lambda x, **_: x.log_softmax(0)),
+    "layer_norm": (1, lambda x, b, **_: F.layer_norm(x, (64,), b, b)),
+    "dropout": (1, lambda x, **_: F.dropout(x, 0.5)),
+    "rand": (1, lambda **_: dovetail.rand(3, device="cuda")),
+    "sum": (1, lambda x, **_: x.sum()),
+    "matmul": (1, lambda x, w, **_: x @ w),
+    "linear": (2, lambda x, w, b, **_: F.linear(x, w, b)),
+    "embedding": (2, lambda t, e, **_: F.embedding(t, e)),
+    "index": (2, lambda x, t, **_: x[t]),
+    "index_select": (2, lambda x, t, **_: x.index_select(0, t)),
+    "nll_loss": (1, lambda x, t, **_: F.nll_loss(x, t)),
+    "cross_entropy": (2, lambda x, t, **_: F.cross_entropy(x, t)),
+}
+
+
+@pytest.mark.parametrize("most, call", FORWARD.values(), ids=FORWARD)
+def test_a_call_takes_no_more_launches_and_waits_for_nothing(most, call):
+    given = tensors()
+    found = counted(lambda: call(**given))
+    assert found.launches <= most, found.kernels
+    assert found.syncs == found.to_host == 0
+
+
+BACKWARD = {
+    "sigmoid": (1, dovetail.sigmoid),
+    "tanh": (1, dovetail.tanh),
+    "relu": (1, dovetail.relu),
+    "silu": (1, F.silu),
+    "gelu": (1, F.gelu),
+    "softmax": (1, lambda x: x.softmax(1)),
+    "log_softmax": (1, lambda x: x.log_softmax(1)),
+    "dropout": (1, lambda x: F.dropout(x, 0.5)),
+    "layer_norm": (2, lambda x: F.layer_norm(x, (64,), x[0], x[0])),
+}
+
+
+def gradients(call, x):
+    """Return a function that computes the gradient of a call, which was made before."""
+    x = x.detach().requires_grad_()
+    y = call(x)
+    ones = dovetail.ones_like(y)
+    return lambda: dovetail.autograd.grad(y, x, ones, retain_graph=True)
+
+
+@pytest.mark.parametrize("most, call", BACKWARD.values(), ids=BACKWARD)
+def test_a_backward_takes_no_more_launches_and_waits_for_nothing(most, call):
+    x = tensors()["x"]
+    if call is BACKWARD["layer_norm"][1]:
+        weight = tensors()["b"].requires_grad_()
+        found = counted(gradients(lambda x: F.layer_norm(x, (64,), weight, weight.detach()), x))
+    else:
+        found = counted(gradients(call, x))
+    assert found.launches <= most, found.kernels
+    assert found.syncs == found.to_host == 0
+
+
+def step_of(optimizer, **options):
+    """Return a training step of a network of two layers, forward, backward and update."""
+    given = tensors()
+    layers = [dovetail.nn.Linear(64, 64), dovetail.nn.ReLU(), dovetail.nn.Linear(64, 10)]
+    network = dovetail.nn.Sequential(*layers).to("cuda")
+    rule = optimizer(network.parameters(), **options)
+
+    def step():
+        rule.zero_grad()
+        F.cross_entropy(network(given["x"]), given["t"]).backward()
+        rule.step()
+
+    step()
+    return step
+
+
+def test_a_training_step_waits_for_nothing_and_takes_25_launches():
+    found = counted(step_of(dovetail.optim.SGD, lr=0.1, momentum=0.9))
+    assert found.launches <= 25, found.kernels
+    assert found.syncs == found.to_host == 0
+
+
+@pytest.mark.parametrize("optimizer", [dovetail.optim.Adam, dovetail.optim.AdamW])
+def test_a_step_of_adam_waits_for_nothing_and_takes_one_launch_per_parameter(optimizer):
+    without = counted(step_of(dovetail.optim.SGD, lr=0.0)).launches
+    found = counted(step_of(optimizer))
+    assert found.launches <= without + 4, found.kernels
+    assert found.syncs == found.to_host == 0

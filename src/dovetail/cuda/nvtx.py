@@ -1,0 +1,44 @@
+"""Ranges and marks that NVIDIA's profilers show, as ``torch.cuda.nvtx``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .plugin import of_plugin
+
+__all__ = ["mark", "range", "range_pop", "range_push"]
+
+_depth = 0
+
+
+def range_push(msg: str) -> int:
+    """Begin a range, and return how deep it lies in others, from 0."""
+    global _depth
+    of_plugin("streams").nvtx().RangePush(msg)
+    _depth += 1
+    return _depth - 1
+
+
+def range_pop() -> int:
+    """End the innermost range, and return how deep it lay."""
+    global _depth
+    of_plugin("streams").nvtx().RangePop()
+    _depth -= 1
+    return _depth
+
+
+def mark(msg: str) -> None:
+    """Mark a moment."""
+    of_plugin("streams").nvtx().Mark(msg)
+
+
+@contextmanager
+def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
+    """Show a block as a range; further arguments are those of ``msg.format``."""
+    range_push(msg.format(*args, **kwargs))
+    try:
+        yield
+    finally:
+        range_pop()

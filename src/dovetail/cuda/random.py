@@ -1,0 +1,71 @@
+"""The generators of the CUDA devices: one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dovetail_aten import Generator, Tensor, default_generator
+from dovetail_kernel import backend
+
+from .devices import current_device, device_count
+from .plugin import index_of, is_available
+
+
+def _generator(device: Any = "cuda") -> Generator:
+    index = index_of(device)
+    if index is None:
+        index = current_device() if is_available() else 0
+    return default_generator(backend("cuda"), index)
+
+
+def manual_seed(seed: int) -> None:
+    """Start the generator of the current device again from `seed`; it is kept where there is no
+    CUDA yet.
+    """
+    _generator().manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Start the generators of all devices again from `seed`."""
+    for index in range(max(device_count(), 1)):
+        _generator(index).manual_seed(seed)
+
+
+def seed() -> None:
+    """Start the generator of the current device again from an unpredictable seed."""
+    _generator().seed()
+
+
+def seed_all() -> None:
+    """Start the generators of all devices again from one unpredictable seed."""
+    manual_seed_all(_generator(0).seed())
+
+
+def initial_seed() -> int:
+    """Return the seed that the generator of the current device last started from."""
+    return _generator().initial_seed()
+
+
+def get_rng_state(device: Any = "cuda") -> Tensor:
+    """Return where the generator of a device stands: 16 bytes, a seed and an offset."""
+    state: Tensor = _generator(device).get_state()
+    return state
+
+
+def get_rng_state_all() -> list[Tensor]:
+    """Return where the generators of all devices stand."""
+    return [get_rng_state(index) for index in range(device_count())]
+
+
+def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
+    """Put the generator of a device where `get_rng_state` found one. Raises as
+    `Generator.set_state`.
+    """
+    _generator(device).set_state(new_state)
+
+
+def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
+    """Put the generators of all devices where `get_rng_state_all` found them."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)
