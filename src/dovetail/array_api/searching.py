@@ -104,7 +104,7 @@ def count_nonzero(x: Tensor, /, *, axis: Any = None, keepdims: bool = False) -> 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
     """Return which elements of `x1` are in `x2`."""
     first, second = promoted(x1, x2)
-    check_kinds("isin", "numeric", first)
+    check_kinds("isin", ("integral", "real floating"), first)
     return aten.isin(first, second, invert=invert)
 
 
