@@ -23,6 +23,7 @@ PAGES = [
 READMES = [
     "README.md",
     "docs/architecture.md",
+    "docs/array_api.md",
     "docs/differences.md",
     *PAGES,
     "examples/dovetail-activations/README.md",
@@ -32,6 +33,7 @@ WITHOUT_SAMPLES = [
     "CONTRIBUTING.md",
     "docs/mpi.md",
     "docs/out.md",
+    "docs/programs.md",
     "docs/seeds.md",
     "examples/walkthroughs/README.md",
     "plugins/cuda/README.md",
