@@ -61,7 +61,7 @@ class FastGatedUnits(GatedUnits):
         super().__init__(TUNED, capabilities, table)
 
 
-@blockwise("erf", "erfc", "sign")
+@blockwise("erf", "erfc")
 class FastPointwise(Pointwise):
     """Elementary functions in blocks."""
 
