@@ -49,6 +49,10 @@ class _AdoptedMemory:
         }
 
 
+_copy = getattr(np.copyto, "_implementation", np.copyto)
+"""What stands behind the function that asks for ``__array_function__``."""
+
+
 def _turned(array: Array) -> Array:
     """Return a copy in C order of an array that lies in Fortran's: tile by tile, so that the lines
     of the cache that are written are still there when their next element is.
@@ -66,6 +70,7 @@ class CpuArrays(CpuRandom):
 
     array_types = (np.ndarray,)
     checks_bounds = True
+    plain_arrays = True
     scipy_package = "scipy"
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
@@ -186,7 +191,7 @@ class CpuArrays(CpuRandom):
         """
         try:
             if source.dtype == destination.dtype:
-                np.copyto(destination, source)
+                _copy(destination, source)
             else:
                 _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
         except TypeError:

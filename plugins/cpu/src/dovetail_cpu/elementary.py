@@ -114,7 +114,7 @@ def _expm1(x: Any) -> Any:
     return _signed(result, x)
 
 
-TUNED: Final = with_names(numpy)
+TUNED: Final = with_names(numpy, undispatched=True)
 """NumPy's names as the families of kernels see them, with the functions of this module."""
 setattr(TUNED, "log1p", log1p)  # noqa: B010  (a module's type knows no attributes)
 setattr(TUNED, "expm1", expm1)  # noqa: B010
