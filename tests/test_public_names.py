@@ -21,7 +21,8 @@ absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add add
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
 alpha_dropout_ amax amin aminmax amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_
 arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ are_deterministic_algorithms_enabled argmax
-argmin argsort argwhere as_strided as_strided_ as_strided_copy as_strided_scatter as_tensor as_torch
+argmin argsort argwhere array_api
+as_strided as_strided_ as_strided_copy as_strided_scatter as_tensor as_torch
 asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d
 autocast autograd avg_pool1d backends baddbmm bartlett_window batch_norm bernoulli bfloat16 bilinear
 binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not

@@ -24,6 +24,7 @@ PAGES = [
 READMES = [
     "README.md",
     "docs/architecture.md",
+    "docs/array_api.md",
     "docs/differences.md",
     *PAGES,
     "examples/dovetail-activations/README.md",
@@ -34,6 +35,7 @@ WITHOUT_SAMPLES = [
     "docs/imports.md",
     "docs/mpi.md",
     "docs/out.md",
+    "docs/programs.md",
     "docs/seeds.md",
     "examples/walkthroughs/README.md",
     "plugins/cuda/README.md",

@@ -40,6 +40,10 @@ def test_every_combination_that_can_be_chosen_is_explained() -> None:
         found['mm|float32|autocast("cpu")']["keys"]
     )
     assert found["cube (of a third party)|float32|no mode"]["chain"][-1]["kernel"].endswith("cube")
+    assert [name for name, _ in recorded["plan"]][-1] == "RecordNode"
+    plan = found["add|float32 and float64|no mode"]["plan"]
+    assert plan[0][0] == "PromoteOperands" and all(about for _, about in plan)
+    assert all(each["plan"] or each["error"] for each in found.values())
     assert all(each["chain"] or each["error"] for each in found.values())
     assert not hasattr(dovetail.ops.site, "cube")
 

@@ -16,12 +16,13 @@ import pytest
 from dovetail_dispatcher import Kernel
 from dovetail_dispatcher.registration import namespace_owners
 from dovetail_dispatcher.registration.namespace_owners import own_namespace
-from dovetail_dispatcher.table import pending, registry
+from dovetail_dispatcher.table import kernel_namespace, pending, registry
 from dovetail_dispatcher.table.backend_fallbacks import add_fallback
 from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.changes import Change, make, open_transaction, take_back
 from dovetail_dispatcher.table.definitions import define, define_many
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
+from dovetail_dispatcher.table.kernel_namespace import add_helpers, cover_helper
 from dovetail_dispatcher.table.kernel_registration import add_kernel
 from dovetail_dispatcher.table.kernels import BOXED, TENSOR
 from dovetail_dispatcher.table.operator import CoveredDefinition, Operator
@@ -63,9 +64,19 @@ def table_formula() -> Any:
 
 
 class Fused:
-    """Names the operators of a fusion, which is all that the table reads of it."""
+    """Names the operators of a fusion and its helper: all that the table reads of it."""
 
-    operator, inner, outer = "rev::f", "rev::inner", "rev::outer"
+    operator, inner, outer, helper = "rev::f", "rev::inner", "rev::outer", "other"
+
+
+class Backend:
+    """Stands for a backend, of which helpers know the name."""
+
+    name = "rev_backend"
+
+
+REV_BACKEND = cast(Any, Backend())
+add_helpers(REV_BACKEND, {"helper": print})
 
 
 def registrar() -> Registrar:
@@ -95,6 +106,10 @@ STEPS: dict[str, Step] = {
         "rev_device", "rev::f", "here", lambda _key, _owner: None, owner
     ),
     "namespace": lambda owner: own_namespace("rev", "here", registrar(), owner),
+    "helper": lambda owner: cover_helper(REV_BACKEND, "helper", lambda beneath: beneath, owner),
+    "helper over it": lambda owner: cover_helper(
+        REV_BACKEND, "helper", lambda beneath: beneath, owner
+    ),
     "samples": lambda owner: make(OpInfoChange("rev", tuple), owner),
 }
 """Each registers one thing; all need the definition of ``rev::f``."""
@@ -121,6 +136,7 @@ def state_of_the_table() -> Any:
         pending.check_pending(),
         dict(namespace_owners._owners),
         {namespace: tuple(loaders) for namespace, loaders in op_info_registration._loaders.items()},
+        len(kernel_namespace._helpers["rev_backend"].maps),
     )  # fmt: skip
 
 
@@ -149,8 +165,9 @@ def test_the_steps_make_every_kind_of_change(definitions: Owner) -> None:
     table = registry.find_or_throw("rev::t").definition
     kinds = {each for each in subclasses(Change) if each.__module__ != __name__} - {Change}
     assert isinstance(table, Change)
-    assert {type(each) for each in [*made, table]} == kinds
+    found = {type(each) for each in [*made, table]}
     take_back([*made[len(definitions) :], table])
+    assert found == kinds
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -79,6 +79,15 @@ document.addEventListener("DOMContentLoaded", () => {
       add(found.calls, list);
       section("It calls", list);
     }
+    if (found.plan.length) {
+      const steps = element("ol");
+      for (const [name, about] of found.plan) {
+        const item = element("li");
+        item.append(element("code", name), " " + about);
+        steps.append(item);
+      }
+      section("The plan: what is composed of these kernels", steps);
+    }
     if (found.route) section("The route: what is compiled, and runs at the next call", element("pre", found.route));
   }
   show();

@@ -29,6 +29,7 @@ if _typing.TYPE_CHECKING:
 
     from . import _C as _C
     from . import amp as amp
+    from . import array_api as array_api
     from . import autograd as autograd
     from . import backends as backends
     from . import compiler as compiler
@@ -69,10 +70,12 @@ __version__ = "0.1.0"
 
 use_overlay = _plugin_manager.overlays.use
 _install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
+Tensor._array_namespace = staticmethod(lambda: _import_module("dovetail.array_api"))
 _plugin_manager.overlays.use_requested()
 
 _MODULES = (
     "amp",
+    "array_api",
     "autograd",
     "backends",
     "compiler",

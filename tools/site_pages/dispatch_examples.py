@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import dovetail
 from dovetail import Tensor
 from dovetail.library import Library
+from dovetail_dispatcher.calls.plan import RoutePlan
+from dovetail_dispatcher.inspection import explanation
 
 from .files import without_root, write_text
 
@@ -92,9 +94,33 @@ def cube(x: Any) -> Any:
 def _explained(
     overload: Any, arguments: list[Tensor], mode: Callable[[], AbstractContextManager[object]]
 ) -> dict[str, Any]:
-    with mode():
+    with mode(), plans_noted() as plans:
         found: dict[str, Any] = dovetail.explain(overload, *arguments).as_dict()
+    found["plan"] = [_step(step) for step in plans[0].steps] if plans else []
     return found
+
+
+def _step(step: object) -> list[str]:
+    """Return what a step of a plan is called, and what it does."""
+    about = (type(step).__doc__ or "").strip().partition("\n\n")[0]
+    return [type(step).__name__, " ".join(about.split())]
+
+
+@contextmanager
+def plans_noted() -> Iterator[list[RoutePlan]]:
+    """Collect the plans whose text `explain` prints in a block."""
+    noted: list[RoutePlan] = []
+    printed = explanation.printed
+
+    def noting(plan: RoutePlan) -> Any:
+        noted.append(plan)
+        return printed(plan)
+
+    explanation.printed = noting
+    try:
+        yield noted
+    finally:
+        explanation.printed = printed
 
 
 def write_dispatch_examples(folder: Path) -> None:

@@ -11,7 +11,7 @@ from dovetail_autograd import no_grad
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution
-from .utils import attribute, validated
+from .utils import attribute
 
 __all__ = ["MixtureSameFamily"]
 
@@ -113,10 +113,11 @@ class MixtureSameFamily(Distribution):
         found = self._component_distribution.cdf(self._padded(value))
         return (found * self._mixture_distribution.probs).sum(-1)
 
-    @validated
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, x: Tensor) -> Tensor:
         """Return the logarithm of the density."""
-        found = self._component_distribution.log_prob(self._padded(value))
+        if self._validate_args:
+            self._validate_sample(x)
+        found = self._component_distribution.log_prob(self._padded(x))
         weights = aten.log_softmax(self._mixture_distribution.logits, dim=-1)
         return aten.logsumexp(found + weights, dim=-1)
 

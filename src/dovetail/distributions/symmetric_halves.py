@@ -32,9 +32,9 @@ class SymmetricHalf(TransformedDistribution):
         """Return the probability of what is at most `value`."""
         return 2 * self.base_dist.cdf(value) - 1
 
-    def icdf(self, value: Tensor) -> Tensor:
+    def icdf(self, prob: Tensor) -> Tensor:
         """Return the quantile of a probability."""
-        return self.base_dist.icdf((value + 1) / 2)
+        return self.base_dist.icdf((prob + 1) / 2)
 
     def entropy(self) -> Tensor:
         """Return that of the symmetric distribution, less ``log(2)``."""

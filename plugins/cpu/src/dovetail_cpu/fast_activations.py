@@ -88,6 +88,13 @@ def _gelu_backward(grad: Any, x: Any) -> Any:
     return _multiply(share, grad, out=share)
 
 
+def _power(x: Any) -> Any:
+    """Return ``1 + exp(-x)``."""
+    made = numpy.negative(x)
+    _exp(made, out=made)
+    return _add(made, _ONES[x.dtype], out=made)
+
+
 def never_warns(function: Function) -> Function:
     """Mark a kernel that has no need of the quiet error state: see `CpuArrays.may_warn`."""
     setattr(function, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
@@ -188,6 +195,20 @@ class FastSigmoids(Sigmoids):
         """Define the kernels; gelu has no other form for its default argument."""
         super().define_in(kernel)
         kernel("gelu", self.gelu)
+
+    def sigmoid(self, x: Any) -> Any:
+        """Return ``1 / (1 + exp(-x))``."""
+        if x.dtype not in _FLOATS or not x.ndim:
+            return Sigmoids.sigmoid(self, x)
+        power = _power(x)
+        return numpy.reciprocal(power, out=power)
+
+    def silu(self, x: Any) -> Any:
+        """Return ``x * sigmoid(x)``."""
+        if x.dtype not in _FLOATS or not x.ndim:
+            return Sigmoids.silu(self, x)
+        power = _power(x)
+        return _divide(x, power, out=power)
 
     def gelu(self, x: Any, *, approximate: str = "none") -> Any:
         """Return gelu, in float32 with an approximated error function."""

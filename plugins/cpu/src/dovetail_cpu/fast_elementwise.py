@@ -41,6 +41,15 @@ class FastHardActivations(HardActivations):
     ) -> None:
         super().__init__(TUNED, capabilities, table)
 
+    def _sixth(self, x: Any) -> Any:
+        """Return ``(x + 3) / 6``, limited to 0 and 1."""
+        if x.dtype not in _FLOATS or not x.ndim:
+            return HardActivations._sixth(self, x)
+        like = self.numbers.like
+        made = numpy.add(x, like(x, 3))
+        made.clip(self._zeros[x.dtype], like(x, 6), made)
+        return numpy.divide(made, like(x, 6), out=made)
+
 
 @blockwise("mish", "mish_backward")
 class FastGatedUnits(GatedUnits):
@@ -52,7 +61,7 @@ class FastGatedUnits(GatedUnits):
         super().__init__(TUNED, capabilities, table)
 
 
-@blockwise("erf", "erfc", "sign")
+@blockwise("erf", "erfc")
 class FastPointwise(Pointwise):
     """Elementary functions in blocks."""
 

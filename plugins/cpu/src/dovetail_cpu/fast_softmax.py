@@ -24,6 +24,10 @@ _contiguous, _exp, _log = numpy.ascontiguousarray, numpy.exp, numpy.log
 _subtract, _divide, _multiply = numpy.subtract, numpy.divide, numpy.multiply
 _FEW_CLASSES = 256
 """Length of the rows up to which a product with ones sums them."""
+_SAFE = 80.0
+"""Numbers within these bounds have exponentials, and sums of some hundred, that single precision
+holds: the maximum need not be taken out.
+"""
 _SMALL = 4096
 """Elements up to which repeating a column costs less than broadcasting it."""
 _BLOCK = 1 << 16
@@ -120,6 +124,11 @@ class FastSoftmax(Softmax):
             return Softmax.softmax(self, x, dim, half_to_float)
         if is_small(x, dim):
             classes = x.shape[1]
+            if x.item(x.argmax()) < _SAFE and x.item(x.argmin()) > -_SAFE:  # a NaN is neither
+                result = _exp(x)
+                return _divide(
+                    result, across(result.dot(ones_of(classes, x.dtype)), classes), out=result
+                )
             # The maximum down the columns of a copy: many short rows cost more than the copy.
             result = _subtract(x, across(_highest(_contiguous(x.T), 0), classes))
             _exp(result, out=result)

@@ -47,6 +47,20 @@ def _view_of_memory(
     return np.asarray(_Memory(memory, interface)).view(dtype)
 
 
+class _Strides(dict[tuple[tuple[int, ...], int], tuple[int, ...]]):
+    """Strides in elements by those in bytes and the size of an element: they are few."""
+
+    def __missing__(self, key: tuple[tuple[int, ...], int]) -> tuple[int, ...]:
+        if len(self) >= 1024:
+            self.clear()
+        in_bytes, itemsize = key
+        made = self[key] = tuple([stride // itemsize for stride in in_bytes])
+        return made
+
+
+_STRIDES = _Strides()
+
+
 class CpuMemory(NamespaceArrays):
     """The part of `CpuArrays` that knows of memory."""
 
@@ -62,8 +76,7 @@ class CpuMemory(NamespaceArrays):
         """Return the strides in elements; those of C order where there are no elements."""
         if not array.size:
             return super().strides(array)
-        itemsize = array.itemsize
-        return tuple([stride // itemsize for stride in array.strides])
+        return _STRIDES[array.strides, array.itemsize]
 
     def memory_bounds(self, array: Any) -> tuple[int, int]:
         """Return the address where the memory of `array` begins, and the one behind its end."""

@@ -30,14 +30,14 @@ from dovetail_kernel.types.dtype import DTYPES
 from .._generated import functions as aten
 from ..array_kernels.memory_layout import is_contiguous
 from ..backend.devices import as_device
+from .array_namespace import TensorNamespace
 from .conversion import conversion_of
 from .legacy_constructors import TensorMeta, TypedTensor
-from .other_layouts import TensorLayouts
 
 __all__ = ["TensorConversions"]
 
 
-class TensorConversions(TensorLayouts):
+class TensorConversions(TensorNamespace):
     """The part of Tensor that converts it."""
 
     __slots__ = ()

@@ -141,7 +141,9 @@ def from_numpy(ndarray: Any) -> Tensor:
     ValueError
         For negative strides or a foreign byte order.
     """
-    if not is_host_array(ndarray):
+    if ndarray.__class__ is not ready_backend("cpu").arrays.array_types[0] and not is_host_array(
+        ndarray
+    ):
         cls = type(ndarray)
         name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
         raise TypeError(

@@ -226,12 +226,12 @@ class Node:
         """Become a node that takes the tensors body only."""
         self._array_backend = None
 
-    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran.
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` after the node ran.
 
         Parameters
         ----------
-        hook
+        fn
             Gets the gradients the node returned and those it was given, as tuples, and may return a
             tuple to replace the former.
 
@@ -240,10 +240,10 @@ class Node:
         RemovableHandle
             ``handle.remove()`` takes the hook away.
         """
-        return self._make_hooks().after.register(hook)
+        return self._make_hooks().after.register(fn)
 
-    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before the node runs; it may return a tuple to replace the
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` before the node runs; it may return a tuple to replace the
         gradients.
 
         Returns
@@ -251,7 +251,7 @@ class Node:
         RemovableHandle
             ``handle.remove()`` takes the hook away.
         """
-        return self._make_hooks().before.register(hook)
+        return self._make_hooks().before.register(fn)
 
     def _tensor_hooks(self, output_nr: int) -> TensorHooks:
         return self._make_hooks().tensor_hooks(output_nr)

@@ -1,0 +1,30 @@
+"""The Array API, version 2025.12 of the standard, over `Tensor`: ``x.__array_namespace__()``.
+
+Functions have the standard's names, arguments, dtypes and special cases. Where these are not
+PyTorch's, `dovetail` itself keeps PyTorch's: here arrays without dimensions promote as others do,
+sums of unsigned integers are unsigned, and uint16, uint32 and uint64 compute. Methods and operators
+of `Tensor` are PyTorch's in both.
+"""
+
+from dovetail_kernel import Device as Device
+
+from . import fft as fft
+from . import linalg as linalg
+from .creation import *  # noqa: F403 - the functions of the standard, by module
+from .data_types import *  # noqa: F403
+from .elementwise import *  # noqa: F403
+from .linalg import matmul as matmul
+from .linalg import matrix_transpose as matrix_transpose
+from .linalg import tensordot as tensordot
+from .linalg import vecdot as vecdot
+from .manipulation import *  # noqa: F403
+from .namespace_info import NamespaceInfo
+from .searching import *  # noqa: F403
+from .statistics import *  # noqa: F403
+
+__array_api_version__ = "2025.12"
+
+
+def __array_namespace_info__() -> NamespaceInfo:  # noqa: N807 - the standard's name
+    """Return what the namespace says of itself."""
+    return NamespaceInfo()

@@ -1,0 +1,99 @@
+"""Lets plain einops take tensors: ``import dovetail.utils.einops_backend``.
+
+``einops.array_api`` takes them without it. Einops finds the classes that derive from its own, by
+the name of their framework; gradients go through, since the functions are those of `dovetail`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+if TYPE_CHECKING:
+    AbstractBackend: Any = object
+else:
+    AbstractBackend = import_module("einops._backends").AbstractBackend
+
+__all__ = ["DovetailBackend"]
+
+
+class DovetailBackend(AbstractBackend):  # type: ignore[misc]
+    """What einops does to tensors."""
+
+    framework_name = "dovetail"
+
+    def is_appropriate_type(self, tensor: Any) -> bool:
+        """Return whether something is a tensor."""
+        return isinstance(tensor, Tensor)
+
+    def from_numpy(self, x: Any) -> Tensor:
+        """Return an array of NumPy as a tensor; a copy that takes gradients, if it is of floats."""
+        made: Any = aten.tensor(np.asarray(x))
+        result: Tensor = made.requires_grad_() if made.is_floating_point() else made
+        return result
+
+    def to_numpy(self, x: Tensor) -> Any:
+        """Return the values of a tensor."""
+        return x.detach().cpu().numpy()
+
+    def arange(self, start: int, stop: int) -> Tensor:
+        """Return the integers from `start` up to `stop`."""
+        return aten.arange(start, stop)
+
+    def reduce(self, x: Tensor, operation: str, reduced_axes: Sequence[int]) -> Tensor:
+        """Return what is left of a tensor along axes: ``min``, ``max``, ``sum``, ``mean``, …"""
+        axes = tuple(reduced_axes)
+        if operation in ("min", "max"):
+            return (aten.amin if operation == "min" else aten.amax)(x, axes)
+        if operation in ("sum", "mean"):
+            return (aten.sum if operation == "sum" else aten.mean)(x, axes)
+        if operation not in ("any", "all", "prod"):
+            raise NotImplementedError(
+                f"einops: unknown reduction {operation!r}. It is one of: min, max, sum, mean, any, "
+                "all, prod."
+            )
+        of_one = getattr(aten, operation)
+        for axis in sorted(axes, reverse=True):
+            x = of_one(x, axis)
+        return x
+
+    def transpose(self, x: Tensor, axes: Sequence[int]) -> Tensor:
+        """Return a tensor with its axes in another order."""
+        return aten.permute(x, tuple(axes))
+
+    def stack_on_zeroth_dimension(self, tensors: list[Tensor]) -> Tensor:
+        """Return tensors stacked along a new first axis."""
+        return aten.stack(tensors)
+
+    def add_axis(self, x: Tensor, new_position: int) -> Tensor:
+        """Return a tensor with one more axis of one element."""
+        return aten.unsqueeze(x, new_position)
+
+    def add_axes(self, x: Tensor, n_axes: int, pos2len: dict[int, int]) -> Tensor:
+        """Return a tensor repeated along new axes."""
+        sizes = [-1] * n_axes
+        for position, length in pos2len.items():
+            x, sizes[position] = self.add_axis(x, position), length
+        return x.expand(sizes)
+
+    def tile(self, x: Tensor, repeats: Sequence[int]) -> Tensor:
+        """Return copies of a tensor laid beside each other."""
+        return aten.tile(x, tuple(repeats))
+
+    def concat(self, tensors: list[Tensor], axis: int) -> Tensor:
+        """Return tensors joined along an axis."""
+        return aten.cat(tensors, axis)
+
+    def is_float_type(self, x: Tensor) -> bool:
+        """Return whether the numbers of a tensor are floating-point ones."""
+        return x.is_floating_point()
+
+    def einsum(self, pattern: str, *x: Tensor) -> Tensor:
+        """Return the sum of products that a pattern says."""
+        return aten.einsum(pattern, x)
