@@ -13,7 +13,7 @@ SEED = int(os.environ.get("DOVETAIL_FIRST_OVERLAID") or random.randrange(10_000)
 """Printed in the header of the run; DOVETAIL_FIRST_OVERLAID repeats it."""
 
 
-def sampled(cases: Sequence[Case], count: int = 60) -> list[Case]:
+def sampled(cases: Sequence[Case], count: int = 40) -> list[Case]:
     """Return some cases, or all with ``DOVETAIL_OVERLAID=all``."""
     if os.environ.get("DOVETAIL_OVERLAID") == "all":
         return list(cases)
