@@ -19,8 +19,6 @@ OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
   plugins/pytest/src src $(OPTIONAL:%=%/src)
 LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) tests tools $(wildcard examples benchmarks)
-  plugins/pytest/src plugins/dask/src src
-LINTED := $(DISTRIBUTIONS:.=src) plugins/dask tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
@@ -64,7 +62,9 @@ help:
 	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
 	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
+	@echo "make docs                 the site, as HTML that opens from disk: docs/_build/html"
 	@echo "make test-dask            dovetail-dask: install it and Dask, and test"
+	@echo "make demo-outofcore       train on a Zarr store; ARGS='--gib 20 --workers 2 --kill-one' for more"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -188,7 +188,7 @@ install-noautograd:
 
 # -- plugins above the front end -----------------------------------------------------------------------------------
 
-.PHONY: test-mpi demo-distributed
+.PHONY: test-mpi demo-distributed docs
 
 $(STAMPS)/mpi: $(STAMPS)/test plugins/mpi/pyproject.toml
 	$(PY) tools/dependency_group.py mpi > $(STAMPS)/mpi.txt
@@ -202,6 +202,18 @@ test-mpi: $(STAMPS)/mpi
 
 demo-distributed: $(STAMPS)/mpi $(STAMPS)/demo
 	$(PY) examples/digits/distributed_demo.py
+
+# -- the site ------------------------------------------------------------------------------------------------------
+
+$(STAMPS)/docs: $(STAMPS)/test pyproject.toml
+	$(PY) tools/dependency_group.py docs > $(STAMPS)/docs.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/docs.txt
+	@touch $@
+
+# Opens from disk: docs/_build/html/index.html. Writes the drawings of the README too.
+docs: $(STAMPS)/docs
+	$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(PY) tools/check_site.py docs/_build/html
 
 # -- numba: the overlay of compiled kernels --------------------------------------------------------------------------
 
@@ -234,6 +246,9 @@ $(STAMPS)/dask: $(STAMPS)/test plugins/dask/pyproject.toml pyproject.toml
 	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e plugins/dask
 	@touch $@
 
-.PHONY: test-dask
+.PHONY: test-dask demo-outofcore
 test-dask: $(STAMPS)/dask
 	@$(PY) -m pytest -q plugins/dask
+
+demo-outofcore: $(STAMPS)/dask
+	$(PY) examples/outofcore/demo.py $(ARGS)

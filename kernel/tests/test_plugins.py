@@ -603,7 +603,7 @@ def test_a_known_plugin_that_is_not_installed_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(installed_plugins, "find_spec", lambda name: None)
     monkeypatch.setattr(installed_plugins, "scan_entry_points", lambda: [])
-    with pytest.raises(PluginNotFoundError, match="pip install dovetail-cuda"):
+    with pytest.raises(PluginNotFoundError, match="Install dovetail-cuda, from the clone"):
         manager.load_backend("cuda")
 
 

@@ -146,3 +146,28 @@ def test_the_bar_of_dask_shows_progress(capsys):
     with ProgressBar():
         dovetail.dask.compute(dovetail.ones(3, device="dask") + 1)
     assert "100% Completed" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two workers in processes of their own."""
+    distributed = pytest.importorskip("distributed", reason="workers are those of distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="1GiB"
+    ) as started:
+        yield started
+
+
+def test_a_cluster_computes_the_same(cluster):
+    from distributed import Client
+
+    array = da.random.default_rng(0).standard_normal((64, 5), chunks=(4, 5))
+    x, y = dovetail.dask.from_dask(array), dovetail.dask.from_dask(da.ones(64, chunks=4))
+    loss, grad = gradient(x, y, "1kiB")
+    with dask.config.set(scheduler="synchronous"):
+        alone = dovetail.dask.compute(loss, grad)
+    with Client(cluster):
+        several = dovetail.dask.compute(loss, grad)
+    # BLAS may round otherwise where chunks that came over a wire are aligned otherwise.
+    np.testing.assert_allclose(several[0].item(), alone[0].item(), rtol=1e-13)
+    np.testing.assert_allclose(several[1].tolist(), alone[1].tolist(), rtol=1e-12)

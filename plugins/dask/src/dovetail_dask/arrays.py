@@ -14,7 +14,7 @@ from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_aten.backends import NamespaceArrays
 
 from . import writes
-from .chunks import check_known
+from .chunks import automatic, check_known
 from .indexing import read
 from .random_numbers import ChunkedGenerator
 from .shapes import native_dtype
@@ -60,7 +60,7 @@ class DaskArrays(NamespaceArrays):
                 f"Convert to one of {', '.join(each.name for each in self.native_dtypes)}."
             )
         if not isinstance(value, da.Array):
-            return da.from_array(value, chunks="auto")
+            return da.from_array(value, chunks=automatic(value.shape))
         check_known(value, "a tensor on dask")
         return value if own == value.dtype else value.astype(own)
 
@@ -78,11 +78,12 @@ class DaskArrays(NamespaceArrays):
         self, shape: Sequence[int], native_dtype: Any, device_index: int | None = None
     ) -> Any:
         """Return zeros: what is not set is the same each time that it is computed."""
-        return da.zeros(tuple(shape), dtype=native_dtype)
+        return da.zeros(tuple(shape), dtype=native_dtype, chunks=automatic(shape))
 
     def full(self, shape: Sequence[int], value: Any, native_dtype: Any) -> Any:
         """Return an array full of a number that `native_dtype` can hold."""
-        return da.full(tuple(shape), self.number(value, native_dtype), dtype=native_dtype)
+        number = self.number(value, native_dtype)
+        return da.full(tuple(shape), number, dtype=native_dtype, chunks=automatic(shape))
 
     def to_host(self, array: Any) -> Any:
         """Compute `array`, and return it as one of NumPy's."""
@@ -283,21 +284,26 @@ def _spread(value: Any, dim: int, start: int, step: int, size: int, fill: Any) -
     """Return `value` in an array of `size` along `dim`, from `start` on in steps."""
 
     def gap(length: int) -> Any:
-        shape = (*value.shape[:dim], length, *value.shape[dim + 1 :])
-        return da.full(shape, np.asarray(fill, value.dtype)[()], dtype=value.dtype)
+        chunks = (*value.chunks[:dim], (length,), *value.chunks[dim + 1 :])
+        return da.full(_shape(chunks), number, dtype=value.dtype, chunks=chunks)
 
+    number = np.asarray(fill, value.dtype)[()]
     if step > 1 and value.shape[dim]:
         # Every element with its gap behind it; the last gap is cut off.
         own = value[(*(_ALL,) * dim, _ALL, None)]
-        shape = (*value.shape[: dim + 1], step - 1, *value.shape[dim + 1 :])
-        gaps = da.full(shape, np.asarray(fill, value.dtype)[()], dtype=value.dtype)
+        chunks = (*value.chunks[: dim + 1], (step - 1,), *value.chunks[dim + 1 :])
+        gaps = da.full(_shape(chunks), number, dtype=value.dtype, chunks=chunks)
         joined = da.concatenate([own, gaps], axis=dim + 1)
         length = value.shape[dim] * step
         value = joined.reshape((*value.shape[:dim], length, *value.shape[dim + 1 :]))
         value = value[(*(_ALL,) * dim, slice(size - start))]
-    parts = [gap(start), value, gap(size - start - value.shape[dim])]
-    parts = [part for part in parts if part.shape[dim]]
-    return da.concatenate(parts, axis=dim) if len(parts) > 1 else (parts or [value])[0]
+    behind = size - start - value.shape[dim]
+    parts = [*([gap(start)] if start else []), value, *([gap(behind)] if behind else [])]
+    return da.concatenate(parts, axis=dim) if len(parts) > 1 else value
+
+
+def _shape(chunks: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    return tuple(map(sum, chunks))
 
 
 def _reinterpreted(chunk: Any, native_dtype: Any) -> Any:

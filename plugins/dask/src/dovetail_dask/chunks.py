@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["check_known", "one_chunk", "one_chunk_along"]
+__all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along"]
 
 
 def check_known(array: Any, what: str) -> None:
@@ -23,6 +23,13 @@ def check_known(array: Any, what: str) -> None:
             "selection by values, or of a data frame. Call array.compute_chunk_sizes() first, "
             "which computes them, or give them: array._chunks = ((10, 12), (4,))."
         )
+
+
+def automatic(shape: Sequence[int]) -> Any:
+    """Return the chunks of a new array: as many as Dask's setting of their size says. One without
+    elements has one chunk, which Dask fails to find.
+    """
+    return tuple(shape) if 0 in shape else "auto"
 
 
 def one_chunk_along(array: Any, *axes: int) -> Any:

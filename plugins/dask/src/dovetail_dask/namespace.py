@@ -9,7 +9,9 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from .chunks import automatic
 from .indexing import take, take_along_axis
+from .products import matmul
 
 __all__ = ["Namespace"]
 
@@ -65,7 +67,7 @@ def _asarray(value: Any, dtype: Any = None) -> Any:
 def _filled(function: Function) -> Function:
     @wraps(function)
     def make(shape: Sequence[int] | int, dtype: Any = None, order: str | None = None) -> Any:
-        return function(shape, dtype=dtype)
+        return function(shape, dtype=dtype, chunks=automatic(_sizes(shape)))
 
     return make
 
@@ -73,7 +75,11 @@ def _filled(function: Function) -> Function:
 def _full(shape: Any, value: Any, dtype: Any = None) -> Any:
     if isinstance(value, da.Array):
         return da.broadcast_to(value.astype(dtype), shape)
-    return da.full(shape, value, dtype=dtype)
+    return da.full(shape, value, dtype=dtype, chunks=automatic(_sizes(shape)))
+
+
+def _sizes(shape: Sequence[int] | int) -> Sequence[int]:
+    return (shape,) if isinstance(shape, int) else shape
 
 
 def _like(function: Function) -> Function:
@@ -109,7 +115,7 @@ class Namespace:
         self.empty_like, self.full_like = map(_like, (da.zeros_like, da.full_like))
         self.array, self.asarray, self.full = _array, _asarray, _full
         self.take, self.take_along_axis = take, take_along_axis
-        self.broadcast_arrays, self.eye = _broadcast_arrays, _eye
+        self.broadcast_arrays, self.eye, self.matmul = _broadcast_arrays, _eye, matmul
         self.bool_, self.dtype = np.bool_, np.dtype
         for kind in (np.integer, np.inexact):
             for each in _scalar_types(kind):

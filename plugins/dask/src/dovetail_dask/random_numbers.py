@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 
 from .blockwise import Result, on_blocks
+from .chunks import automatic
 
 __all__ = ["ChunkedGenerator"]
 
@@ -60,7 +61,7 @@ class ChunkedGenerator:
         in_one_chunk: bool = False,
     ) -> Any:
         shape = tuple(shape)
-        chunks = tuple([(n,) for n in shape]) if in_one_chunk else "auto"
+        chunks = tuple([(n,) for n in shape]) if in_one_chunk else automatic(shape)
         chunks = da.core.normalize_chunks(chunks, shape, dtype=dtype)
         draw = self._draws
         self._draws += 1

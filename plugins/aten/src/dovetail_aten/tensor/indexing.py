@@ -180,12 +180,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     kept whole.
     """
     device = None if _VIEWING.issuperset(map(type, items)) else self.device
-    given = 0
-    for item in items:
-        if item.__class__ is int or item.__class__ is slice:
-            given += 1
-        elif item is not None and item is not Ellipsis:
-            given += _dimensions_of(item, device)
+    given = sum([1 if i.__class__ in _SIMPLE else _dimensions_of(i, device) for i in items])
     ndim = len(self.array.shape)
     if given > ndim:
         if not ndim and len(items) == 1 and not isinstance(items[0], TensorBase | Sequence):
@@ -385,19 +380,16 @@ def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
         if sizes[dim] not in (1, shape[dim + extra]):
             raise RuntimeError(
                 f"The expanded size of the tensor ({shape[dim + extra]}) must match the existing "
-                "size "
-                f"({sizes[dim]}) at "
-                f"non-singleton dimension {dim + extra}.  Target sizes: {list(shape)}.  Tensor "
-                f"sizes: {list(sizes)}"
+                f"size ({sizes[dim]}) at non-singleton dimension {dim + extra}.  Target sizes: "
+                f"{list(shape)}.  Tensor sizes: {list(sizes)}"
             )
 
 
 def _out_of_bounds(shape: tuple[int, ...], dim: int, position: int) -> IndexError:
     if not shape:
         return IndexError(_ZERO_DIM)
-    return IndexError(
-        f"index {position} is out of bounds for dimension {dim} with size {shape[dim]}"
-    )
+    size = shape[dim]
+    return IndexError(f"index {position} is out of bounds for dimension {dim} with size {size}")
 
 
 for _method, _name in ((getitem, "__getitem__"), (setitem, "__setitem__")):
