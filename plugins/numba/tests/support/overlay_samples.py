@@ -9,8 +9,10 @@ from typing import TypeVar
 
 Case = TypeVar("Case")
 
-SEED = int(os.environ.get("DOVETAIL_FIRST_OVERLAID") or random.randrange(10_000))
-"""Printed in the header of the run; DOVETAIL_FIRST_OVERLAID repeats it."""
+SEED = int(os.environ.setdefault("DOVETAIL_FIRST_OVERLAID", str(random.randrange(10_000))))
+"""Printed in the header of the run; DOVETAIL_FIRST_OVERLAID repeats it. Processes that test side by
+side inherit it.
+"""
 
 
 def sampled(cases: Sequence[Case], count: int = 40) -> list[Case]:
