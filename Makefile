@@ -231,7 +231,7 @@ $(STAMPS)/overlay: $(STAMPS)/test plugins/numba/pyproject.toml
 
 # Its own tests, and the checks of a sample of the operators that it covers, which the seed says.
 test-overlay: $(STAMPS)/overlay
-	@$(PY) -m pytest -q plugins/numba
+	@$(PYTEST) plugins/numba
 
 # All operators that it covers, and then whatever any backend can run.
 test-overlay-whole: export DOVETAIL_OVERLAYS := numba

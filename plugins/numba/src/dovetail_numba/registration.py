@@ -73,7 +73,8 @@ def _kernel(each: Cover, below: Any) -> ArrayKernel:
     tensors = Parameters(tuple([a.name for a in arguments if "Tensor" in a.real_type.schema_str]))
     counted = positional[each.counted]
     kernel = _as_quiet(chooser(each, below.fn, every, counted), below.fn)
-    fast = into = general_into = None
+    fast = None
+    into, general_into = below.out_function, below.general_out_function
     if below.fast_path is not None:
         fast = chooser(each, below.fast_path, tensors, counted, below.fn)
         fast = _as_quiet(fast, below.fast_path)

@@ -46,12 +46,12 @@ def logit(below: Any, x: Any, eps: float | None = None) -> Any:
     return below(x, eps) if made is None else made
 
 
-@over("add.Tensor", least=1 << 16, writes=True)
-def add(below: Any, x: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Any:
+@over("add.Tensor", least=1 << 16)  # in place BLAS is faster
+def add(below: Any, x: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Return ``x + alpha * other``."""
     made = None
     if alpha != 1 and isinstance(alpha, (int, float)):
-        made = elementwise("add_scaled", (x, other), (alpha,), _ONE_PASS, out)
+        made = elementwise("add_scaled", (x, other), (alpha,), _ONE_PASS)
     return below(x, other, alpha=alpha) if made is None else made
 
 
