@@ -23,7 +23,7 @@ LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) tests tools $(wildcard examples ben
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
 ifeq ($(ORACLE),1)
-TEST_STAMPS += $(STAMPS)/oracle
+TEST_STAMPS += $(STAMPS)/oracle $(STAMPS)/interop
 endif
 
 PYTEST = $(PY) -m pytest -q $$($(PY) -c 'import xdist; print("-n 2")' 2>/dev/null)
@@ -59,8 +59,12 @@ help:
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
 	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
 	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
+	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
 	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
+	@echo "make docs                 the site, as HTML that opens from disk: docs/_build/html"
+	@echo "make test-dask            dovetail-dask: install it and Dask, and test"
+	@echo "make demo-outofcore       train on a Zarr store; ARGS='--gib 20 --workers 2 --kill-one' for more"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
 	@echo "make check                lint, format, types, import layers, stale generated code"
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
@@ -91,7 +95,7 @@ $(STAMPS)/install: $(STAMPS)/venv $(MANIFESTS)
 	@touch $@
 
 # One stamp per group of [dependency-groups] in pyproject.toml.
-$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
+$(STAMPS)/test $(STAMPS)/demo $(STAMPS)/interop $(STAMPS)/oracle: $(STAMPS)/%: $(STAMPS)/install pyproject.toml
 	$(PY) tools/dependency_group.py $* > $(STAMPS)/$*.txt
 	$(PY) $(PIP_INSTALL) -r $(STAMPS)/$*.txt
 	@touch $@
@@ -108,6 +112,7 @@ check: $(STAMPS)/test
 	$(PY) -m ruff format --check $(LINTED)
 	$(PY) -m mypy --strict $(TYPED)
 	PYTHONPATH=$(subst $(eval ) ,:,$(OPTIONAL:%=%/src)) $(VENV)/bin/lint-imports
+	PYTHONPATH=plugins/dask/src $(VENV)/bin/lint-imports
 	$(PY) -m dovetail_aten.codegen --check
 
 test: export DOVETAIL_OPERATORS := $(DOVETAIL_OPERATORS)
@@ -183,7 +188,7 @@ install-noautograd:
 
 # -- plugins above the front end -----------------------------------------------------------------------------------
 
-.PHONY: test-mpi demo-distributed
+.PHONY: test-mpi demo-distributed docs
 
 $(STAMPS)/mpi: $(STAMPS)/test plugins/mpi/pyproject.toml
 	$(PY) tools/dependency_group.py mpi > $(STAMPS)/mpi.txt
@@ -197,3 +202,53 @@ test-mpi: $(STAMPS)/mpi
 
 demo-distributed: $(STAMPS)/mpi $(STAMPS)/demo
 	$(PY) examples/digits/distributed_demo.py
+
+# -- the site ------------------------------------------------------------------------------------------------------
+
+$(STAMPS)/docs: $(STAMPS)/test pyproject.toml
+	$(PY) tools/dependency_group.py docs > $(STAMPS)/docs.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/docs.txt
+	@touch $@
+
+# Opens from disk: docs/_build/html/index.html. Writes the drawings of the README too.
+docs: $(STAMPS)/docs
+	$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(PY) tools/check_site.py docs/_build/html
+
+# -- numba: the overlay of compiled kernels --------------------------------------------------------------------------
+
+.PHONY: test-overlay test-overlay-whole bench-overlay
+
+$(STAMPS)/overlay: $(STAMPS)/test plugins/numba/pyproject.toml
+	$(PY) tools/dependency_group.py overlay > $(STAMPS)/overlay.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/overlay.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e ./plugins/numba
+	@touch $@
+
+# Its own tests, and the checks of a sample of the operators that it covers, which the seed says.
+test-overlay: $(STAMPS)/overlay
+	@$(PY) -m pytest -q plugins/numba
+
+# All operators that it covers, and then whatever any backend can run.
+test-overlay-whole: export DOVETAIL_OVERLAYS := numba
+test-overlay-whole: export DOVETAIL_NUMBA_LEAST := 1
+test-overlay-whole: $(STAMPS)/overlay
+	@DOVETAIL_OVERLAID=all $(PYTEST) plugins/numba
+	@$(PYTEST) $(ON_ANY_BACKEND)
+
+bench-overlay: $(STAMPS)/overlay $(STAMPS)/oracle
+	$(PY) benchmarks/overlay.py
+# -- dask: tensors larger than memory --------------------------------------------------------------------------------
+
+$(STAMPS)/dask: $(STAMPS)/test plugins/dask/pyproject.toml pyproject.toml
+	$(PY) tools/dependency_group.py $(notdir $@) > $@.txt
+	$(PY) $(PIP_INSTALL) -r $@.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e plugins/dask
+	@touch $@
+
+.PHONY: test-dask demo-outofcore
+test-dask: $(STAMPS)/dask
+	@$(PY) -m pytest -q plugins/dask
+
+demo-outofcore: $(STAMPS)/dask
+	$(PY) examples/outofcore/demo.py $(ARGS)

@@ -36,10 +36,12 @@ if _typing.TYPE_CHECKING:
     from . import distributions as distributions
     from . import fft as fft
     from . import func as func
+    from . import hub as hub
     from . import jit as jit
     from . import library as library
     from . import linalg as linalg
     from . import masked as masked
+    from . import multiprocessing as multiprocessing
     from . import nn as nn
     from . import optim as optim
     from . import overrides as overrides
@@ -47,9 +49,11 @@ if _typing.TYPE_CHECKING:
     from . import random as random
     from . import serialization as serialization
     from . import signal as signal
+    from . import sparse as sparse
     from . import special as special
     from . import testing as testing
     from . import utils as utils
+    from .amp import GradScaler as GradScaler
     from .backends import devices as devices
     from .compiler import compile as compile
     from .inspection.explanation import explain as explain
@@ -63,9 +67,9 @@ if _typing.TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-use_overlay = _plugin_manager.use_overlay
+use_overlay = _plugin_manager.overlays.use
 _install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
-_plugin_manager.use_requested_overlays()
+_plugin_manager.overlays.use_requested()
 
 _MODULES = (
     "amp",
@@ -76,16 +80,19 @@ _MODULES = (
     "distributions",
     "fft",
     "func",
+    "hub",
     "jit",
     "library",
     "linalg",
     "masked",
+    "multiprocessing",
     "nn",
     "optim",
     "overrides",
     "profiler",
     "random",
     "signal",
+    "sparse",
     "special",
     "testing",
     "utils",
@@ -109,6 +116,7 @@ _OTHER_MODULES = (
     "xpu",
 )
 _ELSEWHERE = {
+    "GradScaler": "dovetail.amp",
     "are_deterministic_algorithms_enabled": "dovetail.global_settings",
     "as_torch": "dovetail.torch_imports",
     "autocast": "dovetail_aten.autocast",

@@ -22,7 +22,7 @@ _PLACES: Final = (
 """Where a name is looked for that its module does not have."""
 
 _REASONS: Final = {
-    "sparse": "Layouts are strided: keep tensors dense.",
+    "sparse": "Tensors are dense. A SciPy matrix is multiplied by dovetail.sparse.mm.",
     "complex32": "There is no dtype of complex halves: use dovetail.complex64.",
     "chalf": "There is no dtype of complex halves: use dovetail.complex64.",
     "qat": "Quantized dtypes are not supported: keep tensors floating.",
@@ -34,9 +34,12 @@ _REASONS: Final = {
     "fx": "A module cannot be traced to a graph. `dovetail.trace` records the calls of a program.",
     "_inductor": "Programs run as they stand, without a compiler.",
     "nested": "Nested tensors are not supported: pad, and pass a mask.",
-    "hub": "Nothing is downloaded: fetch a checkpoint yourself, and `dovetail.load` it.",
 }
 """Why what begins with such a word is not there, and what to do."""
+
+
+_PLACES_OF_REASONS: Final = {"dovetail.sparse": "sparse"}
+"""Modules all of whose names have one reason."""
 
 
 class AbsentNameError(AttributeError):
@@ -60,7 +63,8 @@ def absence(module: str, attribute: str, remedy: str = "") -> str:
     the nearest name.
     """
     sentences = [f"module {module!r} has no attribute {attribute!r}: it is not in Dovetail."]
-    reason = next((text for word, text in _REASONS.items() if attribute.startswith(word)), None)
+    subject = _PLACES_OF_REASONS.get(module, attribute)
+    reason = next((text for word, text in _REASONS.items() if subject.startswith(word)), None)
     if reason is not None:
         sentences.append(reason)
     elif remedy:

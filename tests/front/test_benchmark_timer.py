@@ -94,7 +94,7 @@ def test_a_table_has_rows_columns_and_threads() -> None:
     assert lines[-1] == "Times are in microseconds (us)."
     table.trim_significant_figures()
     table.colorize()
-    assert "\033[92m\033[1m 1 " in str(table)
+    assert "\033[92m\033[1m  1 " in str(table)
     with pytest.raises(ValueError, match="Expected an instance of `Measurement`"):
         table.extend_results([1.0])  # type: ignore[list-item]
 

@@ -25,6 +25,7 @@ FOLDERS = {
     "dovetail-cpu": "plugins/cpu",
     "dovetail-cuda": "plugins/cuda",
     "dovetail-mpi": "plugins/mpi",
+    "dovetail-numba": "plugins/numba",
     "dovetail-pytest": "plugins/pytest",
     "dovetail": ".",
 }
@@ -44,6 +45,7 @@ CLOSURES = {
         "dovetail-dispatcher",
         "dovetail-kernel",
     },
+    "dovetail-numba": {"dovetail-aten", "dovetail-cpu", "dovetail-dispatcher", "dovetail-kernel"},
     "dovetail-pytest": {"dovetail-dispatcher", "dovetail-kernel"},
     "dovetail": {
         "dovetail-aten",
@@ -62,6 +64,7 @@ THIRD_PARTY = {
     "dovetail-cpu": {"ml-dtypes", "numpy", "scipy"},
     "dovetail-cuda": {"numpy"},
     "dovetail-mpi": {"mpi4py", "numpy"},
+    "dovetail-numba": {"numba", "numpy"},
     "dovetail-pytest": {"pytest"},
     "dovetail": {"numpy", "rich", "typer"},
 }
@@ -74,6 +77,7 @@ EXTRAS = {
         "cuda": {"dovetail-cuda"},
         "cuda12": {"dovetail-cuda"},
         "cuda13": {"dovetail-cuda"},
+        "numba": {"dovetail-numba"},
     },
 }
 
@@ -86,6 +90,7 @@ ENTRY_POINTS = {
     "dovetail-cpu": {"dovetail.backends": {"cpu": "dovetail_cpu"}},
     "dovetail-cuda": {"dovetail.backends": {"cuda": "dovetail_cuda"}},
     "dovetail-mpi": {"dovetail.modules": {"distributed": "dovetail_mpi"}},
+    "dovetail-numba": {"dovetail.overlays": {"numba": "dovetail_numba"}},
     "dovetail-pytest": {"pytest11": {"dovetail": "dovetail_pytest"}},
     "dovetail": {"console_scripts": {"dovetail": "dovetail.command:main"}},
 }

@@ -23,7 +23,9 @@ from dovetail_kernel import (
     backend,
     bfloat16,
     float32,
+    float64,
     get_default_device,
+    int64,
     plugin_manager,
     set_default_device,
 )
@@ -385,6 +387,31 @@ def test_the_fallback_can_be_switched_on_by_the_user() -> None:
 def test_the_cpu_has_no_fallback(name: str) -> None:
     with pytest.raises(RuntimeError, match="there is no cpu fallback for"):
         use_cpu_fallback(name)
+
+
+def test_a_function_that_is_missing_at_registration_is_named() -> None:
+    name = new_name()
+
+    def define(xp: Any, kernel: Any, _capabilities: Any) -> None:
+        kernel("exp", xp.exp_of(2))
+
+    with pytest.raises(
+        NotImplementedError,
+        match=rf"backend '{name}' needs 'exp_of', which its namespace \S+ has not\. Give the "
+        rf"namespace a function of that name, or .*Library\('aten', 'IMPL', '{name.upper()}'\)",
+    ):
+        register_backend(name, np, kernels=[define])
+
+
+def test_a_namespace_may_have_dtypes_by_name_alone() -> None:
+    names = {each.name: np.dtype(each.name) for each in (float32, int64, float64)}
+    namespace = without("dtype", "bool", "float16", "uint8", "int8", "int16", "int32")
+    for each in ("complex64", "complex128", "uint16", "uint32", "uint64"):
+        delattr(namespace, each)
+    vars(namespace).update(names, bool=np.dtype(bool))
+    made = register_backend(new_name(), namespace)
+    x = at.ones(3, device=made.name)
+    assert ((x + 1).sum().item(), x.dtype) == (6, float32)
 
 
 # -- immutable arrays ------------------------------------------------------------------------------

@@ -101,7 +101,9 @@ __all__ = [
     "why_unavailable",
 ]
 
-_absent: Any = _names_of(__name__, ("amp", "nvtx"))
+_NUMBERS = "BFloat16 Bool Byte Char Double Float Half Int Long Short"
+_TYPES = {f"{number}Tensor": f"{__name__}.legacy_constructors" for number in _NUMBERS.split()}
+_absent: Any = _names_of(__name__, ("amp", "nvtx"), _TYPES)
 
 if TYPE_CHECKING:
     OutOfMemoryError = MemoryError

@@ -195,7 +195,7 @@ def _notes(call: ArrayCall) -> list[Step]:
     shared = _shared(call)
     if shared is None or len(call.schema.returns) != 1:
         return []
-    _first, *others = call.inputs
+    others = call.inputs[1:]
     args = tuple([argument_value(a) for a in others if not a.kwarg_only])
     kwargs = tuple([argument_value(a) for a in others if a.kwarg_only])
     return [NoteViews(call.op, note_views, _RESULT, shared, args, kwargs)]

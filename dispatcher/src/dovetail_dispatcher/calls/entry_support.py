@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from dovetail_kernel import DispatchKeySet, TensorBase, state
+from dovetail_kernel import Device, DispatchKeySet, Layout, MemoryFormat, TensorBase, state
 from dovetail_kernel.types.dtype import dtype as DType
 from dovetail_kernel.types.signature import SCALAR_BITS
 
@@ -225,7 +225,10 @@ def number_argument(number: Any) -> NumberArgument:
 
 COMMON: Final[dict[str, Any]] = {
     "DType": DType,
+    "Device": Device,
+    "Layout": Layout,
     "MISSING": MISSING,
+    "MemoryFormat": MemoryFormat,
     "SCALAR_BITS": SCALAR_BITS,
     "are_ints": are_ints,
     "miss": miss,

@@ -5,7 +5,7 @@ where it cannot.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from dovetail_kernel import (
     Backend,
@@ -41,6 +41,10 @@ def computing_dtype(common: dtype, rule: str) -> dtype:
     `rule`.
     """
     return get_default_dtype() if rule in INT_TO_FLOAT and common.category < 2 else common
+
+
+_KIND: Final = DTYPE_MASK | ZERO_DIM
+"""The bits of a signature that promotion depends on."""
 
 
 def static_dtype(key: int) -> dtype | None:
@@ -168,14 +172,18 @@ def promoter(
         Takes the operands, and returns their arrays, in order, and the dtype.
     """
     arrays, rule = backend.arrays, op.promotion
+    known: dict[tuple[int, ...], tuple[dtype, Any, int]] = {}
 
     def promote(*tensors: TensorBase) -> tuple[list[Any], dtype]:
-        if rule == "exact":
-            check_exact(op, tensors)
-        wanted = computing_dtype(common_dtype(tensors, category), rule)
-        check_computes(op, wanted)
-        native = arrays.native_dtypes[wanted]
-        bit = wanted.bit
+        kinds = tuple([t._signature & _KIND for t in tensors])
+        found = known.get(kinds)
+        if found is None:
+            if rule == "exact":
+                check_exact(op, tensors)
+            wanted = computing_dtype(common_dtype(tensors, category), rule)
+            check_computes(op, wanted)
+            found = known[kinds] = wanted, arrays.native_dtypes[wanted], wanted.bit
+        wanted, native, bit = found
         return [
             t.array if t._signature & bit else arrays.cast(t.array, native) for t in tensors
         ], wanted

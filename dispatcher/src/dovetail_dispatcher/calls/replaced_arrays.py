@@ -57,7 +57,7 @@ def set_view_maker(maker: _ViewMaker) -> None:
 def note_views(
     op: Any, results: Any, source: TensorBase, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> None:
-    """Note that `results`, a tensor or a list, are views of `source` by the operator `op`."""
+    """Note that `results`, a tensor or a list of them, are views of `source` by an operator."""
     storage = source._storage
     assert storage is not None
     views = views_of(source)

@@ -5,7 +5,8 @@ comes back.
 from __future__ import annotations
 
 import inspect
-from functools import partial
+from collections.abc import Callable
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKeySet
@@ -113,9 +114,7 @@ def _call_without_defaults(
     op: Operator, kernel: Kernel, first: tuple[tuple[str, Any], ...]
 ) -> CallWithoutDefaults:
     arguments = _values(list(op.schema.arguments))
-    return CallWithoutDefaults(
-        kernel.fn, first, partial(strip_defaults, op.schema), arguments, _RESULT
-    )
+    return CallWithoutDefaults(kernel.fn, first, default_stripper(op.schema), arguments, _RESULT)
 
 
 def _checks(op: Operator, kernel: Kernel) -> list[Step]:
@@ -140,7 +139,7 @@ def _checks(op: Operator, kernel: Kernel) -> list[Step]:
 
 def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
     """Return whether a kernel may simply be given every argument, because its own defaults equal
-    the schema's.
+    the schema's, or it was written for the schema.
 
     Otherwise it must be called as PyTorch calls it, with the arguments that equal their default
     left out, so that its own defaults win.
@@ -158,10 +157,12 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
         return False
     for position, argument in enumerate(positional, offset):
         own = parameters[names[position]]
-        if own.kind is own.KEYWORD_ONLY or not _same_default(own, argument):
+        if own.kind is own.KEYWORD_ONLY:
+            return False
+        if not kernel.is_our_own and not _same_default(own, argument):
             return False
     return all(
-        a.name in parameters and _same_default(parameters[a.name], a)
+        a.name in parameters and (kernel.is_our_own or _same_default(parameters[a.name], a))
         for a in schema.arguments
         if a.kwarg_only
     )
@@ -179,15 +180,41 @@ def strip_defaults(schema: FunctionSchema, *values: Any) -> tuple[list[Any], dic
     """Return a call's arguments without those equal to their default: trailing positional, and
     keyword-only ones.
     """
-    positional = [(a, v) for a, v in zip(schema.arguments, values, strict=True) if not a.kwarg_only]
-    while positional and equals_default(*positional[-1]):
-        positional.pop()
-    keyword = {
-        a.name: v
-        for a, v in zip(schema.arguments, values, strict=True)
-        if a.kwarg_only and not equals_default(a, v)
-    }
-    return [v for _, v in positional], keyword
+    return _known_stripper(schema)(*values)
+
+
+def default_stripper(schema: FunctionSchema) -> Callable[..., tuple[list[Any], dict[str, Any]]]:
+    """Return the function that does so with the arguments of one schema."""
+    arguments = schema.arguments
+    defaults = [
+        (a.default_value, default_of(a)) if a.has_default_value() else (_NONE, _NONE)
+        for a in arguments
+    ]
+    count = sum([not a.kwarg_only for a in arguments])
+    keywords = [(n, a.name, *defaults[n]) for n, a in enumerate(arguments) if a.kwarg_only]
+
+    def strip_defaults(*values: Any) -> tuple[list[Any], dict[str, Any]]:
+        given = list(values[:count])
+        while given:
+            written, received = defaults[len(given) - 1]
+            value = given[-1]
+            if not (value is written or _same(value, written) or _same(value, received)):
+                break
+            given.pop()
+        named = {}
+        for number, name, written, received in keywords:
+            value = values[number]
+            if not (value is written or _same(value, written) or _same(value, received)):
+                named[name] = value
+        return given, named
+
+    return strip_defaults
+
+
+_known_stripper = lru_cache(maxsize=256)(default_stripper)
+
+_NONE: Final = object()
+"""Stands for the default of an argument without one: no value is the same."""
 
 
 def equals_default(argument: Argument, value: Any) -> bool:
@@ -202,6 +229,8 @@ def equals_default(argument: Argument, value: Any) -> bool:
 def _same(value: Any, default: Any) -> bool:
     if value is default:
         return True
+    if default is _NONE:
+        return False
     if isinstance(value, list | tuple):
         return isinstance(default, list | tuple) and tuple(value) == tuple(default)
     return type(value) is type(default) and bool(value == default)

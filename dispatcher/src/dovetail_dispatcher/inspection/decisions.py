@@ -185,9 +185,14 @@ def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
             return steps
         below, note = _below(key, entry, composition.replaced(keys=keys))
         steps.append(_step(key, entry.kernel, entry.tag, note))
+        if (covered := entry.kernel.covered) is not None:
+            steps.append(_step(key, covered, "beneath the overlay", _ARRAYS))
         if below is None or not below & keys:
             return steps
         keys = keys & below
+
+
+_ARRAYS = "gets the backend's arrays; the route unwraps and wraps"
 
 
 def _below(
@@ -214,7 +219,9 @@ def _below(
         case "passed on":
             return full_after(key), "nothing to do for these tensors; goes on below"
         case "array":
-            return None, "gets the backend's arrays; the route unwraps and wraps"
+            if entry.kernel.covered is not None:
+                return None, f"computes {entry.kernel.when}, and hands other calls on"
+            return None, _ARRAYS
         case "boxed":
             return None, "backend fallback: gets the operator and the arguments"
         case "wrapped":

@@ -181,6 +181,13 @@ def _argument(op: Operator, name: str, args: Sequence[Any], kwargs: Mapping[str,
 
 def _checked(op: Operator, result: Any, asked: Any, rule: Callable[..., Any] | None) -> Any:
     """Return what a mode or class returned, as the schema has it, or raise in its name."""
+    returns = op.schema.returns
+    if (
+        len(returns) == 1
+        and isinstance(result, TensorBase)
+        and returns[0].real_type.schema_str == "Tensor"
+    ):
+        return result
     handler = asked.__torch_dispatch__ if rule is None else rule
     function = getattr(handler, "__func__", handler)
     code = getattr(function, "__code__", None)
@@ -196,7 +203,10 @@ def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[st
     A view of a tensor with ``__torch_dispatch__`` counts the writes to its base.
     """
     returns = op.schema.returns
-    if not any(r.alias_info is not None for r in returns):
+    for each in returns:
+        if each.alias_info is not None:
+            break
+    else:
         return result
     several = len(returns) > 1
     results = list(result) if several else [result]

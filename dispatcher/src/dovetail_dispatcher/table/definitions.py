@@ -172,14 +172,13 @@ class DefinitionTable(Change):
             if op.is_defined:
                 raise _defined_twice(text, op, f"{self._folder}/{file}:{line}")
             defined.append(op)
-            op.forget_routes()
-            op.kind, op.promotion, op.promote, op.refuses, op.tags = (
-                kind,
-                promotion,
-                promote,
-                refuses,
-                tags,
-            )
+            if op.kernels:  # else nothing was composed of it yet
+                op.forget_routes()
+            op.kind = kind
+            op.promotion = promotion
+            op.promote = promote
+            op.refuses = refuses
+            op.tags = tags
             op.define(text, self)
             if functional is not None:
                 op.variant_of = registry.find_or_throw(*functional.split(".", 1))

@@ -70,6 +70,11 @@ class Kernel:
         Tests of the kernel's backend show that it returns what its schema says.
     """
 
+    covered: Kernel | None = None
+    """Of a kernel of an overlay: the kernel beneath, to which it hands calls on."""
+    when = ""
+    """Of a kernel of an overlay: which calls it computes itself."""
+
     __slots__ = (
         *(
             "convention",

@@ -304,9 +304,12 @@ class Operator:
     def forget_routes(self) -> None:
         """Drop every composed callable, in place: entries and methods hold the dict for ever."""
         self.routes.clear()
-        for routes in list(self.redispatch_routes.values()):
-            routes.clear()
-        for other in (*self.variants, *self.fused_in):
+        if self.redispatch_routes:
+            for routes in list(self.redispatch_routes.values()):
+                routes.clear()
+        for other in self.variants:
+            other.forget_routes()
+        for other in self.fused_in:
             other.forget_routes()
 
     def __repr__(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from dovetail_kernel import plugin_manager
 from dovetail_kernel.plugins.entries import PluginEntry
@@ -13,8 +14,9 @@ from .changes import Change, open_transaction, take_back
 
 
 @contextmanager
-def transaction() -> Iterator[None]:
-    """Take back, on an exception, every registration made inside by this task.
+def transaction() -> Iterator[Callable[[], None]]:
+    """Take back, on an exception, every registration made inside by this task. Gives what takes
+    them back later.
 
     A transaction inside another is on its own: a plugin loaded whole, on behalf of one that then
     failed, stays.
@@ -23,7 +25,7 @@ def transaction() -> Iterator[None]:
     outer = open_transaction.get()
     try:
         open_transaction.set(changes)
-        yield
+        yield partial(take_back, changes)
     except BaseException:
         take_back(changes)
         raise

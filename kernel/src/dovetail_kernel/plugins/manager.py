@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
-from warnings import warn
 
 from ..devices.backends import add_device_type_source
 from ..errors import PluginError, forget_distributions
@@ -24,11 +24,11 @@ from .entries import (
     TRANSFORMS,
     PluginEntry,
     blocked,
-    requested_overlays,
 )
 from .hookspecs import BackendSpec
 from .installed_plugins import InstalledPlugins, same_distribution
 from .loading_threads import LoadingThreads
+from .overlays import Overlay, Overlays
 from .plugin_hooks import PluginHooks, imported
 from .plugin_records import LoadedPlugin, PluginRecord
 
@@ -53,11 +53,14 @@ class PluginManager:
         self._plugins: dict[tuple[str, str], LoadedPlugin] = {}
         self._in_use: set[tuple[str, str]] = set()
         self._hooks = PluginHooks()
+        self.overlays = Overlays(partial(self._load, OVERLAYS), self._unload_overlay)
         self.count_kernels: Callable[[PluginEntry], int] = lambda entry: 0
         """Says how many kernels an entry has registered, in the table that supplies this."""
-        self.transaction: Callable[[], AbstractContextManager[object]] = nullcontext
-        """Makes the context that a plugin is loaded in, which undoes half a registration; supplied
-        by the table of kernels.
+        self.transaction: Callable[[], AbstractContextManager[Callable[[], None] | None]] = (
+            nullcontext
+        )
+        """Makes the context that a plugin is loaded in, which undoes half a registration, and gives
+        what undoes a whole one; supplied by the table of kernels.
         """
 
     # -- asking for plugins ------------------------------------------------------------------------
@@ -110,21 +113,11 @@ class PluginManager:
         module: ModuleType = self._load(MODULES, name)
         return module
 
-    def use_overlay(self, name: str) -> Any:
-        """Put the kernels of the overlay `name` in force, and return the plugin. Raises as
+    def use_overlay(self, name: str) -> Overlay:
+        """Put the kernels of the overlay `name` in force: see `Overlays.use`. Raises as
         `load_backend` does.
         """
-        return self._load(OVERLAYS, name)
-
-    def use_requested_overlays(self) -> None:
-        """Use the overlays named in ``DOVETAIL_OVERLAYS``; one that cannot be had is a warning:
-        calls work without.
-        """
-        for name in requested_overlays():
-            try:
-                self.use_overlay(name)
-            except PluginError as error:
-                warn(f"DOVETAIL_OVERLAYS: {error}", RuntimeWarning, stacklevel=2)
+        return self.overlays.use(name)
 
     def load_kernels(self, namespace: str, device_type: str) -> bool:
         """Load what plugins provide as kernels of `namespace` on `device_type`.
@@ -269,7 +262,7 @@ class PluginManager:
         """
         unavailable: str | None = None
         try:
-            with _as_loading(plugin.entry), self.transaction():
+            with _as_loading(plugin.entry), self.transaction() as plugin.undo:
                 if plugin.entry.group == BACKENDS:
                     unavailable = self._run_backend(plugin)
                 elif plugin.entry.group == MODULES:
@@ -320,6 +313,14 @@ class PluginManager:
                 f"point, {entry.name!r}"
             )
         return spec
+
+    def _unload_overlay(self, name: str) -> None:
+        """Take back what an overlay has registered."""
+        with self._lock:
+            plugin = self._plugins[OVERLAYS, name]
+            if plugin.undo is not None:
+                plugin.undo()
+            del self._plugins[OVERLAYS, name]
 
     # -- kernels for the namespace of another plugin -----------------------------------------------
 

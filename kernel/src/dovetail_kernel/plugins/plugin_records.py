@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .entries import PluginEntry
@@ -36,7 +37,7 @@ class PluginRecord(NamedTuple):
 class LoadedPlugin:
     """What became of an entry that was asked for."""
 
-    __slots__ = ("entry", "error", "loader", "result", "spec", "state")
+    __slots__ = ("entry", "error", "loader", "result", "spec", "state", "undo")
 
     def __init__(self, entry: PluginEntry) -> None:
         self.entry = entry
@@ -45,6 +46,7 @@ class LoadedPlugin:
         self.error: BaseException | None = None
         self.result: Any = None
         self.spec: BackendSpec | None = None
+        self.undo: Callable[[], None] | None = None  # takes back what it has registered
 
 
 __all__ = ["LoadedPlugin", "PluginRecord"]

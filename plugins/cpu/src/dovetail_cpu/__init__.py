@@ -7,9 +7,10 @@ import numpy as np
 from dovetail_kernel import BackendSpec, hookimpl
 
 from .arrays import CpuArrays
+from .shared_pages import nameless_file
 from .threads import get_num_threads, set_num_threads
 
-__all__ = ["CpuArrays", "dovetail_backend", "get_num_threads", "set_num_threads"]
+__all__ = ["CpuArrays", "dovetail_backend", "get_num_threads", "nameless_file", "set_num_threads"]
 
 
 def _load() -> None:

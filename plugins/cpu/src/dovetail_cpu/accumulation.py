@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,23 +12,113 @@ from .sums_of_rows import add_rows
 
 Array = np.ndarray[Any, Any]
 
+_BLOCK: Final = 1 << 15
+"""Elements at a time, whose places stay in the cache."""
+_ROUNDS: Final = 10
+"""How often one slice may be named before they are added otherwise."""
 
-def places_along(array: Array, dim: int, index: Array) -> Array:
+
+def _places_of(array: Array, dim: int, index: Array, first: int) -> Array:
     """Return where in a C-contiguous array, counted in elements, the elements at `index` along
-    `dim` lie.
-
-    One index per element is what `np.add.at` is fast for.
+    `dim` lie; `index` begins with row `first`.
     """
     steps = [stride // array.itemsize for stride in array.strides]
-    places: Array = index * np.int64(steps[dim])
+    places: Array = index if steps[dim] == 1 else index * np.int64(steps[dim])
     for each, (length, step) in enumerate(zip(index.shape, steps, strict=True)):
-        if each != dim:
+        if each != dim and step:
+            start = first * step if each == 0 else 0
             shape = [1] * index.ndim
             shape[each] = length
-            places += (
-                np.arange(0, length * step, step, dtype=np.int64).reshape(shape) if step else 0
-            )
+            line = np.arange(start, start + length * step, step, dtype=np.int64).reshape(shape)
+            places = np.add(places, line, out=None if places is index else places)
     return places
+
+
+def in_rows(index: Array) -> Iterator[slice]:
+    """Yield parts of the first dimension of `index` that are a block together."""
+    step = max(1, _BLOCK * len(index) // index.size)
+    for start in range(0, len(index), step):
+        yield slice(start, start + step)
+
+
+def gathered(array: Array, dim: int, index: Array) -> Array:
+    """Return the elements of a C-contiguous array at `index` along `dim`, which are there."""
+    made = np.empty(index.shape, array.dtype)
+    flat = array.reshape(-1)
+    for rows in in_rows(index):
+        flat.take(_places_of(array, dim, index[rows], rows.start), None, made[rows], "clip")
+    return made
+
+
+def scatter_into(array: Array, dim: int, index: Array, source: Any, accumulate: bool) -> None:
+    """Write elements into a C-contiguous array at `index` along `dim`, or add them there: by one
+    index for each element, which is what NumPy is fast for.
+    """
+    flat, source = array.reshape(-1), np.broadcast_to(source, index.shape)
+    for rows in in_rows(index):
+        places = _places_of(array, dim, index[rows], rows.start).reshape(-1)
+        values = source[rows].reshape(-1)
+        if accumulate:
+            np.add.at(flat, places, values)
+        else:
+            flat[places] = values
+
+
+def add_slices(array: Array, dim: int, index: Array, source: Array) -> bool:
+    """Add slices to a C-contiguous array at `index` along `dim`: all first occurrences, then the
+    second ones, …; return False, and add none, if some slice is named too often for that.
+    """
+    length = array.shape[dim]
+    inner = prod(array.shape[dim + 1 :])
+    if dim == 0 and inner > 1:
+        add_rows(array.reshape(length, inner), index, source.reshape(len(index), inner))
+        return True
+    lead = prod(array.shape[:dim])
+    target = array.reshape(lead, length, inner)
+    slices = source.reshape(lead, len(index), inner)
+    rounds = _rounds(index)
+    if inner == 1 and (
+        rounds is None or any([places.__class__ is not slice for places, _ in rounds])
+    ):
+        every = np.broadcast_to(index, (lead, len(index)))
+        scatter_into(target[..., 0], 1, every, slices[..., 0], True)
+        return True
+    if rounds is None:
+        return False
+    step = max(1, _BLOCK // (max(length, len(index)) * inner))
+    for start in range(0, lead, step):
+        into, parts = target[start : start + step], slices[start : start + step]
+        for places, positions in rounds:
+            into[:, places] += parts[:, positions]
+    return True
+
+
+def _rounds(index: Array) -> list[tuple[Any, Any]] | None:
+    """Return places, of which each is named once, with the positions in `index` where they are,
+    until all are; None if that takes many rounds. What is equally far apart is a slice.
+    """
+    order = index.argsort(kind="stable")
+    ordered = index[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    counts = np.diff(starts, append=len(index))
+    if counts.max() > _ROUNDS:
+        return None
+    rank = np.empty(len(index), np.int64)
+    rank[order] = np.arange(len(index)) - starts.repeat(counts)
+    found = []
+    for each in range(int(counts.max())):
+        positions = np.flatnonzero(rank == each)
+        found.append((_as_slice(index[positions]), _as_slice(positions)))
+    return found
+
+
+def _as_slice(places: Array) -> Any:
+    """Return places as a slice if they are equally far apart."""
+    steps = np.diff(places)
+    step = int(steps[0]) if len(steps) else 1
+    if step < 1 or (steps != step).any():
+        return places
+    return slice(int(places[0]), int(places[-1]) + 1, step)
 
 
 def add_at_leading(array: Array, key: tuple[Any, ...], values: Any) -> bool:

@@ -6,12 +6,13 @@ NumPy's own memory: going through here would cost small tensors more than they d
 
 from __future__ import annotations
 
-import mmap
 from typing import Any, Final
 
 import numpy as np
 
 from dovetail_kernel import Allocator, DataPtr
+
+from .shared_pages import SharedPages
 
 ALIGNMENT: Final = 64
 """Every address is a multiple of it."""
@@ -41,18 +42,41 @@ class AlignedAllocator(Allocator):
 
 
 class SharedAllocator(Allocator):
-    """Hands out memory that processes share which are forked from this one."""
+    """Hands out memory that processes share: those forked from this one, and those that it is
+    sent to.
+    """
 
     def acquire(self, nbytes: int, device_index: int | None) -> tuple[int, Any]:
-        """Return the address of `nbytes` bytes in pages of their own, and what maps them."""
-        pages = mmap.mmap(-1, max(nbytes, 1))
-        return np.frombuffer(pages, np.uint8).ctypes.data, pages
+        """Return the address of `nbytes` bytes in pages of their own, and the pages."""
+        try:
+            pages = SharedPages(nbytes)
+        except OSError as error:
+            raise MemoryError(str(error)) from error
+        return _address_of(pages), pages
 
     def allocate(self, nbytes: int, device_index: int | None = None) -> DataPtr:
         """Return new shared memory. Raises as `Allocator.allocate`."""
         pointer = super().allocate(nbytes, device_index)
         pointer.is_shared = True
         return pointer
+
+    def attach(self, handle: int, nbytes: int) -> DataPtr:
+        """Return the shared memory of another process.
+
+        Parameters
+        ----------
+        handle
+            The descriptor of its file, which is the memory's from now on.
+        nbytes
+            How many bytes.
+        """
+        pages = SharedPages(nbytes, handle)
+        return DataPtr(_address_of(pages), nbytes, pages, is_shared=True)
+
+
+def _address_of(pages: SharedPages) -> int:
+    address: int = np.frombuffer(pages.memory, np.uint8).ctypes.data
+    return address
 
 
 ALLOCATOR: Final = AlignedAllocator()

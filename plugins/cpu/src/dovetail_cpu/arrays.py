@@ -14,7 +14,7 @@ import numpy as np
 from dovetail_kernel import DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
-from .accumulation import add_at_leading, places_along
+from .accumulation import add_at_leading, add_slices, scatter_into
 from .random_arrays import CpuRandom
 from .silence import silent
 
@@ -26,9 +26,14 @@ _array = silent(np.array)
 
 _MAX_WORK: Final = 10_000
 _ALL: Final = slice(None)
+_LARGE: Final = 1 << 18
+"""Bytes from which the order of copying matters."""
+_TILE: Final = 256
+_STRIP: Final = 16
+"""Rows and columns of a transposed matrix that are copied at a time."""
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
-_SORTED_FROM: Final = 64
-"""From so many indices on, sorting them and adding runs is faster than adding one by one."""
+_FEW: Final = 4096
+"""Up to so many elements adding them one by one is fastest."""
 
 
 class _AdoptedMemory:
@@ -44,11 +49,28 @@ class _AdoptedMemory:
         }
 
 
+_copy = getattr(np.copyto, "_implementation", np.copyto)
+"""What stands behind the function that asks for ``__array_function__``."""
+
+
+def _turned(array: Array) -> Array:
+    """Return a copy in C order of an array that lies in Fortran's: tile by tile, so that the lines
+    of the cache that are written are still there when their next element is.
+    """
+    made: Array = np.empty(array.shape, array.dtype)
+    for start in range(0, len(array), _TILE):
+        rows, source = made[start : start + _TILE], array[start : start + _TILE]
+        for first in range(0, array.shape[-1], _STRIP):
+            rows[..., first : first + _STRIP] = source[..., first : first + _STRIP]
+    return made
+
+
 class CpuArrays(CpuRandom):
     """NumPy's arrays, and bfloat16 from ml_dtypes."""
 
     array_types = (np.ndarray,)
     checks_bounds = True
+    plain_arrays = True
     scipy_package = "scipy"
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
@@ -154,8 +176,10 @@ class CpuArrays(CpuRandom):
 
     def contiguous(self, array: Any) -> Array:
         """Return `array`, or a copy of it in C order."""
-        made: Array = array if array.flags.c_contiguous else array.copy()
-        return made
+        if array.flags.c_contiguous:
+            made: Array = array
+            return made
+        return _turned(array) if array.nbytes >= _LARGE and array.flags.fnc else array.copy()
 
     def is_contiguous(self, array: Array) -> bool:
         """Return whether the elements of `array` lie in C order without gaps."""
@@ -167,7 +191,7 @@ class CpuArrays(CpuRandom):
         """
         try:
             if source.dtype == destination.dtype:
-                np.copyto(destination, source)
+                _copy(destination, source)
             else:
                 _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
         except TypeError:
@@ -233,22 +257,23 @@ class CpuArrays(CpuRandom):
 
     def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
-        if not accumulate or not array.flags.c_contiguous:
+        if not array.flags.c_contiguous or not index.size or not index.ndim:
             return super().scatter(array, dim, index, source, accumulate)
         made = self.clone(array)
-        places = places_along(made, dim, index)
-        np.add.at(
-            made.reshape(-1), places.reshape(-1), np.broadcast_to(source, places.shape).reshape(-1)
-        )
+        scatter_into(made, dim, index, source, accumulate)
         return made
 
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Array:
         """Return a copy with the slices of `source` added at `index` along `dim`."""
         made = self.clone(array)
         before = (_ALL,) * dim
-        if index.size < _SORTED_FROM or source.ndim == 1:
+        if source.size < _FEW or source.ndim == 1:
             np.add.at(made, (*before, index), source)
             return made
+        if made.dtype == source.dtype and made.flags.c_contiguous and index.min() >= 0:
+            wanted = (*made.shape[:dim], len(index), *made.shape[dim + 1 :])
+            if add_slices(made, dim, index, np.broadcast_to(source, wanted)):
+                return made
         order = index.argsort(kind="stable")
         places = index[order]
         starts = np.flatnonzero(np.concatenate(([True], places[1:] != places[:-1])))

@@ -13,18 +13,23 @@ from dovetail_aten.array_kernels import Function, wrap_dim
 from dovetail_aten.array_kernels.indexing_along import IndexingAlong
 from dovetail_aten.array_kernels.ordering import Ordering
 from dovetail_aten.array_kernels.shapes import Shapes
+from dovetail_kernel import contiguous_format
 
+from .accumulation import gathered, in_rows
 from .fast_joining import FastJoining
+from .packed_order import PackedOrder
 from .sums_of_rows import add_rows
 from .top import top_of_rows
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _LONG = numpy.dtype(numpy.int64)
+_UNSIGNED = numpy.dtype(numpy.uint64)
 _MASKS_UP_TO = 1 << 16
+_STRIP = 64
+"""Rows of a large triangle that are copied at a time."""
 _FEW_COLUMNS = 16
 _PARTITIONED_FROM = 64
 """Length from which topk does not sort what it leaves out."""
-_least: Any = numpy.minimum.reduce
 _greatest: Any = numpy.maximum.reduce
 
 
@@ -41,19 +46,23 @@ class FastIndexing(IndexingAlong):
     """Elements at flat indices, and sums of rows."""
 
     def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-        """Return the elements at `index` along the last dimension by flat indices."""
+        """Return the elements at `index` along `dim` by flat indices."""
         ndim = x.ndim
+        if not ndim or index.dtype != _LONG or not index.size or not x.flags.c_contiguous:
+            return IndexingAlong.gather(self, x, dim, index)
+        axis = wrap_dim(dim, ndim)
+        shape, length = x.shape, x.shape[axis]
         if (
-            not ndim
-            or index.dtype != _LONG
-            or not index.size
-            or index.shape[:-1] != x.shape[:-1]
-            or wrap_dim(dim, ndim) != ndim - 1
-            or _least(index, None) < 0
-            or _greatest(index, None) >= x.shape[-1]
+            index.shape[:axis] != shape[:axis]
+            or index.shape[axis + 1 :] != shape[axis + 1 :]
+            or not index.flags.c_contiguous
+            # Read as unsigned, a negative index is beyond the last one too.
+            or any(
+                [_greatest(index[rows].view(_UNSIGNED), None) >= length for rows in in_rows(index)]
+            )
         ):
             return IndexingAlong.gather(self, x, dim, index)
-        return pick(x, index)
+        return gathered(x, axis, index)
 
     def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
         """Return a copy with rows added at `index`, without a pass for each row."""
@@ -100,7 +109,7 @@ class FastIndexing(IndexingAlong):
         return result
 
 
-class FastOrdering(Ordering):
+class FastOrdering(PackedOrder, Ordering):
     """Order along the last dimension."""
 
     def sort(self, x: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
@@ -110,7 +119,7 @@ class FastOrdering(Ordering):
         if not x.size or not x.ndim or wrap_dim(dim, x.ndim) != x.ndim - 1:
             values, indices = Ordering.sort(self, x, dim, descending)
             return values, indices
-        indices = _order_of_rows(self._sortable(x), descending)
+        indices = self._order(x, x.ndim - 1, descending)
         return pick(x, indices), indices
 
     def topk(
@@ -127,9 +136,9 @@ class FastOrdering(Ordering):
         ):
             values, indices = Ordering.topk(self, x, k, dim, largest, sorted)
             return values, indices
-        length, keys = x.shape[-1], self._sortable(x)
+        length, last = x.shape[-1], x.ndim - 1
         if length < _PARTITIONED_FROM or k * 4 > length or k == 0:
-            indices = _order_of_rows(keys, largest)[..., :k].copy()
+            indices = self._order(x, last, largest)[..., :k].copy()
             return pick(x, indices), indices
         if x.dtype in _FLOATS:
             rows = numpy.ascontiguousarray(x).reshape(-1, length)
@@ -137,19 +146,13 @@ class FastOrdering(Ordering):
             if found is not None:
                 shape = (*x.shape[:-1], k)
                 return found[0].reshape(shape), found[1].reshape(shape)
+        keys = self._sortable(x)
         candidates = keys.argpartition(length - k if largest else k - 1, -1)
         candidates = numpy.sort(
             candidates[..., length - k :] if largest else candidates[..., :k], -1
         )
-        indices = pick(candidates, _order_of_rows(pick(keys, candidates), largest))
+        indices = pick(candidates, self._order(pick(keys, candidates), last, largest))
         return pick(x, indices), indices
-
-
-def _order_of_rows(array: Any, descending: bool) -> Any:
-    """Return the stable order along the last dimension, NaN counted as the greatest."""
-    if not descending:
-        return array.argsort(-1, "stable")
-    return (array.shape[-1] - 1) - array[..., ::-1].argsort(-1, "stable")[..., ::-1]
 
 
 @lru_cache(64)
@@ -159,12 +162,34 @@ def _outside(name: str, rows: int, columns: int, diagonal: int) -> Any:
     return ~inside if name == "tril" else inside
 
 
+def _large_triangle(name: str, x: Any, diagonal: int) -> Any:
+    """Return a triangle strip by strip: all but a square of each strip is copied or left out."""
+    made = numpy.zeros(x.shape, x.dtype)
+    rows, columns = x.shape[-2:]
+    for start in range(0, rows, _STRIP):
+        stop = min(start + _STRIP, rows)
+        # Between these columns the diagonal runs through the strip.
+        first = min(max(start + diagonal, 0), columns)
+        last = min(max(stop + diagonal, 0), columns)
+        strip, source = made[..., start:stop, :], x[..., start:stop, :]
+        whole = slice(0, first) if name == "tril" else slice(last, columns)
+        strip[..., whole] = source[..., whole]
+        if last > first:
+            outside = _outside(name, stop - start, last - first, diagonal + start - first)
+            part = source[..., first:last].copy()
+            part[..., outside] = 0
+            strip[..., first:last] = part
+    return made
+
+
 def _triangle(name: str, generic: Function) -> Function:
     """Return the method that sets what is outside of a triangle to 0."""
 
     def triangle(self: Any, x: Any, diagonal: int = 0) -> Any:
-        if x.ndim < 2 or x.shape[-1] * x.shape[-2] > _MASKS_UP_TO:
+        if x.ndim < 2:
             return generic(self, x, diagonal)
+        if x.shape[-1] * x.shape[-2] > _MASKS_UP_TO:
+            return _large_triangle(name, x, diagonal)
         result = x.copy()
         outside = _outside(name, *x.shape[-2:], diagonal)
         numpy.copyto(result, self.numbers.like(x, 0), where=outside)
@@ -175,7 +200,13 @@ def _triangle(name: str, generic: Function) -> Function:
 
 
 class FastShapes(FastJoining):
-    """Triangles by remembered masks."""
+    """Triangles by remembered masks, or strips; large transposed arrays copied in strips."""
+
+    def _arranged(self, array: Any, memory_format: Any) -> Any:
+        """Return a new array in the memory order of a format."""
+        if memory_format is contiguous_format and array.flags.fnc:
+            return self.capabilities.contiguous(array)
+        return FastJoining._arranged(self, array, memory_format)
 
     tril = _triangle("tril", Shapes.tril)
     triu = _triangle("triu", Shapes.triu)

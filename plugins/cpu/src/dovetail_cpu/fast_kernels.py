@@ -14,9 +14,11 @@ __all__ = ["FAST_FAMILIES"]
 FAST_FAMILIES: Final = {
     "arithmetic.Arithmetic": "dovetail_cpu.fast_arithmetic.FastArithmetic",
     "reductions.Reductions": "dovetail_cpu.fast_reductions.FastReductions",
+    "norms.Norms": "dovetail_cpu.fast_norms.FastNorms",
     "scans.Scans": "dovetail_cpu.fast_scans.FastScans",
     "running_extrema.RunningExtrema": "dovetail_cpu.fast_scans.FastRunningExtrema",
     "selection.Selection": "dovetail_cpu.fast_scans.FastSelection",
+    "distinct.Distinct": "dovetail_cpu.fast_scans.FastDistinct",
     "ordering.Ordering": "dovetail_cpu.fast_indexing.FastOrdering",
     "matmul.MatrixProducts": "dovetail_cpu.fast_matmul.FastMatrixProducts",
     "views.Views": "dovetail_cpu.fast_views.FastViews",
@@ -32,6 +34,10 @@ FAST_FAMILIES: Final = {
     "softmax.Softmax": "dovetail_cpu.fast_softmax.FastSoftmax",
     "likelihood.Likelihood": "dovetail_cpu.fast_likelihood.FastLikelihood",
     "normalization.Normalization": "dovetail_cpu.fast_normalization.FastNormalization",
+    "channel_normalization.ChannelNormalization": (
+        "dovetail_cpu.fast_channels.FastChannelNormalization"
+    ),
+    "max_pooling.MaxPooling": "dovetail_cpu.fast_maxima.FastMaxPooling",
     "convolution.Convolutions": "dovetail_cpu.fast_convolution.FastConvolutions",
     "patches.Patches": "dovetail_cpu.fast_windows.FastPatches",
     "random.Random": "dovetail_cpu.seeded_random.SeededRandom",

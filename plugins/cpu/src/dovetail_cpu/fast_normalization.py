@@ -12,7 +12,7 @@ import numpy
 from dovetail_aten.array_kernels.normalization import Normalization, check_layer_norm
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
-_BLOCK = 1 << 15
+_BLOCK = 1 << 16
 """Elements at a time."""
 _add: Any = numpy.add.reduce
 

@@ -19,6 +19,8 @@ _MANY = 1 << 14
 """Elements from which a product with ones pays."""
 _ROW = 128
 """Length of the rows that a sum of everything is made of."""
+_FEW = 1 << 10
+"""Elements up to which a plain sum costs less than finding a better one."""
 _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
@@ -47,6 +49,18 @@ def _tested(test: Any, generic: Function) -> Function:
 
     tested.__doc__ = generic.__doc__
     return tested
+
+
+def _whole(reduce: Any, generic: Function) -> Function:
+    """Return the method that finds the extremum of all elements by `reduce`."""
+
+    def extremum(self: Any, x: Any) -> Any:
+        if not x.size or x.dtype.kind == "c":
+            return generic(self, x)
+        return reduce(x, None)
+
+    extremum.__doc__ = generic.__doc__
+    return extremum
 
 
 def _extremum(reduce: Any, generic: Function) -> Function:
@@ -80,11 +94,30 @@ def _extremum_along(reduce: Any, find: Any, generic: Function) -> Function:
     return extremum_along
 
 
+def _product_of_rows(x: Any, axis: int | None, keepdim: bool) -> Any:
+    """Return the products of rows, half of each by the other half as long as they are long: NumPy
+    has vector instructions for that.
+    """
+    rows = x.reshape(1, -1) if axis is None else x.reshape(-1, x.shape[-1])
+    while rows.shape[1] > _ROW // 4:
+        half = rows.shape[1] // 2
+        halved = numpy.multiply(rows[:, :half], rows[:, half : 2 * half])
+        if rows.shape[1] % 2:
+            numpy.multiply(halved[:, :1], rows[:, -1:], out=halved[:, :1])
+        rows = halved
+    products = _multiply(rows, 1)
+    if axis is None:
+        return products.reshape((1,) * x.ndim if keepdim else ())
+    return products.reshape(*x.shape[:-1], 1) if keepdim else products.reshape(x.shape[:-1])
+
+
 class FastReductions(Reductions):
     """Reductions by the methods of ufuncs, which skip a Python frame and keywords."""
 
     any = _tested(numpy.logical_or.reduce, Reductions.any)
     all = _tested(numpy.logical_and.reduce, Reductions.all)
+    max = _whole(numpy.maximum.reduce, Reductions.max)
+    min = _whole(numpy.minimum.reduce, Reductions.min)
     amax = _extremum(numpy.maximum.reduce, Reductions.amax)
     amin = _extremum(numpy.minimum.reduce, Reductions.amin)
     max_along = _extremum_along(numpy.maximum.reduce, numpy.ndarray.argmax, Reductions.max_along)
@@ -188,7 +221,8 @@ class FastReductions(Reductions):
         freedom = size - (1 if correction is None else correction)
         if freedom <= 0:
             return Reductions.var(self, x, dim, correction=correction, keepdim=keepdim)
-        away = numpy.subtract(x, self.sum(x, dims, True) / size)
+        total = _add(x, dims, None, None, True) if x.size <= _FEW else self.sum(x, dims, True)
+        away = numpy.subtract(x, total / size)
         return (
             self.sum(numpy.multiply(away, away, out=away if away.ndim else None), dims, keepdim)
             / freedom
@@ -213,6 +247,10 @@ class FastReductions(Reductions):
         if dtype is not None or own in self.precision.halves:
             return Reductions.prod(self, x, dim, keepdim, dtype=dtype)
         ndim = x.ndim
+        if x.size >= _MANY and own in _BLAS and x.flags.c_contiguous:
+            axis = None if dim is None else wrap_dim(dim, ndim)
+            if axis is None or axis == ndim - 1:
+                return _product_of_rows(x, axis, keepdim)
         result = _multiply(
             x,
             None if dim is None else wrap_dims(dim, ndim),

@@ -1,11 +1,11 @@
 """Softmax and its logarithm: on small matrices of few classes by products with ones and repeated
-columns.
-
-There NumPy's reductions and broadcasts along rows cost many times what their numbers do.
+columns, since there NumPy's reductions and broadcasts along rows cost many times what their numbers
+do; on large ones block by block.
 """
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy
@@ -14,6 +14,7 @@ from dovetail_aten.array_kernels import wrap_dim
 from dovetail_aten.array_kernels.softmax import Softmax
 
 from .constants import ones_of
+from .threads import run_pieces
 
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
@@ -25,6 +26,10 @@ _FEW_CLASSES = 256
 """Length of the rows up to which a product with ones sums them."""
 _SMALL = 4096
 """Elements up to which repeating a column costs less than broadcasting it."""
+_BLOCK = 1 << 16
+"""Elements at a time."""
+_LONGEST = 1 << 12
+"""Longest sum left to BLAS, which does not add pairwise."""
 
 
 def across(column: Any, length: int) -> Any:
@@ -53,8 +58,61 @@ def small_log_softmax(rows: Any) -> Any:
     return _subtract(result, _log(total, out=total).repeat(classes).reshape(shape), out=result)
 
 
+def _along(function: Any, axis: int, *arrays: Any) -> Any:
+    """Return ``function(result, axis, *blocks)``, which writes its result, of arrays in C order
+    that are parted along another dimension than `axis`.
+    """
+    shape = arrays[0].shape
+    result = numpy.empty(shape, arrays[0].dtype)
+    lead, length, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    form = (lead, length) if inner == 1 else (lead, length, inner)
+    parts = [each.reshape(form) for each in (result, *arrays)]
+    step = max(1, _BLOCK // (length * inner))
+
+    def compute(first: int, last: int) -> None:
+        for start in range(first * step, min(last * step, lead), step):
+            function(1, *[each[start : start + step] for each in parts])
+
+    run_pieces(compute, -(-lead // step), result.size)
+    return result
+
+
+def _sum(x: Any, axis: int) -> Any:
+    """Return the sums along `axis`, which stays: of rows by BLAS where they are short."""
+    if x.ndim == 2 and x.shape[1] <= _LONGEST:
+        return x.dot(ones_of(x.shape[1], x.dtype))[:, None]
+    return _add(x, axis, None, None, True)
+
+
+def _softmax_of(axis: int, result: Any, x: Any) -> None:
+    _subtract(x, _highest(x, axis, None, None, True), out=result)
+    _exp(result, out=result)
+    total = _sum(result, axis)
+    _multiply(result, numpy.reciprocal(total, out=total), out=result)
+
+
+def _log_softmax_of(axis: int, result: Any, x: Any) -> None:
+    _subtract(x, _highest(x, axis, None, None, True), out=result)
+    total = _sum(_exp(result), axis)
+    _subtract(result, _log(total, out=total), out=result)
+
+
+def _softmax_gradient_of(axis: int, result: Any, grad: Any, output: Any) -> None:
+    _multiply(grad, output, out=result)
+    _subtract(grad, _sum(result, axis), out=result)
+    _multiply(result, output, out=result)
+
+
+def _log_softmax_gradient_of(axis: int, result: Any, grad: Any, output: Any) -> None:
+    _exp(output, out=result)
+    _multiply(result, _sum(grad, axis), out=result)
+    _subtract(grad, result, out=result)
+
+
 class FastSoftmax(Softmax):
-    """Softmax and its logarithm, of small matrices without NumPy's iterator."""
+    """Softmax and its logarithm, of small matrices without NumPy's iterator, of large arrays in
+    blocks.
+    """
 
     def softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
         """Return ``exp(x) / sum(exp(x))`` along `dim`, with the maximum taken out."""
@@ -70,12 +128,8 @@ class FastSoftmax(Softmax):
             )
         if x.dtype not in _FLOATS or not x.size or not x.ndim:
             return Softmax.softmax(self, x, dim, half_to_float)
-        axis = wrap_dim(dim, x.ndim)
         # The result is to lie in C order, as the kernel's other ways have it.
-        x = _contiguous(x)
-        result = x - _highest(x, axis, None, None, True)
-        _exp(result, out=result)
-        return _divide(result, _add(result, axis, None, None, True), out=result)
+        return _along(_softmax_of, wrap_dim(dim, x.ndim), _contiguous(x))
 
     def log_softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
         """Return ``x - log(sum(exp(x)))`` along `dim`, with the maximum taken out."""
@@ -85,15 +139,7 @@ class FastSoftmax(Softmax):
             return small_log_softmax(x)
         if x.dtype not in _FLOATS or not x.size or not x.ndim:
             return Softmax.log_softmax(self, x, dim, half_to_float)
-        axis = wrap_dim(dim, x.ndim)
-        # The result is to lie in C order, as the kernel's other ways have it.
-        x = _contiguous(x)
-        result = x - _highest(x, axis, None, None, True)
-        if axis == 1 and x.ndim == 2 and x.shape[1] <= _FEW_CLASSES:
-            total = _exp(result).dot(ones_of(x.shape[1], x.dtype))
-            return _subtract(result, _log(total, out=total)[:, None], out=result)
-        total = _add(_exp(result), axis, None, None, True)
-        return _subtract(result, _log(total, out=total), out=result)
+        return _along(_log_softmax_of, wrap_dim(dim, x.ndim), _contiguous(x))
 
     def softmax_backward(self, grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
         """Return the gradient of `softmax`, from its result."""
@@ -101,9 +147,14 @@ class FastSoftmax(Softmax):
             input_dtype is not output.dtype
             or grad_output.dtype is not input_dtype
             or grad_output.shape != output.shape
-            or not is_small(output, dim)
+            or output.dtype not in _FLOATS
+            or not output.size
+            or not output.ndim
         ):
             return Softmax.softmax_backward(self, grad_output, output, dim, input_dtype)
+        if not is_small(output, dim):
+            axis = wrap_dim(dim, output.ndim)
+            return _along(_softmax_gradient_of, axis, _contiguous(grad_output), _contiguous(output))
         classes = output.shape[1]
         result = _multiply(grad_output, output)
         total = across(result.dot(ones_of(classes, input_dtype)), classes)
@@ -117,9 +168,16 @@ class FastSoftmax(Softmax):
             input_dtype is not output.dtype
             or grad_output.dtype is not input_dtype
             or grad_output.shape != output.shape
-            or not is_small(output, dim)
+            or output.dtype not in _FLOATS
+            or not output.size
+            or not output.ndim
         ):
             return Softmax.log_softmax_backward(self, grad_output, output, dim, input_dtype)
+        if not is_small(output, dim):
+            axis = wrap_dim(dim, output.ndim)
+            return _along(
+                _log_softmax_gradient_of, axis, _contiguous(grad_output), _contiguous(output)
+            )
         classes = output.shape[1]
         result = _exp(output)
         _multiply(

@@ -58,6 +58,13 @@ class CpuMemory(NamespaceArrays):
         # ndarray.ctypes.data says the same ten times slower, and writes in place ask for it.
         return _read_address(id(array) + _DATA).value
 
+    def strides(self, array: Any) -> tuple[int, ...]:
+        """Return the strides in elements; those of C order where there are no elements."""
+        if not array.size:
+            return super().strides(array)
+        itemsize = array.itemsize
+        return tuple([stride // itemsize for stride in array.strides])
+
     def memory_bounds(self, array: Any) -> tuple[int, int]:
         """Return the address where the memory of `array` begins, and the one behind its end."""
         if array.__class__ is DatalessArray:

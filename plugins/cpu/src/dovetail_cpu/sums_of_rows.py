@@ -1,18 +1,30 @@
 """Adding rows to those rows of a matrix that indices name, also to one several times, without a
-pass per row.
+pass per row: by a sparse product of SciPy's where they are many.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy
 
+from .constants import ones_of
+
+_MANY = 1 << 15
+"""Elements from which importing SciPy pays."""
+_WIDER = 8
+"""How many times as large as the rows the target may be: a product makes all of its rows."""
+_FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
+
 
 def add_rows(target: Any, index: Any, rows: Any) -> None:
-    """Add rows to the rows of `target` that `index` names: first all first occurrences, then the
-    second ones, …
+    """Add rows to the rows of `target` that `index` names, which are there: first all first
+    occurrences, then the second ones, …
     """
+    if rows.size >= _MANY and rows.dtype in _FLOATS and target.size <= _WIDER * rows.size:
+        _add_by_product(target, index, rows)
+        return
     left = index
     while left.size:
         _, first = numpy.unique(left, return_index=True)
@@ -32,3 +44,12 @@ def add_rows(target: Any, index: Any, rows: Any) -> None:
         rest = numpy.ones(left.size, bool)
         rest[first] = False
         left, rows = left[rest], rows[rest]
+
+
+def _add_by_product(target: Any, index: Any, rows: Any) -> None:
+    """Add the product of the matrix that has a one for every row with the rows."""
+    count = len(index)
+    ones = import_module("scipy.sparse").csc_array(
+        (ones_of(count, rows.dtype), index, numpy.arange(count + 1)), shape=(len(target), count)
+    )
+    numpy.add(target, ones @ numpy.ascontiguousarray(rows), out=target)

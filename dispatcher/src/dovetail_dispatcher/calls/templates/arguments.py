@@ -32,11 +32,30 @@ _CLASSES: dict[str, tuple[str, ...]] = {
     "complex": ("complex",),
     "Scalar": ("int", "float"),
     "ScalarType": ("DType",),
+    "MemoryFormat": ("MemoryFormat",),
+    "Device": ("Device",),
+    "Layout": ("Layout",),
 }
 
 
 ENTRY_NAMES: Final = frozenset(
-    "DType MISSING SCALAR_BITS are_ints bits cls each extra miss route state unknown".split()  # noqa: SIM905
+    (
+        "DType",
+        "Device",
+        "Layout",
+        "MISSING",
+        "MemoryFormat",
+        "SCALAR_BITS",
+        "are_ints",
+        "bits",
+        "cls",
+        "each",
+        "extra",
+        "miss",
+        "route",
+        "state",
+        "unknown",
+    )
 )
 """What entries call their own things."""
 

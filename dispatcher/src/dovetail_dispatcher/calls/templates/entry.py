@@ -64,7 +64,8 @@ def entry_source(schema: FunctionSchema, promote: Collection[str] = ()) -> str:
 
     Notes
     -----
-    The text names ``MISSING``, ``SCALAR_BITS``, ``DType``, ``are_ints``, ``miss``, ``state`` and,
+    The text names ``MISSING``, ``SCALAR_BITS``, ``DType``, ``Device``, ``Layout``,
+    ``MemoryFormat``, ``are_ints``, ``miss``, ``state`` and,
     of the operator, ``<symbol>_op`` and ``<symbol>_routes``.
     """
     positional = [a for a in schema.arguments if not a.kwarg_only]

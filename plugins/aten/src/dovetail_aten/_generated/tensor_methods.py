@@ -20,6 +20,7 @@ class TensorMethods(TensorBase):
     _is_plain = True
 
     hardshrink = functions.hardshrink
+    fill_diagonal_ = functions.fill_diagonal_
     new_zeros = functions.new_zeros
     new_ones = functions.new_ones
     new_full = functions.new_full

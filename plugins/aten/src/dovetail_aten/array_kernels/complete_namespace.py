@@ -7,7 +7,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from dovetail_kernel import backend
+from dovetail_kernel import backend, has_backend
 
 __all__ = ["Missing", "complete"]
 
@@ -33,13 +33,15 @@ class Missing:
             Always, with what to write.
         """
         name, namespace, device_type = self._place
+        # A kernel may call it while the backend is being registered.
+        known = has_backend(device_type)
+        key = backend(device_type).key_name if known else device_type.upper()
         raise NotImplementedError(
             f"an operator of backend {device_type!r} needs {name!r}, which its namespace "
             f"{getattr(namespace, '__name__', namespace)} has not. Give the namespace a function "
             "of that name, or "
             "register another kernel for the operator: Library('aten', 'IMPL', "
-            f"{backend(device_type).key_name!r})"
-            ".array_impl(...)"
+            f"{key!r}).array_impl(...)"
         )
 
 

@@ -217,7 +217,7 @@ class Distributions(Drawing):
         """
         xp = self.xp
         self._check_rates(x)
-        draws = self.capabilities.uniform(tuple(x.shape), xp.dtype(xp.float64), generator)
+        draws = self.capabilities.uniform(tuple(x.shape), self.native_dtypes[float64], generator)
         found = self.scipy("special.pdtrik", "poisson")(draws, x.astype(xp.float64))
         return self._upwards(found).astype(x.dtype)
 
@@ -244,7 +244,7 @@ class Distributions(Drawing):
         chance = xp.minimum(xp.maximum(prob.astype(xp.float64), 0.0), 1.0)
         certain = xp.logical_or(chance == 0, chance == 1)
         certain = xp.logical_or(certain, trials <= 0)
-        draws = self.capabilities.uniform(shape, xp.dtype(xp.float64), generator)
+        draws = self.capabilities.uniform(shape, self.native_dtypes[float64], generator)
         open_chance = xp.where(certain, 0.5, chance)
         open_trials = xp.where(certain, 1.0, trials)
         found = self.scipy("special.bdtrik", "binomial")(draws, open_trials, open_chance)

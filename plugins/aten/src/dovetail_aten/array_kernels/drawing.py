@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
-from dovetail_kernel import float32, iinfo
+from dovetail_kernel import float32, float64, iinfo
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from .creation import check_size
@@ -72,7 +72,7 @@ class Drawing(Family):
         """
         dtype = x.dtype
         if self.dtypes[dtype].category < FLOAT:
-            dtype = self.xp.dtype(self.xp.float64)
+            dtype = self.native_dtypes[float64]
         elif dtype in self.precision.halves:
             dtype = self.precision.single
         return self.capabilities.uniform(shape_of(x), dtype, generator).astype(dtype, copy=False)

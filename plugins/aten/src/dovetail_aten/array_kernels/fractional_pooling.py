@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+from dovetail_kernel import int64
+
 from .family import operator
 from .maxima import Maxima
 from .pooling_geometry import check_fractional
@@ -60,7 +62,9 @@ class FractionalPooling(Maxima):
                 samples[:, :, order[dim]], sizes[dim], output_size[dim], kernel[dim]
             )
             step = math.prod(sizes[dim + 1 :])
-            starts = self.xp.multiply(starts, self.numbers.of_dtype(step, self.xp.dtype("int64")))
+            starts = self.xp.multiply(
+                starts, self.numbers.of_dtype(step, self.native_dtypes[int64])
+            )
             spread = starts.reshape(*lead, *[1] * dim, output_size[dim], *[1] * (ndim - 1 - dim))
             corner = spread if dim == 0 else self.xp.add(corner, spread)
         corner = corner.reshape(*lead, math.prod(output_size))

@@ -29,8 +29,8 @@ class GammaNumbers(Drawing):
 
     def _gamma(self, alpha: Any, generator: Any) -> Any:
         """Return numbers of the standard gamma distribution, in float64."""
-        wide = self.xp.float64
-        drawn = self.capabilities.uniform(tuple(alpha.shape), self.xp.dtype(wide), generator)
+        wide = self.native_dtypes[float64]
+        drawn = self.capabilities.uniform(tuple(alpha.shape), wide, generator)
         return self.scipy("special.gammaincinv", "_standard_gamma")(alpha.astype(wide), drawn)
 
     def _positive(self, x: Any, dtype: Any) -> Any:

@@ -83,15 +83,8 @@ class Likelihood(Family):
             )
         if weight is None:
             return counted, classes, counted.astype(own)
-        return (
-            counted,
-            classes,
-            xp.where(
-                counted,
-                xp.take(weight, classes, axis=0).astype(own),
-                self.numbers.of_dtype(0, own),
-            ),
-        )
+        weights = xp.take(weight, classes, axis=0).astype(own)
+        return counted, classes, xp.where(counted, weights, self.numbers.of_dtype(0, own))
 
     def _all_count(self, x: Any, target: Any, weight: Any, ignore_index: int) -> bool:
         """Return whether the samples are many, all count alike, and need no wider dtype; then fewer

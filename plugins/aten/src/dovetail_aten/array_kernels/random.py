@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_dispatcher.calls.promotion_rules import check_writable_as
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import float32
+from dovetail_kernel import float32, float64
 from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 
 from .creation import check_size
@@ -201,7 +201,7 @@ class Random(Drawing):
         if not replacement:
             # The order of exponential arrival times is that of draws without replacement.
             times = -xp.log1p(
-                -self.capabilities.uniform(weights.shape, xp.dtype(xp.float64), generator)
+                -self.capabilities.uniform(weights.shape, self.native_dtypes[float64], generator)
             )
             never = weights == 0
             times = xp.where(never, math.inf, times / xp.where(never, 1.0, weights))
@@ -209,6 +209,6 @@ class Random(Drawing):
         edges = xp.cumsum(weights, axis=-1)
         edges = edges / edges[..., -1:]
         draws = self.capabilities.uniform(
-            (*weights.shape[:-1], num_samples), xp.dtype(xp.float64), generator
+            (*weights.shape[:-1], num_samples), self.native_dtypes[float64], generator
         )
         return xp.sum(draws[..., :, None] >= edges[..., None, :-1], axis=-1, dtype=xp.int64)

@@ -84,10 +84,11 @@ class CoreArrays(ArrayBackend):
         """Return the library's dtype object for `wanted`, equal to ``array.dtype``; None if it has
         none.
         """
-        scalar = bool if wanted is bool_ else getattr(self.xp, wanted.name, None)
-        return (
-            None if scalar is None else self.needed("dtype", "native_dtype(self, wanted)")(scalar)
-        )
+        scalar = getattr(self.xp, wanted.name, bool if wanted is bool_ else None)
+        make = getattr(self.xp, "dtype", None)
+        if scalar is None or (make is None and not isinstance(scalar, type)):
+            return scalar  # the array API standard has dtypes by name, and nothing that makes them
+        return self.needed("dtype", "native_dtype(self, wanted)")(scalar)
 
     def needed(self, name: str, method: str) -> Any:
         """Return what the namespace has under a dotted name.

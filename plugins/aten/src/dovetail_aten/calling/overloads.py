@@ -5,6 +5,7 @@ at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any, NamedTuple
 
 from dovetail_dispatcher.calls.templates.arguments import parameter
@@ -61,6 +62,13 @@ class Overload(NamedTuple):
     out: Callable[..., Any] | None = None
 
 
+_PLAIN = {int, float, bool, complex, str, NoneType, dtype}
+"""Classes of which `fits` asks nothing else, as of tensors."""
+
+_KEPT = 64
+"""Combinations of classes that are remembered for a name: classes may be made in a loop."""
+
+
 class Overloads:
     """The overloads of one name, in the order in which they are tried.
 
@@ -72,7 +80,7 @@ class Overloads:
         By overload what runs it, and what runs it with ``out=``, or None.
     """
 
-    __slots__ = ("_functions", "_name", "_overloads")
+    __slots__ = ("_functions", "_known", "_name", "_overloads")
 
     def __init__(
         self,
@@ -82,6 +90,8 @@ class Overloads:
         self._name = name
         self._functions = functions
         self._overloads: list[Overload] | None = None
+        # Overloads by the classes of all arguments, where these alone decide.
+        self._known: dict[tuple[type, ...], Callable[..., Any]] = {}
 
     def choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the first overload whose parameters the arguments fit.
@@ -91,6 +101,10 @@ class Overloads:
         TypeError
             If there is none; the text lists them.
         """
+        if not kwargs:
+            known = self._known.get(tuple(map(type, args)))
+            if known is not None:
+                return known(*args)
         out = kwargs.get("out")
         overloads = self._overloads
         if overloads is None:
@@ -101,11 +115,20 @@ class Overloads:
                 if bound is None or (out is not None and overload.out is None):
                     continue
                 if out is None:
+                    if not kwargs and fit is fits:
+                        self._remember(tuple(map(type, args)), overload)
                     return overload.function(*args, **bound)
                 return overload.out(  # type: ignore[misc]
                     *args, **bound, **self._outs(overload, out)
                 )
         return self._overridden(overloads, args, kwargs)
+
+    def _remember(self, classes: tuple[type, ...], overload: Overload) -> None:
+        """Keep the overload for positional arguments of these classes, where they alone decide."""
+        if len(self._known) < _KEPT and all(
+            [cls in _PLAIN or issubclass(cls, TensorBase) for cls in classes]
+        ):
+            self._known[classes] = overload.function
 
     def _outs(self, overload: Overload, out: Any) -> dict[str, Any]:
         """Return the tensors to write by their names: the last parameters of the function for them.

@@ -57,6 +57,40 @@ def embedding_bag(
     return summed, bags, sizes, sizes
 
 
+def bags_of_rows(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool = False,
+    mode: int = SUM,
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Any, Any, Any, Any]:
+    """Return what `embedding_bag` does; an index below zero counts from the last row."""
+    count = weight.shape[0]
+    left_out = -1 if padding_idx is None else padding_idx
+    if padding_idx is not None and not -count <= padding_idx < count:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, -{count} through {count - 1}, "
+            f"but got {padding_idx}."
+        )
+    if padding_idx is not None and padding_idx < 0:
+        left_out += count
+    return F._embedding_bag(
+        weight,
+        indices,
+        offsets,
+        scale_grad_by_freq,
+        mode,
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        left_out,
+    )
+
+
 def _places_of(greatest: Any, rows: Any, indices: Any, bags: Any) -> Any:
     """Return which index each greatest element of a bag comes from: the first such one."""
     count = indices.shape[0]

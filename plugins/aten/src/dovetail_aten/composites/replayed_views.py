@@ -53,7 +53,7 @@ class View:
             base.shape
         ):
             return self.whole(_aten("view"))(part, list(base.shape))
-        op, args = self.op, self.args
+        op, args = self.op, tuple(self.args)
         if self.position is not None:
             op, args = _part_of_several(base, self, part)
         if op._opname not in PARTIAL_VIEWS:

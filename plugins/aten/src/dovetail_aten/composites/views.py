@@ -8,7 +8,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.array_kernels.dims import infer_size, wrap_dim
-from dovetail_kernel import contiguous_format, preserve_format
+from dovetail_kernel import backend_of_signature, contiguous_format, preserve_format
 
 
 def can_view(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]) -> bool:
@@ -34,12 +34,12 @@ def can_view(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[int]
 
 def reshape(self: Any, shape: Sequence[int]) -> Any:
     """Return the elements of `self` in another shape: a view if possible, else a copy."""
-    if self._backend.arrays.is_contiguous(self.array):
-        return F.view(self, tuple(shape))
+    if backend_of_signature(self._signature).arrays.is_contiguous(self.array):
+        return F.view_default(self, size=tuple(shape))
     own = tuple(self.shape)
     sizes = infer_size(shape, math.prod(own))
     if can_view(own, self.stride(), sizes):
-        return F.view(self, sizes)
+        return F.view_default(self, size=sizes)
     return F._unsafe_view(F.clone(self, memory_format=contiguous_format), sizes)
 
 
@@ -48,10 +48,10 @@ def contiguous(self: Any, *, memory_format: Any = None) -> Any:
     if memory_format is None:
         memory_format = contiguous_format
     as_it_lies = memory_format is preserve_format
-    if (memory_format is contiguous_format or as_it_lies) and self._backend.arrays.is_contiguous(
-        self.array
-    ):
-        return self
+    if memory_format is contiguous_format or as_it_lies:
+        arrays = backend_of_signature(self._signature).arrays
+        if arrays.is_contiguous(self.array):
+            return self
     if as_it_lies:
         raise RuntimeError(
             "preserve memory format is unsupported by the contiguous operator. Use clone()."
@@ -61,17 +61,18 @@ def contiguous(self: Any, *, memory_format: Any = None) -> Any:
 
 def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return `self` with dimensions `start_dim` to `end_dim` made one."""
-    start, end = wrap_dim(start_dim, self.ndim), wrap_dim(end_dim, self.ndim)
+    sizes = tuple(self.array.shape)
+    ndim = len(sizes)
+    start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
     if start > end:
         raise RuntimeError(
             "flatten() has invalid args: start_dim cannot come after end_dim. Exchange them."
         )
-    if self.ndim == 0:
-        return F.reshape(self, (1,))
+    if ndim == 0:
+        return reshape(self, (1,))
     if start == end:
         return self
-    sizes = tuple(self.shape)
-    return F.reshape(self, (*sizes[:start], math.prod(sizes[start : end + 1]), *sizes[end + 1 :]))
+    return reshape(self, (*sizes[:start], math.prod(sizes[start : end + 1]), *sizes[end + 1 :]))
 
 
 def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
@@ -92,7 +93,8 @@ def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
 
 def narrow(self: Any, dim: int, start: int, length: int) -> Any:
     """Return `length` elements along `dim` from `start` on."""
-    if self.ndim == 0:
+    shape = self.array.shape
+    if not shape:
         raise RuntimeError(
             "narrow() cannot be applied to a 0-dim tensor. Give it a dimension: x.reshape(1)."
         )
@@ -100,7 +102,7 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
         raise RuntimeError(
             "narrow(): length must be non-negative. Give a smaller start for fewer elements."
         )
-    size = self.shape[wrap_dim(dim, self.ndim)]
+    size = shape[wrap_dim(dim, len(shape))]
     if not -size <= start <= size:
         raise IndexError(
             f"start out of range (expected to be in range of [{-size}, {size}], but got {start})"

@@ -16,6 +16,7 @@ from dovetail_kernel import (
     float16,
     float32,
     float64,
+    get_default_dtype,
     int8,
     int16,
     int32,
@@ -30,7 +31,7 @@ from .._generated import functions as aten
 from ..array_kernels.memory_layout import is_contiguous
 from ..backend.devices import as_device
 from .conversion import conversion_of
-from .legacy_constructors import TypedTensor
+from .legacy_constructors import TensorMeta, TypedTensor
 from .other_layouts import TensorLayouts
 
 __all__ = ["TensorConversions"]
@@ -82,9 +83,13 @@ class TensorConversions(TensorLayouts):
             place = "" if self.is_cpu else f"{self._device_backend.name}."
             return f"dovetail.{place}{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
-            return self.to(_dtype_of_type(dtype), non_blocking=non_blocking)
-        wanted = dtype.dtype if isinstance(dtype, TypedTensor) else dtype
-        return self.to(dtype=wanted, non_blocking=non_blocking)
+            place = "cuda" if ".cuda." in dtype else "cpu"
+            return self.to(place, _dtype_of_type(dtype), non_blocking=non_blocking)
+        if isinstance(dtype, TypedTensor):
+            return self.to(dtype.where, dtype.dtype, non_blocking=non_blocking)
+        if isinstance(dtype, TensorMeta):  # `x.type(Tensor)`: as the constructor makes them
+            return self.to("cpu", get_default_dtype(), non_blocking=non_blocking)
+        return self.to(dtype=dtype, non_blocking=non_blocking)
 
     def type_as(self, other: TensorBase) -> Any:
         """Return the tensor with the dtype and on the device of `other`."""

@@ -62,6 +62,11 @@ class TensorExchange(TensorConversions):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         array = self.numpy()
         if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(
+                    f"Unable to avoid copy while creating an array as requested: {self.dtype} is "
+                    f"not {dtype}. Leave copy out, or pass copy=None."
+                )
             return array.astype(dtype)
         return array.copy() if copy else array
 

@@ -56,7 +56,8 @@ def tensor(
     Parameters
     ----------
     data
-        A number, a nested sequence of numbers, a NumPy array or scalar, or a tensor.
+        A number, a nested sequence of numbers, a NumPy array or scalar, what has ``__array__``
+        (pandas), or a tensor.
     dtype
         Default: that of the array; for Python numbers bool, int64, the default dtype, or its
         complex.
@@ -216,6 +217,12 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
         array = from_host(data)._backend.arrays.to_host(data)
         native = host.native_dtypes[wanted or dtype_of_signature(host.dtype_bits[array.dtype])]
         return wrap(_moved(host.cast(array, native), backend, place.index), backend)
+    if (
+        not isinstance(data, list | tuple)
+        and hasattr(data, "__array__")
+        and hasattr(data, "__len__")
+    ):
+        return _from_anything(data.__array__(), wanted, device)  # a table's column, or the table
     shape = shape_of_data(data)
     if shape and shape[0] and (is_host_array(data[0]) or is_host_array(data[-1])):
         warnings.warn(

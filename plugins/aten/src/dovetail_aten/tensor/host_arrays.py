@@ -26,10 +26,14 @@ def from_host(array: Any) -> Tensor:
     `from_numpy`.
     """
     cpu = ready_backend("cpu")  # first: another backend's arrays may be NumPy's too
-    backend = backend_of_array(array) or (ready_backend("cuda") if is_device_array(array) else cpu)
-    arrays = backend.arrays
-    if array.__class__ is not arrays.array_types[0]:
-        array = arrays.asarray(array)
+    if array.__class__ is cpu.arrays.array_types[0]:
+        backend, arrays = cpu, cpu.arrays
+    else:
+        on_device = is_device_array(array)
+        backend = backend_of_array(array) or (ready_backend("cuda") if on_device else cpu)
+        arrays = backend.arrays
+        if array.__class__ is not arrays.array_types[0]:
+            array = arrays.asarray(array)
     if array.dtype not in arrays.dtype_bits:
         if getattr(array.dtype, "isnative", True):
             name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Sequence
 from operator import index as as_int
 from sys import maxsize
+from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import TensorBase, backend_of_array, dtype_of_signature, int32, int64, uint8
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _MAX_LEGACY_SEQUENCE = 32
 _SIMPLE = {int, slice}
+_VIEWING = {int, slice, NoneType, EllipsisType}
 _WHOLE = slice(None)
 _ZERO_DIM = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
@@ -177,8 +179,8 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     The list is empty if there are no index tensors; otherwise None stands for a dimension that is
     kept whole.
     """
-    device = self.device
-    given = sum(_dimensions_of(item, device) for item in items)
+    device = None if _VIEWING.issuperset(map(type, items)) else self.device
+    given = sum([1 if i.__class__ in _SIMPLE else _dimensions_of(i, device) for i in items])
     ndim = len(self.array.shape)
     if given > ndim:
         if not ndim and len(items) == 1 and not isinstance(items[0], TensorBase | Sequence):
@@ -378,19 +380,16 @@ def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
         if sizes[dim] not in (1, shape[dim + extra]):
             raise RuntimeError(
                 f"The expanded size of the tensor ({shape[dim + extra]}) must match the existing "
-                "size "
-                f"({sizes[dim]}) at "
-                f"non-singleton dimension {dim + extra}.  Target sizes: {list(shape)}.  Tensor "
-                f"sizes: {list(sizes)}"
+                f"size ({sizes[dim]}) at non-singleton dimension {dim + extra}.  Target sizes: "
+                f"{list(shape)}.  Tensor sizes: {list(sizes)}"
             )
 
 
 def _out_of_bounds(shape: tuple[int, ...], dim: int, position: int) -> IndexError:
     if not shape:
         return IndexError(_ZERO_DIM)
-    return IndexError(
-        f"index {position} is out of bounds for dimension {dim} with size {shape[dim]}"
-    )
+    size = shape[dim]
+    return IndexError(f"index {position} is out of bounds for dimension {dim} with size {size}")
 
 
 for _method, _name in ((getitem, "__getitem__"), (setitem, "__setitem__")):

@@ -69,22 +69,27 @@ class TensorMeta(type):
 
 
 class TypedTensor(type):
-    """The class of ``FloatTensor`` and its kin: they make tensors of one dtype on the cpu, and
-    recognise them.
+    """The class of ``FloatTensor`` and its kin: they make tensors of one dtype on one type of
+    device, and recognise them.
     """
 
     dtype: dtype
+    where: str
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a tensor of the data, or of the size, in the arguments; see `legacy_tensor`."""
-        return legacy_tensor(cls.dtype, *args, **kwargs)
+        return legacy_tensor(cls.dtype, *args, where=cls.where, **kwargs)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return (
             isinstance(instance, TensorBase)
             and instance.dtype is cls.dtype
-            and instance.device.type == "cpu"
+            and instance.device.type == cls.where
         )
+
+    def on(cls, where: str) -> TypedTensor:
+        """Return the constructor of tensors of this dtype on another type of device."""
+        return _typed(cls.__name__, cls.dtype, where)
 
 
 def new(self: TensorBase, *args: Any, device: Any = None, **kwargs: Any) -> Any:
@@ -231,12 +236,14 @@ def _is_sequence(value: Any) -> bool:
     return has_items and getattr(value, "shape", None) != ()
 
 
-def _typed(name: str, wanted: dtype) -> TypedTensor:
+def _typed(name: str, wanted: dtype, where: str = "cpu") -> TypedTensor:
     documented = (
-        f"Makes tensors of dtype {wanted.name} on the cpu; "
-        f"``isinstance(x, {name})`` is true of such."
+        f"Makes tensors of dtype {wanted.name} on {where}; ``isinstance(x, {name})`` is true of "
+        "such."
     )
-    return TypedTensor(name, (), {"dtype": wanted, "__module__": "dovetail", "__doc__": documented})
+    module = "dovetail" if where == "cpu" else f"dovetail.{where}"
+    members = {"dtype": wanted, "where": where, "__module__": module, "__doc__": documented}
+    return TypedTensor(name, (), members)
 
 
 BFloat16Tensor = _typed("BFloat16Tensor", bfloat16)

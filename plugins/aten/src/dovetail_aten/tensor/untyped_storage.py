@@ -265,8 +265,9 @@ class UntypedStorage(StorageConversions, Storage):
         return pointer is not None and pointer.is_shared
 
     def share_memory_(self) -> UntypedStorage:
-        """Move the memory to where processes share it that are forked from this one, and return
-        the storage; all tensors on it move along. It cannot be resized any more.
+        """Move the memory to where processes share it that are forked from this one, or that it is
+        sent to, and return the storage; all tensors on it move along. It cannot be resized any
+        more.
 
         Raises
         ------
@@ -283,6 +284,11 @@ class UntypedStorage(StorageConversions, Storage):
             arrays, nbytes = self._backend.arrays, self.nbytes()
             move_storage(self, lambda: arrays.bytes_at(allocator.allocate(nbytes)))
         return self
+
+    def _shared_handle(self) -> int | None:
+        """Return the descriptor of shared memory, None if it has none."""
+        handle: int | None = getattr(self._pointer().get_context(), "handle", None)
+        return handle
 
     def _pointer(self) -> Any:
         array = self._array

@@ -97,6 +97,7 @@ class GraphTask:
     arrays: ArraysAhead | None = None
     _id: int | None = None
     _reached: Container[Node] | None = None
+    _counted: dict[Node, int] | None = None
 
     def __init__(
         self,
@@ -172,7 +173,10 @@ class GraphTask:
 
     def count(self, edges: Sequence[EdgeTuple | None]) -> dict[Node, int]:
         """Fill `counts` with all that `edges` lead to, and return it."""
-        self.counts = counts = count_gradients(edges)
+        counted, self._counted = self._counted, None
+        if counted is None or edges is not self.roots:
+            counted = count_gradients(edges)
+        self.counts = counts = counted
         kept = self.kept
         if kept is not None:
             for node in counts:
@@ -187,7 +191,7 @@ class GraphTask:
         nodes runs only if it leads to another one that is wanted.
         """
         nodes = {edge[0] for edge in outputs}
-        self._reached = reached = count_gradients(self.roots)
+        self._reached = self._counted = reached = count_gradients(self.roots)
         self.kept = self.needed = kept = leading_to(nodes, reached)
         if accumulate_grad:
             return
@@ -212,6 +216,16 @@ class GraphTask:
     def runs(self, node: Node) -> bool:
         """Return whether `node` runs, rather than being captured only or passed over."""
         return (self.needed is None or node in self.needed) and self.reaches(node)
+
+    def capture(self, node: Node, array: Any) -> bool:
+        """Keep the gradient of a node that is captured and nothing else; return whether it is."""
+        captures = self.captures and self.captures.get(node)
+        if not captures or self.needed is None or node in self.needed:
+            return False
+        gradient = self.side.wrap(array, None)
+        for _, position in captures:
+            self.captured_vars[position] = gradient
+        return True
 
     def gets_gradient(self, node: Node) -> bool:
         """Return whether a gradient arrives at `node`, so that its tensor hooks are called."""

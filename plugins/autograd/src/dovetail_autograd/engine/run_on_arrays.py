@@ -149,7 +149,11 @@ def _loop_over_arrays(
                             buffers, leaves, following, arrived, second, waiting, edges, index,
                         )  # fmt: skip
                         _call_hooks_of_leaf(task, target)
-                else:
+                elif (
+                    target._node_hooks is not None
+                    or target._array_backend is not backend
+                    or not task.capture(target, grad)
+                ):
                     task.arrays = (
                         buffers, leaves, following, arrived, second, waiting, edges, index,
                     )  # fmt: skip

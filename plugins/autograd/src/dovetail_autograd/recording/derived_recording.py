@@ -117,8 +117,9 @@ class _Recording:
             return None
         if self.key & _HALF_BITS:
             return None
-        casts = [call.casts for call in self.below.each(CallKernel)]
-        if any(casts) or self.below.each(PromoteOperands):
+        if any([call.casts for call in self.below.each(CallKernel)]):
+            return None
+        if self.key & PYTHON_SCALAR and self.below.each(PromoteOperands):
             return None
         return backends[0] if backends[0].is_device else None
 
@@ -177,10 +178,18 @@ class _Recording:
             edges,
             tuple(parts),
             self.backend,
+            self._uncast(),
             makes=tuple(self.made),
             if_any=() if self.is_sure else edges,
             if_differentiable=written if may_be_integer else None,
         )
+
+    def _uncast(self) -> tuple[tuple[Value, Value], ...]:
+        """Return the arrays that were promoted in the call, with the tensors whose own they must be
+        for the array body.
+        """
+        promoted = self.below.each(PromoteOperands) if self.backend is not None else []
+        return tuple([pair for p in promoted for pair in zip(p.arrays, p.operands, strict=False)])
 
     def _numbers(self) -> list[Step]:
         """Return the step that makes a tensor of a Python number, if the call below does not."""

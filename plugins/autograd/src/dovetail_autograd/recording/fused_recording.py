@@ -73,11 +73,11 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
 
 def _is_own(op: Operator, backend: Backend) -> bool:
     """Return whether the library's own kernel and derivative are the only ones of `op` on
-    `backend`.
+    `backend`, but for those of overlays, which compute the same.
     """
-    return len(op.kernels.get(backend_key("Dense", backend), ())) == 1 and isinstance(
-        op.formula, Formula
-    )
+    kernels = op.kernels.get(backend_key("Dense", backend), ())
+    own = [each for each in kernels if each.covered is None]
+    return len(own) == 1 and isinstance(op.formula, Formula)
 
 
 class _FusedCall:

@@ -49,6 +49,9 @@ class RecordNode(Step):
         The steps that fill it, and put it on the results.
     backend
         Whose arrays its body takes in the engine's loop over arrays; None: it takes tensors.
+    uncast
+        Arrays that the operands were promoted to, with the operands: the body takes arrays where
+        nothing was cast.
     makes
         Results that it is the maker of in any case.
     if_any
@@ -63,6 +66,7 @@ class RecordNode(Step):
     edges: tuple[Edge, ...]
     parts: tuple[Step, ...]
     backend: Backend | None = None
+    uncast: tuple[tuple[Value, Value], ...] = ()
     makes: tuple[Value, ...] = ()
     if_any: tuple[Edge, ...] = ()
     if_differentiable: Value | None = None
@@ -90,7 +94,11 @@ class RecordNode(Step):
         if self.backend is None:
             to.add(f"{node}._array_backend = {node}._node_hooks = None")
         else:
-            to.add(f"{node}._array_backend = {to.bind('BACKEND', self.backend)}")
+            backend = to.bind("BACKEND", self.backend)
+            if self.uncast:
+                same = [f"{to.name(a)} is {to.name(tensor)}.array" for a, tensor in self.uncast]
+                backend = f"{backend} if {' and '.join(same)} else None"
+            to.add(f"{node}._array_backend = {backend}")
             to.add(f"{node}._node_hooks = None")
         to.print(self.parts)
 

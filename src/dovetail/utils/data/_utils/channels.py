@@ -13,7 +13,6 @@ import os
 import pickle
 import socket
 import struct
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from io import BytesIO
@@ -23,6 +22,7 @@ import numpy as np
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor, UntypedStorage
+from dovetail_cpu import nameless_file
 
 __all__ = ["Channel", "pair"]
 
@@ -75,7 +75,7 @@ class Channel:
             _fill(memoryview(content), sizes, places, pieces)
             self._line.sendall(_HEADER.pack(True, len(sizes), total) + content)
             return
-        handle = _nameless_file(total)
+        handle = nameless_file(total)
         try:
             with mmap.mmap(handle, total) as memory, memoryview(memory) as view:
                 _fill(view, sizes, places, pieces)
@@ -117,24 +117,6 @@ class Channel:
                 raise EOFError("the other process has closed its end")
             content += piece
         return content
-
-
-def _nameless_file(size: int) -> int:
-    """Return the descriptor of a file in memory that is gone with its last descriptor."""
-    if hasattr(os, "memfd_create"):
-        handle = os.memfd_create("dovetail-batch")
-    else:
-        with tempfile.TemporaryFile() as stream:
-            handle = os.dup(stream.fileno())
-    try:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(handle, 0, size)  # else too little memory would be a SIGBUS later
-        else:
-            os.ftruncate(handle, size)
-    except BaseException:
-        os.close(handle)
-        raise
-    return handle
 
 
 def _places(start: int, pieces: Sequence[memoryview]) -> tuple[list[int], int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import TensorBase
+from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -31,7 +31,7 @@ def empty(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(empty_memory_format_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty)
     try:
         route = empty_memory_format_routes[state()]
@@ -46,7 +46,7 @@ empty_strided_op, empty_strided_routes = operator("aten::empty_strided", "")
 def empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
     size_ints = tuple(size) if size.__class__ is list else size
     stride_ints = tuple(stride) if stride.__class__ is list else stride
-    if not are_ints(size_ints) or not are_ints(stride_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or not are_ints(stride_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(empty_strided_op, (size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_strided)
     try:
         route = empty_strided_routes[state()]
@@ -62,7 +62,7 @@ def zeros(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(zeros_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, zeros)
     try:
         route = zeros_routes[state()]
@@ -78,7 +78,7 @@ def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(ones_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, ones)
     try:
         route = ones_routes[state()]
@@ -92,7 +92,7 @@ def ones(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
 full_op, full_routes = operator("aten::full", "")
 def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(full_op, (size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, full)
     try:
         route = full_routes[state()]
@@ -105,7 +105,7 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=N
 
 arange_op, arange_routes = operator("aten::arange", "")
 def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(arange_op, (end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
     try:
         route = arange_routes[state()]
@@ -117,7 +117,7 @@ def arange_default(end, *, dtype=None, layout=None, device=None, pin_memory=None
 
 arange_start_op, arange_start_routes = operator("aten::arange", "start")
 def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(arange_start_op, (start, end,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
     try:
         route = arange_start_routes[state()]
@@ -129,7 +129,7 @@ def arange_start(start, end, *, dtype=None, layout=None, device=None, pin_memory
 
 arange_start_step_op, arange_start_step_routes = operator("aten::arange", "start_step")
 def arange_start_step(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or step.__class__ is not int and step.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or step.__class__ is not int and step.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(arange_start_step_op, (start, end, step,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, arange)
     try:
         route = arange_start_step_routes[state()]
@@ -157,7 +157,7 @@ def arange(*args, **kwargs):
 
 linspace_op, linspace_routes = operator("aten::linspace", "")
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or steps.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or steps.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(linspace_op, (start, end, steps,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, linspace)
     try:
         route = linspace_routes[state()]
@@ -170,7 +170,7 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_mem
 
 eye_op, eye_routes = operator("aten::eye", "")
 def eye(n, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(eye_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, eye)
     try:
         route = eye_routes[state()]
@@ -183,7 +183,7 @@ def eye(n, *, dtype=None, layout=None, device=None, pin_memory=None):
 
 scalar_tensor_op, scalar_tensor_routes = operator("aten::scalar_tensor", "")
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if s.__class__ is not int and s.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if s.__class__ is not int and s.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(scalar_tensor_op, (s,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, scalar_tensor)
     try:
         route = scalar_tensor_routes[state()]
@@ -196,7 +196,7 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None):
 
 zeros_like_op, zeros_like_routes = operator("aten::zeros_like", "")
 def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, zeros_like)
     try:
         route = zeros_like_routes[input._signature | state()]
@@ -209,7 +209,7 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
 
 ones_like_op, ones_like_routes = operator("aten::ones_like", "")
 def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, ones_like)
     try:
         route = ones_like_routes[input._signature | state()]
@@ -222,7 +222,7 @@ def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, m
 
 empty_like_op, empty_like_routes = operator("aten::empty_like", "")
 def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty_like)
     try:
         route = empty_like_routes[input._signature | state()]
@@ -235,7 +235,7 @@ def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
 
 full_like_op, full_like_routes = operator("aten::full_like", "")
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+    if fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, full_like)
     try:
         route = full_like_routes[input._signature | state()]
@@ -251,7 +251,7 @@ def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_zeros)
     try:
         route = new_zeros_routes[input._signature | state()]
@@ -267,7 +267,7 @@ def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pi
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_ones)
     try:
         route = new_ones_routes[input._signature | state()]
@@ -281,7 +281,7 @@ def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pi
 new_full_op, new_full_routes = operator("aten::new_full", "")
 def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_full)
     try:
         route = new_full_routes[input._signature | state()]
@@ -297,7 +297,7 @@ def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
     try:
         route = new_empty_routes[input._signature | state()]
@@ -312,7 +312,7 @@ new_empty_strided_op, new_empty_strided_routes = operator("aten::new_empty_strid
 def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
     size_ints = tuple(size) if size.__class__ is list else size
     stride_ints = tuple(stride) if stride.__class__ is list else stride
-    if not are_ints(size_ints) or not are_ints(stride_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or not are_ints(stride_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_empty_strided_op, (input, size, stride,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty_strided)
     try:
         route = new_empty_strided_routes[input._signature | state()]
@@ -327,7 +327,7 @@ empty_permuted_op, empty_permuted_routes = operator("aten::empty_permuted", "")
 def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=None):
     size_ints = tuple(size) if size.__class__ is list else size
     physical_layout_ints = tuple(physical_layout) if physical_layout.__class__ is list else physical_layout
-    if not are_ints(size_ints) or not are_ints(physical_layout_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or not are_ints(physical_layout_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(empty_permuted_op, (size, physical_layout,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, empty_permuted)
     try:
         route = empty_permuted_routes[state()]
@@ -340,7 +340,7 @@ def empty_permuted(size, physical_layout, *, dtype=None, layout=None, device=Non
 
 logspace_op, logspace_routes = operator("aten::logspace", "")
 def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or steps.__class__ is not int or base.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if start.__class__ is not int and start.__class__ is not float or end.__class__ is not int and end.__class__ is not float or steps.__class__ is not int or base.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(logspace_op, (start, end, steps, base,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, logspace)
     try:
         route = logspace_routes[state()]

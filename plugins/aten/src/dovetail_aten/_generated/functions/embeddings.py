@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import TensorBase
+from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -16,7 +16,10 @@ from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
-__all__ = ["_embedding_bag", "embedding_renorm_"]
+__all__ = [
+    "_embedding_bag", "embedding_renorm_", "embedding_bag_default", "embedding_bag_padding_idx",
+    "embedding_bag",
+]
 
 
 _embedding_bag_op, _embedding_bag_routes = operator("aten::_embedding_bag", "")
@@ -35,3 +38,56 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
     return miss(_embedding_bag_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,), {}, _embedding_bag)
 
 def embedding_renorm_(input, indices, max_norm, norm_type): return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type)
+
+
+embedding_bag_op, embedding_bag_routes = operator("aten::embedding_bag", "")
+def embedding_bag_default(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False):
+    if scale_grad_by_freq.__class__ is not bool or mode.__class__ is not int or sparse.__class__ is not bool or include_last_offset.__class__ is not bool:
+        return miss(embedding_bag_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,), {}, embedding_bag)
+    try:
+        bits = weight._signature | indices._signature | offsets._signature | state()
+        if per_sample_weights is not None:
+            bits |= per_sample_weights._signature
+        route = embedding_bag_routes[bits]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset)
+    return miss(embedding_bag_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,), {}, embedding_bag)
+
+embedding_bag_padding_idx_op, embedding_bag_padding_idx_routes = operator("aten::embedding_bag", "padding_idx")
+def embedding_bag_padding_idx(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
+    if scale_grad_by_freq.__class__ is not bool or mode.__class__ is not int or sparse.__class__ is not bool or include_last_offset.__class__ is not bool or padding_idx is not None and padding_idx.__class__ is not int:
+        return miss(embedding_bag_padding_idx_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,), {}, embedding_bag)
+    try:
+        bits = weight._signature | indices._signature | offsets._signature | state()
+        if per_sample_weights is not None:
+            bits |= per_sample_weights._signature
+        route = embedding_bag_padding_idx_routes[bits]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
+    return miss(embedding_bag_padding_idx_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,), {}, embedding_bag)
+
+_embedding_bag_overloads = Overloads("aten::embedding_bag", {
+    "": (embedding_bag_default, None), "padding_idx": (embedding_bag_padding_idx, None),
+})
+def embedding_bag(*args, **kwargs):
+    if not kwargs:
+        count = len(args)
+        if count == 3:
+            return embedding_bag_default(*args)
+        if count == 4:
+            return embedding_bag_default(*args)
+        if count == 5:
+            return embedding_bag_default(*args)
+        if count == 6:
+            return embedding_bag_default(*args)
+        if count == 7:
+            return embedding_bag_default(*args)
+        if count == 8:
+            return embedding_bag_default(*args)
+        if count == 9:
+            return embedding_bag_padding_idx(*args)
+    return _embedding_bag_overloads.choose(args, kwargs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import TensorBase
+from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -419,7 +419,7 @@ def fft_ihfftn(input, s=None, dim=None, norm=None, *, out=None):
 
 fft_fftfreq_op, fft_fftfreq_routes = operator("aten::fft_fftfreq", "")
 def fft_fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or d.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if n.__class__ is not int or d.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(fft_fftfreq_op, (n, d,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, fft_fftfreq)
     try:
         route = fft_fftfreq_routes[state()]
@@ -432,7 +432,7 @@ def fft_fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=No
 
 fft_rfftfreq_op, fft_rfftfreq_routes = operator("aten::fft_rfftfreq", "")
 def fft_rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or d.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if n.__class__ is not int or d.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(fft_rfftfreq_op, (n, d,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, fft_rfftfreq)
     try:
         route = fft_rfftfreq_routes[state()]
@@ -549,7 +549,7 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
 
 bartlett_window_op, bartlett_window_routes = operator("aten::bartlett_window", "")
 def bartlett_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(bartlett_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, bartlett_window)
     try:
         route = bartlett_window_routes[state()]
@@ -561,7 +561,7 @@ def bartlett_window_default(window_length, *, dtype=None, layout=None, device=No
 
 bartlett_window_periodic_op, bartlett_window_periodic_routes = operator("aten::bartlett_window", "periodic")
 def bartlett_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(bartlett_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, bartlett_window)
     try:
         route = bartlett_window_periodic_routes[state()]
@@ -586,7 +586,7 @@ def bartlett_window(*args, **kwargs):
 
 blackman_window_op, blackman_window_routes = operator("aten::blackman_window", "")
 def blackman_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(blackman_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, blackman_window)
     try:
         route = blackman_window_routes[state()]
@@ -598,7 +598,7 @@ def blackman_window_default(window_length, *, dtype=None, layout=None, device=No
 
 blackman_window_periodic_op, blackman_window_periodic_routes = operator("aten::blackman_window", "periodic")
 def blackman_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(blackman_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, blackman_window)
     try:
         route = blackman_window_periodic_routes[state()]
@@ -623,7 +623,7 @@ def blackman_window(*args, **kwargs):
 
 hann_window_op, hann_window_routes = operator("aten::hann_window", "")
 def hann_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(hann_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hann_window)
     try:
         route = hann_window_routes[state()]
@@ -635,7 +635,7 @@ def hann_window_default(window_length, *, dtype=None, layout=None, device=None, 
 
 hann_window_periodic_op, hann_window_periodic_routes = operator("aten::hann_window", "periodic")
 def hann_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(hann_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hann_window)
     try:
         route = hann_window_periodic_routes[state()]
@@ -660,7 +660,7 @@ def hann_window(*args, **kwargs):
 
 hamming_window_op, hamming_window_routes = operator("aten::hamming_window", "")
 def hamming_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(hamming_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
     try:
         route = hamming_window_routes[state()]
@@ -672,7 +672,7 @@ def hamming_window_default(window_length, *, dtype=None, layout=None, device=Non
 
 hamming_window_periodic_op, hamming_window_periodic_routes = operator("aten::hamming_window", "periodic")
 def hamming_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(hamming_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
     try:
         route = hamming_window_periodic_routes[state()]
@@ -684,7 +684,7 @@ def hamming_window_periodic(window_length, periodic, *, dtype=None, layout=None,
 
 hamming_window_periodic_alpha_op, hamming_window_periodic_alpha_routes = operator("aten::hamming_window", "periodic_alpha")
 def hamming_window_periodic_alpha(window_length, periodic, alpha, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or alpha.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or periodic.__class__ is not bool or alpha.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(hamming_window_periodic_alpha_op, (window_length, periodic, alpha,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
     try:
         route = hamming_window_periodic_alpha_routes[state()]
@@ -696,7 +696,7 @@ def hamming_window_periodic_alpha(window_length, periodic, alpha, *, dtype=None,
 
 hamming_window_periodic_alpha_beta_op, hamming_window_periodic_alpha_beta_routes = operator("aten::hamming_window", "periodic_alpha_beta")
 def hamming_window_periodic_alpha_beta(window_length, periodic, alpha, beta, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or alpha.__class__ is not float or beta.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or periodic.__class__ is not bool or alpha.__class__ is not float or beta.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(hamming_window_periodic_alpha_beta_op, (window_length, periodic, alpha, beta,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
     try:
         route = hamming_window_periodic_alpha_beta_routes[state()]
@@ -727,7 +727,7 @@ def hamming_window(*args, **kwargs):
 
 kaiser_window_op, kaiser_window_routes = operator("aten::kaiser_window", "")
 def kaiser_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(kaiser_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, kaiser_window)
     try:
         route = kaiser_window_routes[state()]
@@ -739,7 +739,7 @@ def kaiser_window_default(window_length, *, dtype=None, layout=None, device=None
 
 kaiser_window_periodic_op, kaiser_window_periodic_routes = operator("aten::kaiser_window", "periodic")
 def kaiser_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(kaiser_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, kaiser_window)
     try:
         route = kaiser_window_periodic_routes[state()]
@@ -751,7 +751,7 @@ def kaiser_window_periodic(window_length, periodic, *, dtype=None, layout=None, 
 
 kaiser_window_beta_op, kaiser_window_beta_routes = operator("aten::kaiser_window", "beta")
 def kaiser_window_beta(window_length, periodic, beta, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or beta.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if window_length.__class__ is not int or periodic.__class__ is not bool or beta.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(kaiser_window_beta_op, (window_length, periodic, beta,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, kaiser_window)
     try:
         route = kaiser_window_beta_routes[state()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import TensorBase
+from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import TensorBase
+from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -33,7 +33,7 @@ __all__ = [
 
 rand_like_op, rand_like_routes = operator("aten::rand_like", "")
 def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
     try:
         route = rand_like_routes[input._signature | state()]
@@ -46,7 +46,7 @@ def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, m
 
 randn_like_op, randn_like_routes = operator("aten::randn_like", "")
 def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None:
+    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
     try:
         route = randn_like_routes[input._signature | state()]
@@ -62,7 +62,7 @@ def rand(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=No
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(rand_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, rand)
     try:
         route = rand_routes[state()]
@@ -78,7 +78,7 @@ def randn(*sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=N
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randn_op, (size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randn)
     try:
         route = randn_routes[state()]
@@ -93,7 +93,7 @@ randint_op, randint_routes = operator("aten::randint", "")
 dtype_default = default_of(operator("aten::randint", "")[0].schema.arguments[2])
 def randint_default(high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     size_ints = tuple(size) if size.__class__ is list else size
-    if high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randint_op, (high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_routes[state()]
@@ -107,7 +107,7 @@ randint_low_op, randint_low_routes = operator("aten::randint", "low")
 dtype_default = default_of(operator("aten::randint", "low")[0].schema.arguments[3])
 def randint_low(low, high, size, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
     size_ints = tuple(size) if size.__class__ is list else size
-    if low.__class__ is not int or high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if low.__class__ is not int or high.__class__ is not int or not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randint_low_op, (low, high, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randint)
     try:
         route = randint_low_routes[state()]
@@ -133,7 +133,7 @@ def randint(*args, **kwargs):
 randperm_op, randperm_routes = operator("aten::randperm", "")
 dtype_default = default_of(operator("aten::randperm", "")[0].schema.arguments[1])
 def randperm_default(n, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if n.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randperm_op, (n,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
     try:
         route = randperm_routes[state()]
@@ -146,7 +146,7 @@ def randperm_default(n, *, dtype=dtype_default, layout=None, device=None, pin_me
 randperm_generator_op, randperm_generator_routes = operator("aten::randperm", "generator")
 dtype_default = default_of(operator("aten::randperm", "generator")[0].schema.arguments[2])
 def randperm_generator(n, *, generator, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if n.__class__ is not int or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(randperm_generator_op, (n,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, randperm)
     try:
         route = randperm_generator_routes[state()]
@@ -237,7 +237,7 @@ def normal_Tensor_Tensor(mean, std, *, generator=None):
 normal_float_float_op, normal_float_float_routes = operator("aten::normal", "float_float")
 def normal_float_float(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None):
     size_ints = tuple(size) if size.__class__ is list else size
-    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size_ints) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if mean.__class__ is not float or std.__class__ is not float or not are_ints(size_ints) or generator is not None or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(normal_float_float_op, (mean, std, size,), {"generator": generator, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, normal)
     try:
         route = normal_float_float_routes[state()]

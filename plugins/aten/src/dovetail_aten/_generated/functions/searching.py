@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import TensorBase
+from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -327,7 +327,7 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
 tril_indices_op, tril_indices_routes = operator("aten::tril_indices", "")
 dtype_default = default_of(operator("aten::tril_indices", "")[0].schema.arguments[3])
 def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(tril_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, tril_indices)
     try:
         route = tril_indices_routes[state()]
@@ -341,7 +341,7 @@ def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device
 triu_indices_op, triu_indices_routes = operator("aten::triu_indices", "")
 dtype_default = default_of(operator("aten::triu_indices", "")[0].schema.arguments[3])
 def triu_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device=None, pin_memory=None):
-    if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool:
+    if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(triu_indices_op, (row, col, offset,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, triu_indices)
     try:
         route = triu_indices_routes[state()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
 from dovetail_dispatcher.schema import default_of
-from dovetail_kernel import TensorBase
+from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
 from dovetail_aten.calling.old_overloads import OLD_OVERLOADS, OldOverloads, old_overload
 from dovetail_aten.calling.operands import operate
@@ -28,7 +28,7 @@ __all__ = [
 contiguous_op, contiguous_routes = operator("aten::contiguous", "")
 memory_format_default = default_of(operator("aten::contiguous", "")[0].schema.arguments[1])
 def contiguous(input, *, memory_format=memory_format_default):
-    if memory_format is not memory_format_default:
+    if memory_format.__class__ is not MemoryFormat:
         return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
     try:
         route = contiguous_routes[input._signature | state()]
@@ -45,7 +45,7 @@ clone_op, clone_routes = operator("aten::clone", "")
 def clone(input, *, memory_format=None, out=None):
     if out is not None:
         return clone_out(input, memory_format=memory_format, out=out)
-    if memory_format is not None:
+    if memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
     try:
         route = clone_routes[input._signature | state()]
@@ -60,7 +60,7 @@ def copy_(input, src, non_blocking=False): return complete(copy_, "aten::copy_",
 
 to_device_op, to_device_routes = operator("aten::to", "device")
 def to_device(input, device, dtype, non_blocking=False, copy=False, memory_format=None):
-    if True or dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+    if device.__class__ is not Device or dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(to_device_op, (input, device, dtype, non_blocking, copy, memory_format,), {}, to)
     try:
         route = to_device_routes[input._signature | state()]
@@ -72,7 +72,7 @@ def to_device(input, device, dtype, non_blocking=False, copy=False, memory_forma
 
 to_dtype_op, to_dtype_routes = operator("aten::to", "dtype")
 def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
-    if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+    if dtype.__class__ is not DType or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(to_dtype_op, (input, dtype, non_blocking, copy, memory_format,), {}, to)
     try:
         route = to_dtype_routes[input._signature | state()]
@@ -84,7 +84,7 @@ def to_dtype(input, dtype, non_blocking=False, copy=False, memory_format=None):
 
 to_other_op, to_other_routes = operator("aten::to", "other")
 def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
-    if non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+    if non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(to_other_op, (input, other, non_blocking, copy, memory_format,), {}, to)
     try:
         route = to_other_routes[input._signature | other._signature | state()]
@@ -96,7 +96,7 @@ def to_other(input, other, non_blocking=False, copy=False, memory_format=None):
 
 to_dtype_layout_op, to_dtype_layout_routes = operator("aten::to", "dtype_layout")
 def to_dtype_layout(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, copy=False, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None:
+    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or copy.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(to_dtype_layout_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "copy": copy, "memory_format": memory_format}, to)
     try:
         route = to_dtype_layout_routes[input._signature | state()]
@@ -137,7 +137,7 @@ def to(*args, **kwargs):
 
 _to_copy_op, _to_copy_routes = operator("aten::_to_copy", "")
 def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None or device is not None or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or memory_format is not None:
+    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
     try:
         route = _to_copy_routes[input._signature | state()]

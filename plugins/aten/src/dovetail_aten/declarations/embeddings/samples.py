@@ -67,6 +67,27 @@ def bagged(
     return made, of_index, sizes, places if mode == MAX else sizes
 
 
+def bags_without_padding(make: TensorMaker) -> Iterator[SampleInput]:
+    picked, starts = indices(make, [0, 1, 2, 3]), indices(make, [0, 2, 2])
+    ends = indices(make, [0, 3, 4])
+    for mode in (SUM, MEAN, MAX):
+        yield SampleInput(make(5, 3), picked, starts, False, mode)
+        yield SampleInput(make(5, 3), picked, ends, False, mode, False, None, True)
+    yield SampleInput(make(5, 3), picked, starts, False, SUM, False, make(4))
+
+
+def bags_with_padding(make: TensorMaker) -> Iterator[SampleInput]:
+    picked, starts = indices(make, [0, 1, 4, 3]), indices(make, [0, 2, 2])
+    for mode in (SUM, MEAN, MAX):
+        for padding in (1, -1, None):
+            yield SampleInput(make(5, 3), picked, starts, False, mode, False, None, False, padding)
+
+
+def bagged_with_padding(weight: Any, *args: Any) -> Any:
+    padding = -1 if args[-1] is None else args[-1] % len(weight)
+    return bagged(weight, *[*args[:-1], padding])
+
+
 def renormed(weight: Any, picked: Any, max_norm: float, norm_type: float) -> Any:
     result = weight.copy()
     for row in set(picked.astype(int).reshape(-1).tolist()):
@@ -107,6 +128,30 @@ OP_INFOS = [
             ],
             Skip("vmap", "the offsets of the batch that it makes do not begin with 0"),
         ),
+    ),
+    info(
+        "embedding_bag",
+        bags_without_padding,
+        bagged,
+        FLOATING,
+        skips=(Skip("vmap", "the offsets of the batch that it makes do not begin with 0"),),
+    ),
+    info(
+        "embedding_bag.padding_idx",
+        bags_with_padding,
+        bagged_with_padding,
+        FLOATING,
+        errors=refusals(
+            (
+                lambda make: SampleInput(
+                    *(make(4, 3), indices(make, [1, 2]), indices(make, [0])),
+                    *(False, SUM, False, None, False, 4),
+                ),
+                RuntimeError,
+                "padding_idx must be within the number of embeddings",
+            ),
+        ),
+        skips=(Skip("vmap", "the offsets of the batch that it makes do not begin with 0"),),
     ),
     info(
         "embedding_renorm_",

@@ -1,0 +1,262 @@
+"""Normalization of channels by few passes over the images, some images at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy
+
+from dovetail_aten.array_kernels.channel_normalization import (
+    ChannelNormalization,
+    check_batch_norm,
+    check_group_norm,
+)
+
+from .constants import ones_of
+from .threads import run_pieces
+
+_FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
+_MANY: Final = 1 << 14
+"""Elements from which blocks pay."""
+_BLOCK: Final = 1 << 16
+"""Elements at a time."""
+_add: Any = numpy.add.reduce
+
+
+def _in_blocks(x: Any, compute: Callable[[slice], object]) -> None:
+    """Call `compute` with slices of images that are a block together."""
+    images = len(x)
+    step = max(1, _BLOCK * images // x.size)
+
+    def some(first: int, last: int) -> None:
+        for start in range(first * step, min(last * step, images), step):
+            compute(slice(start, min(start + step, images)))
+
+    run_pieces(some, -(-images // step), x.size)
+
+
+def _sums(x: Any) -> Any:
+    """Return the sums over the last dimension, by BLAS where that is short."""
+    length = x.shape[-1]
+    return x.dot(ones_of(length, x.dtype)) if length <= _LONGEST else _add(x, -1)
+
+
+_LONGEST: Final = 1 << 12
+"""Longest sum left to BLAS, which does not add pairwise."""
+
+
+def _is_large(x: Any, *more: Any) -> bool:
+    """Return whether `x` is many numbers in C order, and the other arrays are of its dtype."""
+    return (
+        x.size >= _MANY
+        and x.dtype in _FLOATS
+        and x.flags.c_contiguous
+        and all([each is None or each.dtype is x.dtype for each in more])
+    )
+
+
+class FastChannelNormalization(ChannelNormalization):
+    """Batch and group normalization of large images."""
+
+    def batch_norm(
+        self,
+        x: Any,
+        weight: Any,
+        bias: Any,
+        running_mean: Any,
+        running_var: Any,
+        training: bool,
+        momentum: float,
+        eps: float,
+    ) -> tuple[Any, Any, Any, Any, Any]:
+        """Return batch normalization, the statistics, and the running ones from now on."""
+        parameters = (weight, bias, running_mean, running_var)
+        if not _is_large(x, *parameters) or x.ndim < 2:
+            return ChannelNormalization.batch_norm(self, x, *parameters, training, momentum, eps)
+        channels = check_batch_norm(x.shape, *parameters)
+        images = x.reshape(len(x), channels, -1)
+        clone, like = self.capabilities.clone, self.numbers.like
+        nothing = numpy.zeros(0, x.dtype)
+        made = numpy.empty(images.shape, x.dtype)
+        if not training:
+            rstd = self._reciprocal_root(running_var, eps)
+            scale = rstd if weight is None else rstd * weight
+
+            shift = -running_mean * scale if bias is None else bias - running_mean * scale
+
+            def transform(some: slice) -> None:
+                numpy.multiply(images[some], scale[:, None], out=made[some])
+                numpy.add(made[some], shift[:, None], out=made[some])
+
+            _in_blocks(images, transform)
+            return (
+                *(made.reshape(x.shape), nothing, nothing.copy()),
+                *(clone(running_mean), clone(running_var)),
+            )
+        count = x.size // channels
+        sums = numpy.empty(images.shape[:2], x.dtype)
+
+        def add(some: slice) -> None:
+            sums[some] = _sums(images[some])
+
+        _in_blocks(images, add)
+        mean = _add(sums, 0) * like(x, 1 / count)
+
+        def square(some: slice) -> None:
+            away = numpy.subtract(images[some], mean[:, None], out=made[some])
+            numpy.vecdot(away, away, out=sums[some])
+
+        _in_blocks(images, square)
+        squares = _add(sums, 0)
+        rstd = self._reciprocal_root(squares * like(x, 1 / count), eps)
+        scale = rstd if weight is None else rstd * weight
+        _in_blocks(images, lambda some: self._stretch(made[some], scale, bias))
+        unbiased = squares * like(x, 1 / (count - 1) if count > 1 else math.nan)
+        return (
+            *(made.reshape(x.shape), mean, rstd),
+            self._following(running_mean, mean, momentum),
+            self._following(running_var, unbiased, momentum),
+        )
+
+    def _stretch(self, images: Any, scale: Any, bias: Any) -> None:
+        """Multiply channels by `scale` and add `bias`, in place."""
+        numpy.multiply(images, scale[..., None], out=images)
+        if bias is not None:
+            numpy.add(images, bias[:, None], out=images)
+
+    def batch_norm_backward(
+        self,
+        grad_out: Any,
+        x: Any,
+        weight: Any,
+        running_mean: Any,
+        running_var: Any,
+        save_mean: Any,
+        save_invstd: Any,
+        train: bool,
+        eps: float,
+        output_mask: Sequence[bool],
+    ) -> tuple[Any, Any, Any]:
+        """Return the gradients of input, weight and bias that `output_mask` asks for."""
+        statistics = (running_mean, running_var, save_mean, save_invstd)
+        if (
+            not _is_large(x, grad_out, weight, *statistics)
+            or grad_out.shape != x.shape
+            or x.ndim < 2
+        ):
+            return ChannelNormalization.batch_norm_backward(
+                self, grad_out, x, weight, *statistics, train, eps, output_mask
+            )
+        channels = check_batch_norm(x.shape, weight, None, running_mean, running_var)
+        mean = save_mean if train else running_mean
+        rstd = save_invstd if train else self._reciprocal_root(running_var, eps)
+        images = x.reshape(len(x), channels, -1)
+        grads = numpy.ascontiguousarray(grad_out).reshape(images.shape)
+        totals, products = numpy.empty((2, *images.shape[:2]), x.dtype)
+
+        def add(some: slice) -> None:
+            totals[some] = _sums(grads[some])
+            away = numpy.subtract(images[some], mean[:, None])
+            numpy.vecdot(grads[some], away, out=products[some])
+
+        _in_blocks(images, add)
+        total, along = _add(totals, 0), _add(products, 0) * rstd
+        to_input = None
+        if output_mask[0]:
+            scale = rstd if weight is None else rstd * weight
+            share = self.numbers.like(x, channels / x.size)
+            bend, shift = -scale * rstd * along * share, -scale * total * share
+            made = numpy.empty(images.shape, x.dtype)
+
+            def transform(some: slice) -> None:
+                out = numpy.multiply(grads[some], scale[:, None], out=made[some])
+                if train:
+                    away = numpy.subtract(images[some], mean[:, None])
+                    numpy.multiply(away, bend[:, None], out=away)
+                    numpy.add(away, shift[:, None], out=away)
+                    numpy.add(out, away, out=out)
+
+            _in_blocks(images, transform)
+            to_input = made.reshape(x.shape)
+        return to_input, along if output_mask[1] else None, total if output_mask[2] else None
+
+    def group_norm(
+        self, x: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+    ) -> tuple[Any, Any, Any]:
+        """Return group normalization, the means and the reciprocal deviations."""
+        if not _is_large(x, weight, bias):
+            return ChannelNormalization.group_norm(self, x, weight, bias, N, C, HxW, group, eps)
+        check_group_norm(x.shape, weight, bias, C, group)
+        length = C // group * HxW
+        rows = x.reshape(N, group, length)
+        share = self.numbers.like(x, 1 / length)
+        mean, rstd = numpy.empty((2, N, group), x.dtype)
+        made = numpy.empty((N, C, HxW), x.dtype)
+        each = C // group
+
+        def transform(some: slice) -> None:
+            mean[some] = _sums(rows[some]) * share
+            out = made[some].reshape(-1, group, length)
+            numpy.subtract(rows[some], mean[some, :, None], out=out)
+            rstd[some] = self._reciprocal_root(numpy.vecdot(out, out) * share, eps)
+            scale = rstd[some].repeat(each, 1)
+            self._stretch(made[some], scale if weight is None else scale * weight, bias)
+
+        _in_blocks(x, transform)
+        return made.reshape(x.shape), mean, rstd
+
+    def group_norm_backward(
+        self,
+        grad_out: Any,
+        x: Any,
+        mean: Any,
+        rstd: Any,
+        weight: Any,
+        N: int,
+        C: int,
+        HxW: int,
+        group: int,
+        output_mask: Sequence[bool],
+    ) -> tuple[Any, Any, Any]:
+        """Return the gradients of input, weight and bias that `output_mask` asks for."""
+        if not _is_large(x, grad_out, mean, rstd, weight) or grad_out.shape != x.shape:
+            return ChannelNormalization.group_norm_backward(
+                self, grad_out, x, mean, rstd, weight, N, C, HxW, group, output_mask
+            )
+        check_group_norm(x.shape, weight, None, C, group)
+        each = C // group
+        images = x.reshape(N, C, HxW)
+        grads = numpy.ascontiguousarray(grad_out).reshape(N, C, HxW)
+        centers, inverses = [part.reshape(N, group).repeat(each, 1) for part in (mean, rstd)]
+        totals, products = numpy.empty((2, N, C), x.dtype)
+        made = numpy.empty((N, C, HxW), x.dtype)
+        share = self.numbers.like(x, 1 / (each * HxW))
+
+        def transform(some: slice) -> None:
+            grad, out, inverse = grads[some], made[some], inverses[some]
+            even = numpy.subtract(images[some], centers[some, :, None])
+            numpy.multiply(even, inverse[..., None], out=even)
+            totals[some] = total = _sums(grad)
+            products[some] = along = numpy.vecdot(grad, even)
+            if not output_mask[0]:
+                return
+            scale = inverse if weight is None else inverse * weight
+            factor = inverse if weight is None else weight
+            shift, bend = [
+                -_add((part * factor if weight is not None else part).reshape(-1, group, each), 2)
+                * share
+                for part in (total, along)
+            ]
+            numpy.multiply(even, (bend.repeat(each, 1) * inverse)[..., None], out=even)
+            numpy.add(even, (shift.repeat(each, 1) * inverse)[..., None], out=even)
+            numpy.multiply(grad, scale[..., None], out=out)
+            numpy.add(out, even, out=out)
+
+        _in_blocks(images, transform)
+        return (
+            made.reshape(x.shape) if output_mask[0] else None,
+            _add(products, 0) if output_mask[1] else None,
+            _add(totals, 0) if output_mask[2] else None,
+        )

@@ -1,0 +1,68 @@
+"""Adding and writing at indices, of small and large arrays, against NumPy one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    lead=st.sampled_from((1, 3, 700)),
+    length=st.sampled_from((1, 5, 40)),
+    inner=st.sampled_from((1, 2, 33)),
+    count=st.sampled_from((1, 10, 90, 3000)),
+    kind=st.sampled_from(("random", "pairs", "mirrored", "one", "strided")),
+    dtype=st.sampled_from(("float32", "float64", "int64", "complex64")),
+    seed=st.integers(0, 9),
+)
+def test_slices_are_added_however_often_one_is_named(
+    lead, length, inner, count, kind, dtype, seed, table
+):
+    generator = np.random.default_rng(seed)
+    line = np.arange(count)
+    index = {
+        "random": generator.integers(0, length, count),
+        "pairs": line // 2 % length,
+        "mirrored": np.abs(line - count // 2) % length,
+        "one": np.full(count, length - 1),
+        "strided": line * 2 % length,
+    }[kind]
+    x = (generator.standard_normal((lead, length, inner)) * 8).astype(dtype)
+    source = (generator.standard_normal((lead, count, inner)) * 8).astype(dtype)
+    expected = x.astype(complex if dtype == "complex64" else float)
+    np.add.at(expected, (slice(None), index), source)
+    for given_ in (x, np.asfortranarray(x)):
+        before = given_.copy()
+        found = table.kernels["index_add"].fn(given_, 1, index, source)
+        assert found.dtype == x.dtype
+        np.testing.assert_allclose(found, expected, 1e-3, 1e-2)
+        np.testing.assert_array_equal(given_, before)
+
+
+@pytest.mark.parametrize("shape", ((7,), (300, 500), (40, 3, 1000), (3, 70_000), (1, 1)))
+@pytest.mark.parametrize("dtype", ("float32", "int64", "bool"))
+def test_elements_are_picked_and_written_by_flat_indices(shape, dtype, kernel):
+    generator = np.random.default_rng(0)
+    x = (generator.standard_normal(shape) * 9).astype(dtype)
+    source = (generator.standard_normal(shape) * 9).astype(dtype)
+    for dim in range(len(shape)):
+        # A permutation for each line: each place is written once.
+        index = generator.random(shape).argsort(dim)
+        np.testing.assert_array_equal(
+            kernel("gather", x, dim, index), np.take_along_axis(x, index, dim)
+        )
+        expected = x.copy()
+        np.put_along_axis(expected, index, source, dim)
+        np.testing.assert_array_equal(kernel("scatter.src", x, dim, index, source), expected)
+
+
+@pytest.mark.parametrize("wrong", (-1, 500))
+def test_an_index_out_of_range_is_refused_in_whatever_block_it_is(wrong, kernel):
+    x = np.ones((300, 500), np.float32)
+    index = np.zeros(x.shape, np.int64)
+    index[299, 499] = wrong
+    with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
+        kernel("gather", x, 1, index)

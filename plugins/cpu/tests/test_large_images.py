@@ -1,0 +1,136 @@
+"""Pooling, normalization of channels and softmax of large arrays against the generic kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dovetail_cpu import threads
+
+TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
+
+
+def images(shape, dtype="float32", seed=0, *, odd=False):
+    generator = np.random.default_rng(seed)
+    made = generator.standard_normal(shape).astype(dtype)
+    if odd:
+        flat = made.reshape(-1)
+        flat[:: len(flat) // 30] = np.resize([np.nan, np.inf, -np.inf, 0.0, -0.0], 31)[
+            : len(flat[:: len(flat) // 30])
+        ]
+        flat[1 :: len(flat) // 7] = -0.0
+    return made
+
+
+def both(name, table, generic_table, *args):
+    with np.errstate(all="ignore"):
+        found, expected = [each.kernels[name].fn(*args) for each in (table, generic_table)]
+    pairs = (found, expected) if isinstance(found, tuple) else ((found,), (expected,))
+    return list(zip(*pairs, strict=True))
+
+
+def agree(pairs, dtype="float32"):
+    for found, expected in pairs:
+        assert (found is None) == (expected is None)
+        if found is not None:
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+            assert found.flags.c_contiguous
+            np.testing.assert_allclose(found, expected, TOLERANCE[dtype], TOLERANCE[dtype])
+
+
+@pytest.fixture(params=(1, 2))
+def number(request):
+    before = threads.get_num_threads()
+    threads.set_num_threads(request.param)
+    yield
+    threads.set_num_threads(before)
+
+
+@pytest.mark.parametrize("odd", (False, True))
+@pytest.mark.parametrize(
+    "how",
+    (
+        ([2], [], [0], [1], False),
+        ([3], [2], [1], [1], True),
+        ([1, 3], [1, 1], [0, 1], [1, 2], False),
+        ([5, 1], [2, 3], [2, 0], [1, 1], True),
+        ([1], [1], [0], [1], False),
+        ([17], [16], [0], [1], False),
+    ),
+)
+def test_maxima_and_their_places_are_those_of_the_generic_kernel(
+    how, odd, number, table, generic_table
+):
+    for shape in ((5, 7, 40, 41), (3, 81, 70)):
+        x = images(shape, odd=odd)
+        for given in (x, np.round(x), np.maximum(x, -0.0)):
+            for found, expected in both(
+                "max_pool2d_with_indices", table, generic_table, given, *how
+            ):
+                np.testing.assert_array_equal(found, expected)
+                np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@pytest.mark.parametrize("odd", (False, True))
+@pytest.mark.parametrize("sizes", ((1, 1), (7, 7), (5, 40), (3, 11)))
+def test_adaptive_maxima_are_those_of_the_generic_kernel(sizes, odd, number, table, generic_table):
+    x = images((4, 9, 40, 29), "float64", odd=odd)
+    for found, expected in both("adaptive_max_pool2d", table, generic_table, x, sizes):
+        np.testing.assert_array_equal(found, expected)
+    x = images((4, 3, 9, 40, 29), odd=odd)
+    for found, expected in both("adaptive_max_pool3d", table, generic_table, x, (2, *sizes)):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shape", ((9, 12, 17, 20), (700, 30), (2, 6, 9000), (1, 3, 5, 40, 60)))
+@pytest.mark.parametrize("weighted", (False, True))
+def test_batch_normalization_agrees_with_the_generic_kernel(
+    weighted, shape, dtype, number, table, generic_table
+):
+    x, grad = images(shape, dtype), images(shape, dtype, 1)
+    channels = shape[1]
+    weight, bias = images((2, channels), dtype, 2) if weighted else (None, None)
+    mean, variance = images(channels, dtype, 3), np.abs(images(channels, dtype, 4))
+    for train in (True, False):
+        name = "_native_batch_norm_legit_functional"
+        pairs = both(name, table, generic_table, x, weight, bias, mean, variance, train, 0.1, 1e-5)
+        agree(pairs, dtype)
+        saved = [pairs[1][1], pairs[2][1]] if train else [None, None]
+        for mask in ((True, True, True), (False, True, False)):
+            args = (grad, x, weight, mean, variance, *saved, train, 1e-5, mask)
+            agree(both("native_batch_norm_backward", table, generic_table, *args), dtype)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("groups", (1, 3, 12))
+@pytest.mark.parametrize("weighted", (False, True))
+def test_group_normalization_agrees_with_the_generic_kernel(
+    weighted, groups, dtype, number, table, generic_table
+):
+    for shape in ((9, 12, 17, 20), (2, 12, 1000)):
+        x, grad = images(shape, dtype), images(shape, dtype, 1)
+        weight, bias = images((2, 12), dtype, 2) if weighted else (None, None)
+        inner = int(np.prod(shape[2:]))
+        args = (shape[0], 12, inner, groups)
+        pairs = both("native_group_norm", table, generic_table, x, weight, bias, *args, 1e-5)
+        agree(pairs, dtype)
+        for mask in ((True, True, True), (False, True, False)):
+            given = (grad, x, pairs[1][1], pairs[2][1], weight, *args, mask)
+            agree(both("native_group_norm_backward", table, generic_table, *given), dtype)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("odd", (False, True))
+@pytest.mark.parametrize("name", ("_softmax", "_log_softmax"))
+def test_softmax_of_large_arrays_agrees_with_the_generic_kernel(
+    name, odd, dtype, number, table, generic_table
+):
+    for shape in ((300, 401), (3, 70_000), (5, 30, 400), (40, 3, 20, 30)):
+        x, grad = images(shape, dtype, odd=odd), images(shape, dtype, 1)
+        for dim in range(-1, len(shape) - 1):
+            for given in (x, x[::-1]):
+                pairs = both(name, table, generic_table, given, dim, False)
+                agree(pairs, dtype)
+                args = (grad, pairs[0][1], dim, x.dtype)
+                agree(both(f"{name}_backward_data", table, generic_table, *args), dtype)

@@ -1,0 +1,72 @@
+"""Orders by packed numbers against stable sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+DTYPES = ("float32", "float64", "float16", "int64", "int32", "int8", "uint8", "bool")
+
+
+def numbers(shape, dtype, kind):
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal(shape) * 50
+    if kind == "equal":
+        x = np.round(x / 20)
+    with np.errstate(all="ignore"):
+        x = x.astype(dtype)
+    if kind == "odd" and x.dtype.kind == "f":
+        flat = x.reshape(-1)
+        flat[::3] = 0.0
+        flat[1::7] = -0.0
+        flat[2::11] = np.nan
+        flat[5::13] = -np.nan
+        flat[6::17] = -np.inf
+        flat[7::19] = np.inf
+        flat[8::23] = np.finfo(x.dtype).smallest_subnormal
+    if kind == "odd" and dtype == "int64":
+        x.reshape(-1)[::9] = np.iinfo(np.int64).min
+        x.reshape(-1)[1::9] = np.iinfo(np.int64).max
+    return x
+
+
+@pytest.mark.parametrize("kind", ("plain", "equal", "odd"))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", ((3000,), (3, 500), (400, 7), (5, 40, 30), (1025, 1)))
+def test_the_order_of_many_elements_is_that_of_a_stable_sort(
+    shape, dtype, kind, kernel, generic_table
+):
+    x = numbers(shape, dtype, kind)
+    for given in (x, x[::-1], np.asfortranarray(x)):
+        for dim in range(len(shape)):
+            for descending in (False, True):
+                found = kernel("sort", given, dim, descending)
+                expected = generic_table.kernels["sort"].fn(given, dim, descending)
+                for each, other in zip(found, expected, strict=True):
+                    assert each.dtype == other.dtype
+                    np.testing.assert_array_equal(each, other)
+            size = shape[dim]
+            for name, args in (("kthvalue", (max(1, size // 3), dim)), ("median.dim", (dim,))):
+                for each, other in zip(
+                    kernel(name, given, *args),
+                    generic_table.kernels[name].fn(given, *args),
+                    strict=True,
+                ):
+                    np.testing.assert_array_equal(each, other)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ("plain", "equal", "odd"))
+@pytest.mark.parametrize("wanted", ((False, False), (True, False), (False, True), (True, True)))
+def test_distinct_elements_are_those_of_the_generic_kernel(
+    wanted, kind, dtype, kernel, generic_table
+):
+    for size in (0, 1, 50, 4000):
+        x = numbers((size,), dtype, kind)
+        for found, expected in zip(
+            kernel("_unique2", x, True, *wanted),
+            generic_table.kernels["_unique2"].fn(x, True, *wanted),
+            strict=True,
+        ):
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+            np.testing.assert_array_equal(found, expected)

@@ -1,0 +1,70 @@
+"""The registration of the backend: which kernels its operators have."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dovetail_aten._generated.array_kernels import OPERATORS
+from dovetail_aten.backends import KernelTable, register_backend
+
+from . import chunked, convolution, ordering, pointwise
+from .arrays import DaskArrays
+from .chunked import OneTask
+from .namespace import Namespace
+
+__all__ = ["register"]
+
+GENERIC: Final = (
+    "comparison.Comparison",
+    "reductions.Reductions",
+    "norms.Norms",
+    "scans.Scans",
+    "softmax.Softmax",
+    "matmul.MatrixProducts",
+    "views.Views",
+    "memory_views.MemoryViews",
+    "shapes.Shapes",
+    "indexing.Indexing",
+    "indexing_along.IndexingAlong",
+    "indexed_writes.IndexedWrites",
+    "creation.Creation",
+    "random.Random",
+    "distributions.Distributions",
+    "losses.Losses",
+    "likelihood.Likelihood",
+    "normalization.Normalization",
+    "channel_normalization.ChannelNormalization",
+)
+"""Families whose kernels, written for any array namespace, go chunk by chunk on Dask's."""
+
+
+def register() -> None:
+    """Register the device ``dask``."""
+    register_backend(
+        "dask",
+        Namespace(),
+        DaskArrays,
+        kernels=[
+            _one_task_each,
+            pointwise.define,
+            chunked.define,
+            convolution.define,
+            ordering.define,
+        ],
+        families={
+            family: f"dovetail_dask.families.{name}"
+            for family, name in (
+                ("indexing.Indexing", "ChunkedIndexing"),
+                ("shapes.Shapes", "ChunkedShapes"),
+                ("softmax.Softmax", "ChunkedSoftmax"),
+            )
+        },
+    )
+
+
+def _one_task_each(_xp: Any, kernel: KernelTable, _capabilities: Any) -> None:
+    """Let one task compute each operator of the other families, if nothing better follows."""
+    for family, names in OPERATORS.items():
+        if family not in GENERIC:
+            for name in names:
+                kernel(name, OneTask(name))

@@ -1,0 +1,50 @@
+"""Chunks: what kernels need of them, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along"]
+
+
+def check_known(array: Any, what: str) -> None:
+    """Refuse an array of which Dask does not know how large its chunks are.
+
+    Raises
+    ------
+    ValueError
+        With what to call. Every operator needs the shape of its arguments.
+    """
+    if any(math.isnan(size) for size in array.shape):
+        raise ValueError(
+            f"{what}: the array has chunks of unknown sizes, shape {array.shape}: it came out of a "
+            "selection by values, or of a data frame. Call array.compute_chunk_sizes() first, "
+            "which computes them, or give them: array._chunks = ((10, 12), (4,))."
+        )
+
+
+def automatic(shape: Sequence[int]) -> Any:
+    """Return the chunks of a new array: as many as Dask's setting of their size says. One without
+    elements has one chunk, which Dask fails to find.
+    """
+    return tuple(shape) if 0 in shape else "auto"
+
+
+def one_chunk_along(array: Any, *axes: int) -> Any:
+    """Return `array` with one chunk along each of `axes`; itself if it is so already."""
+    wanted = {axis % array.ndim: -1 for axis in axes} if array.ndim else {}
+    if all(len(array.chunks[axis]) == 1 for axis in wanted):
+        return array
+    return array.rechunk(wanted)
+
+
+def one_chunk(array: Any) -> Any:
+    """Return `array` in one chunk."""
+    return one_chunk_along(array, *range(array.ndim))
+
+
+def is_one_chunk(array: Any, axes: Iterable[int]) -> bool:
+    """Return whether `array` has one chunk along each of `axes`."""
+    return all(len(array.chunks[axis]) == 1 for axis in axes)

@@ -1,0 +1,132 @@
+"""Calls of the cpu's kernels on the chunks of arrays, in whatever process computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+import dask.array as da
+import numpy as np
+
+from dovetail_aten.backend.devices import ready_backend
+from dovetail_dispatcher.table import registry
+from dovetail_kernel import DispatchKey
+
+__all__ = ["CpuCall", "arrays_among", "cpu_kernel", "filled"]
+
+
+@cache
+def cpu_kernel(name: str) -> Callable[..., Any]:
+    """Return the function that computes an operator of the base library on NumPy arrays.
+
+    Parameters
+    ----------
+    name
+        Of the operator, with its overload: ``"add.Tensor"``.
+    """
+    ready_backend("cpu")
+    base, _, overload = name.partition(".")
+    kernel = registry.find_or_throw(f"aten::{base}", overload).newest(DispatchKey.CPU)
+    if kernel is None:
+        raise RuntimeError(f"the cpu has no kernel for aten::{name}. Install dovetail-cpu.")
+    return kernel.fn
+
+
+class Hole(NamedTuple):
+    """Stands for an array among the arguments of a call, counted from 0."""
+
+    number: int
+
+
+def arrays_among(value: Any) -> Iterator[Any]:
+    """Yield the lazy arrays in arguments, however nested."""
+    if isinstance(value, da.Array):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from arrays_among(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from arrays_among(each)
+
+
+def _with_holes(value: Any, arrays: list[Any]) -> Any:
+    if isinstance(value, da.Array):
+        arrays.append(value)
+        return Hole(len(arrays) - 1)
+    if isinstance(value, list | tuple):
+        return [_with_holes(each, arrays) for each in value]
+    return value
+
+
+def filled(value: Any, arrays: Sequence[Any]) -> Any:
+    """Return arguments with the arrays in the places that holes stand for."""
+    if isinstance(value, Hole):
+        return arrays[value.number]
+    return [filled(each, arrays) for each in value] if isinstance(value, list) else value
+
+
+class CpuCall:
+    """A call of an operator's cpu kernel in which arrays are yet to be filled in. It is sent to
+    other processes as the name of the operator and the other arguments.
+
+    Parameters
+    ----------
+    name
+        Of the operator, with its overload.
+    args, kwargs
+        Of the kernel, with lazy arrays where chunks of them are to be filled in.
+    dtypes
+        Of the results.
+    part
+        Which of several results is meant; None means all.
+
+    Attributes
+    ----------
+    arrays
+        The lazy arrays, in the order in which chunks of them are to be given.
+    """
+
+    __slots__ = ("__name__", "_args", "_kwargs", "_part", "arrays", "dtypes", "name")
+
+    def __init__(
+        self,
+        name: str,
+        args: Any,
+        kwargs: Mapping[str, Any],
+        dtypes: Sequence[Any],
+        part: int | None = None,
+    ) -> None:
+        self.name, self.dtypes, self._part = name, tuple(dtypes), part
+        self.arrays: list[Any] = []
+        self._args = _with_holes(list(args), self.arrays)
+        self._kwargs = {key: _with_holes(each, self.arrays) for key, each in kwargs.items()}
+        self.__name__ = name.replace(".", "_").strip("_")
+
+    def __call__(self, *chunks: Any) -> Any:
+        """Return what the kernel returns for chunks of the arrays, in the dtypes of the whole."""
+        kwargs = {key: filled(each, chunks) for key, each in self._kwargs.items()}
+        with np.errstate(all="ignore"):
+            result = cpu_kernel(self.name)(*filled(self._args, chunks), **kwargs)
+        if not isinstance(result, tuple | list):
+            return _as(result, self.dtypes[0])
+        if self._part is not None:
+            return _as(result[self._part], self.dtypes[self._part])
+        return tuple(map(_as, result, self.dtypes))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without the arrays, which are no part of a task.
+        return _restored, (self.name, self._args, self._kwargs, self.dtypes, self._part)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return "dovetail", self.name, repr(self._args), repr(self._kwargs), self._part
+
+
+def _restored(name: str, args: Any, kwargs: Any, dtypes: Any, part: int | None) -> CpuCall:
+    made = CpuCall(name, (), {}, dtypes, part)
+    made._args, made._kwargs = args, kwargs
+    return made
+
+
+def _as(result: Any, dtype: Any) -> Any:
+    return None if result is None else np.asarray(result).astype(dtype, copy=False)

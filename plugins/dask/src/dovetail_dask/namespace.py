@@ -1,0 +1,131 @@
+"""`dask.array` with NumPy's names and orders of arguments, as the array kernels use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from .chunks import automatic
+from .indexing import take, take_along_axis
+from .products import matmul
+
+__all__ = ["Namespace"]
+
+Function = Callable[..., Any]
+
+
+def _reduction(function: Function) -> Function:
+    """Return a reduction of Dask that, like NumPy's, takes no dtype of None."""
+
+    @wraps(function)
+    def reduce(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        named = {} if dtype is None else {"dtype": dtype}
+        if not isinstance(array, da.Array):
+            array = da.asarray(array)
+        return function(array, axis=axis, keepdims=keepdims, **named)
+
+    return reduce
+
+
+def _place(function: Function) -> Function:
+    """Return ``argmax`` or ``argmin`` along an axis: the first place where several are equal."""
+
+    @wraps(function)
+    def find(array: Any, axis: int, keepdims: bool = False) -> Any:
+        return function(array, axis=axis, keepdims=keepdims).astype(np.int64)
+
+    return find
+
+
+def _scan(function: Function) -> Function:
+    """Return ``cumsum`` or ``cumprod`` with NumPy's arguments; it goes from chunk to chunk."""
+
+    @wraps(function)
+    def scan(array: Any, axis: int = 0, dtype: Any = None) -> Any:
+        return function(array, axis=axis, dtype=array.dtype if dtype is None else dtype)
+
+    return scan
+
+
+def _array(value: Any, dtype: Any = None, copy: bool = True, order: str | None = None) -> Any:
+    """Return a new array: elements that cannot be written need no copy, but an array of its own."""
+    if not isinstance(value, da.Array):
+        return da.from_array(np.asarray(value, dtype))
+    if dtype is not None and dtype != value.dtype:
+        return value.astype(dtype)
+    return value.copy() if copy else value
+
+
+def _asarray(value: Any, dtype: Any = None) -> Any:
+    return _array(value, dtype, copy=False)
+
+
+def _filled(function: Function) -> Function:
+    @wraps(function)
+    def make(shape: Sequence[int] | int, dtype: Any = None, order: str | None = None) -> Any:
+        return function(shape, dtype=dtype, chunks=automatic(_sizes(shape)))
+
+    return make
+
+
+def _full(shape: Any, value: Any, dtype: Any = None) -> Any:
+    if isinstance(value, da.Array):
+        return da.broadcast_to(value.astype(dtype), shape)
+    return da.full(shape, value, dtype=dtype, chunks=automatic(_sizes(shape)))
+
+
+def _sizes(shape: Sequence[int] | int) -> Sequence[int]:
+    return (shape,) if isinstance(shape, int) else shape
+
+
+def _like(function: Function) -> Function:
+    @wraps(function)
+    def make(array: Any, *value: Any, dtype: Any = None, order: str | None = None) -> Any:
+        return function(array, *value, dtype=dtype)
+
+    return make
+
+
+def _broadcast_arrays(*arrays: Any) -> Any:
+    return tuple(da.broadcast_arrays(*arrays))
+
+
+def _eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
+    return da.eye(n, M=m, dtype=dtype, chunks="auto") if n else da.zeros((n, m or n), dtype=dtype)
+
+
+class Namespace:
+    """The names that array kernels use. What is not here is that of `dask.array`, or missing."""
+
+    __name__ = "dask.array"
+
+    def __init__(self) -> None:
+        for name in ("sum", "prod", "any", "all"):
+            setattr(self, name, _reduction(getattr(da, name)))
+        self.amax, self.amin = _reduction(da.max), _reduction(da.min)
+        self.max, self.min = self.amax, self.amin
+        self.argmax, self.argmin = _place(da.argmax), _place(da.argmin)
+        self.cumsum, self.cumprod = _scan(da.cumsum), _scan(da.cumprod)
+        self.zeros, self.ones, self.empty = map(_filled, (da.zeros, da.ones, da.zeros))
+        self.zeros_like, self.ones_like = map(_like, (da.zeros_like, da.ones_like))
+        self.empty_like, self.full_like = map(_like, (da.zeros_like, da.full_like))
+        self.array, self.asarray, self.full = _array, _asarray, _full
+        self.take, self.take_along_axis = take, take_along_axis
+        self.broadcast_arrays, self.eye, self.matmul = _broadcast_arrays, _eye, matmul
+        self.bool_, self.dtype = np.bool_, np.dtype
+        for kind in (np.integer, np.inexact):
+            for each in _scalar_types(kind):
+                setattr(self, each.__name__, each)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(da, name)
+
+
+def _scalar_types(kind: type) -> list[type]:
+    """Return the classes of NumPy's scalars of a kind that have no classes beneath them."""
+    found: list[type] = kind.__subclasses__()
+    return [leaf for each in found for leaf in _scalar_types(each)] if found else [kind]

@@ -1,0 +1,226 @@
+"""Tensors on device ``dask``: made of Dask's arrays, computed later, with the chunks they have."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from dask.callbacks import Callback
+
+import dovetail
+from dovetail.nn import functional as F
+
+
+class Counted(Callback):
+    """Counts the tasks that run."""
+
+    def __init__(self):
+        self.tasks = 0
+
+    def _pretask(self, key, dsk, state):
+        self.tasks += 1
+
+
+@pytest.fixture(autouse=True)
+def synchronous():
+    """Let this thread compute: the arrays are small."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def lazy(array, chunks):
+    """Return a tensor of an array, in chunks."""
+    return dovetail.dask.from_dask(da.from_array(np.asarray(array), chunks=chunks))
+
+
+def numbers(*shape, seed=0):
+    """Return normal numbers."""
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def test_a_tensor_of_a_dask_array_keeps_its_chunks_and_computes_nothing():
+    with Counted() as counted:
+        x = dovetail.dask.from_dask(da.ones((10, 4), chunks=(3, 2)))
+        y = (x * 2 + 1).relu().sum(0)
+    assert counted.tasks == 0
+    assert (str(x.device), x.shape, x.dtype) == ("dask:0", (10, 4), dovetail.float64)
+    assert x.array.chunks == ((3, 3, 3, 1), (2, 2))
+    assert y.tolist() == [30.0] * 4
+
+
+def test_what_has_a_value_in_python_computes_it():
+    x = lazy([1.0, 2.0, 3.0], 2)
+    assert x.sum().item() == 6
+    assert bool((x > 0).all())
+    assert float(x[1]) == 2
+    assert repr(x) == "tensor([1., 2., 3.], device='dask:0', dtype=dovetail.float64)"
+    assert x.cpu().numpy().tolist() == [1, 2, 3]
+
+
+def test_chunks_of_unknown_sizes_are_refused_with_what_to_call():
+    array = da.arange(10, chunks=5)
+    selected = array[array > 3]
+    with pytest.raises(ValueError, match=r"chunks of unknown sizes.*compute_chunk_sizes\(\) first"):
+        dovetail.dask.from_dask(selected)
+    selected.compute_chunk_sizes()
+    assert dovetail.dask.from_dask(selected).tolist() == [4, 5, 6, 7, 8, 9]
+
+
+def test_what_is_no_dask_array_or_of_no_dtype_of_tensors_is_refused():
+    with pytest.raises(TypeError, match=r"takes a dask\.array\.Array, not list\. Make one: "):
+        dovetail.dask.from_dask([1, 2])
+    with pytest.raises(TypeError, match=r"dask\.array has no dtype datetime64"):
+        dovetail.dask.from_dask(da.from_array(np.zeros(2, "datetime64[s]")))
+
+
+def test_a_zarr_store_is_read_chunk_by_chunk(tmp_path):
+    zarr = pytest.importorskip("zarr", reason="stores are Zarr's")
+    stored = zarr.open(tmp_path / "x.zarr", mode="w", shape=(6, 2), chunks=(2, 2), dtype="float32")
+    stored[:] = np.arange(12).reshape(6, 2)
+    x = dovetail.dask.from_zarr(tmp_path / "x.zarr")
+    assert x.array.chunks == ((2, 2, 2), (2,))
+    assert x.sum(0).tolist() == [30, 36]
+    assert dovetail.dask.from_zarr(stored, chunks=(3, 2)).array.numblocks == (2, 1)
+
+
+def test_an_elementwise_operator_is_one_task_for_each_chunk():
+    x = dovetail.dask.from_dask(da.ones((8, 8), chunks=2))
+    before = len(x.array.__dask_graph__())
+    for operator in (F.gelu, dovetail.sigmoid, F.softplus, lambda x: dovetail.lerp(x, x, 0.5)):
+        made = operator(x)
+        assert made.array.chunks == x.array.chunks
+        assert len(made.array.__dask_graph__()) == before + 16
+
+
+PAIRS = np.array([[0, 1, 2, 0, 3], [2, 2, 1, 0, 0], [3, 0, 1, 3, 3]])
+ROWS = np.array([5, 0, 5, 2])
+CALLS = {
+    "index_add": lambda x, i: x.index_add(0, i["rows"], i["values"]),
+    "index_add of columns": lambda x, i: x.index_add(1, i["rows"][1:] % 4, i["columns"]),
+    "scatter_add": lambda x, i: x.scatter_add(0, i["pairs"][:, :4], x[:3] * 2),
+    "scatter_add along 1": lambda x, i: x.scatter_add(1, i["pairs"][:, :3], x[:3, :3]),
+    "scatter": lambda x, i: x.scatter(0, i["places"], x[:2]),
+    "scatter of a number": lambda x, i: x.scatter(1, i["pairs"][:, :2], 7.0),
+    "sort": lambda x, i: dovetail.sort(x, 0),
+    "stable sort": lambda x, i: dovetail.sort(x, dim=1, descending=True, stable=True),
+    "argsort": lambda x, i: x.argsort(0),
+    "topk": lambda x, i: x.topk(2, 0),
+    "topk of the least": lambda x, i: x.topk(1, 1, largest=False),
+    "kthvalue": lambda x, i: x.kthvalue(2, 0),
+    "median": lambda x, i: x.median(0),
+    "index_put": lambda x, i: x.index_put((i["rows"],), i["values"]),
+    "index_put of points": lambda x, i: x.index_put((i["rows"], i["rows"] % 4), i["values"][:, 0]),
+    "added index_put": lambda x, i: x.index_put((i["rows"],), i["values"], accumulate=True),
+    "index_put of columns": lambda x, i: x.index_put((None, i["rows"] % 4), i["ones"]),
+    "embedding": lambda x, i: F.embedding(i["pairs"], x),
+    "index_select": lambda x, i: x.index_select(1, i["rows"] % 4),
+    "indexing": lambda x, i: x[i["pairs"]],
+    "indexing of points": lambda x, i: x[i["rows"], i["rows"] % 4],
+    "indexing by a mask": lambda x, i: x[x > 0],
+    "gather": lambda x, i: x.gather(0, i["pairs"][:, :4]),
+    "take": lambda x, i: x.take(i["pairs"]),
+    "cumsum": lambda x, i: x.cumsum(0),
+    "cummax": lambda x, i: x.cummax(0),
+    "softmax": lambda x, i: x.softmax(0),
+    "log_softmax": lambda x, i: x.log_softmax(1),
+    "logsumexp": lambda x, i: x.logsumexp(0),
+    "variance": lambda x, i: x.var(0),
+    "argmax": lambda x, i: x.argmax(),
+    "product": lambda x, i: x.t() @ x,
+    "cat": lambda x, i: dovetail.cat([x, x.flip(0)], 1),
+    "roll": lambda x, i: x.roll(2, 0),
+    "padding": lambda x, i: F.pad(x, (1, 2, 0, 1)),
+    "steps": lambda x, i: x[1::2, ::3],
+    "layer norm": lambda x, i: F.layer_norm(x, (4,)),
+    "inverse": lambda x, i: dovetail.linalg.inv(x[:4]),
+    "quantile": lambda x, i: dovetail.quantile(x, 0.3, dim=0),
+    "masked fill": lambda x, i: x.masked_fill(x > 0, -1.0),
+    "where": lambda x, i: dovetail.where(x > 0, x, -x),
+    "unfold": lambda x, i: x.unfold(0, 3, 2),
+    "triangle": lambda x, i: x.tril(-1),
+    "diagonal": lambda x, i: x.diagonal(1),
+}
+
+
+@pytest.mark.parametrize("chunks", [2, (6, 1)], ids=str)
+@pytest.mark.parametrize("name", CALLS)
+def test_an_operator_and_its_gradient_are_those_of_the_cpu_whatever_the_chunks(name, chunks):
+    def run(make):
+        x = make(numbers(6, 4), chunks).requires_grad_()
+        given = {
+            "rows": make(ROWS, 3),
+            "pairs": make(PAIRS, 2),
+            "places": make(np.array([[0, 1, 2, 3], [5, 4, 3, 2]]), (1, 4)),
+            "values": make(numbers(4, 4, seed=1), (3, 2)),
+            "columns": make(numbers(6, 3, seed=2), 2),
+            "ones": make(np.ones((6, 4)), 4),
+        }
+        result = CALLS[name](x, given)
+        results = result if isinstance(result, tuple) else (result,)
+        values = [each for each in results if each.requires_grad]
+        for value in values:
+            (value * value.detach().cos()).sum().backward(retain_graph=True)
+        gradients = [x.grad] if values else []
+        return [each.detach().cpu().numpy() for each in (*results, *gradients)]
+
+    here = run(lambda array, _: dovetail.tensor(array))
+    for own, expected in zip(run(lazy), here, strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda x, w: F.conv2d(x, w, stride=2, padding=1),
+        lambda x, w: F.conv_transpose2d(x, w.transpose(0, 1)),
+        lambda x, w: F.max_pool2d(x, 2) * w.sum(),
+        lambda x, w: F.avg_pool2d(x, 3, 1) * w.sum(),
+        lambda x, w: F.adaptive_avg_pool2d(x, 2) * w.mean(),
+        lambda x, w: F.batch_norm(x, None, None, w[:3, 0, 0, 0], training=True),
+    ],
+)
+def test_layers_go_over_the_chunks_of_a_batch(layer):
+    def run(make):
+        x, w = make(numbers(7, 3, 6, 6), (2, 3, 6, 6)), make(numbers(4, 3, 3, 3, seed=1), -1)
+        x.requires_grad_(), w.requires_grad_()
+        made = layer(x, w)
+        if made.device.type == "dask":
+            assert len(made.array.chunks[0]) == 4
+        (made * made.detach().sin()).sum().backward()
+        return [each.detach().cpu().numpy() for each in (made, x.grad, w.grad)]
+
+    for own, expected in zip(run(lazy), run(lambda array, _: dovetail.tensor(array)), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_an_index_out_of_range_is_refused_when_it_is_computed():
+    x, index = lazy(numbers(6, 4), 2), lazy([0, 9], 1)
+    for made in (x[index], x.index_add(0, index, x[:2]), x.index_put((index,), x[0])):
+        with pytest.raises(IndexError, match="index 9 is out of bounds"):
+            made.cpu()
+
+
+def test_writes_in_place_reach_views_and_gradients():
+    x = lazy(np.zeros((4, 3)), 2)
+    row, columns = x[1], x.t()
+    x[0] = 5.0
+    row.add_(1)
+    columns[2, 3] = 7.0
+    assert x.tolist() == [[5, 5, 5], [1, 1, 1], [0, 0, 0], [0, 0, 7]]
+    assert columns.t().tolist() == x.tolist()
+    w = lazy(numbers(4, 3), 2).requires_grad_()
+    y = w * 2
+    y[1:].mul_(3)
+    y.sum().backward()
+    assert w.grad.tolist() == [[2] * 3, [6] * 3, [6] * 3, [6] * 3]
+
+
+def test_importing_dovetail_imports_no_dask():
+    program = "import sys, dovetail; print('dask' in sys.modules, 'dovetail_dask' in sys.modules)"
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["False", "False"]

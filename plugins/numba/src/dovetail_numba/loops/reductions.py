@@ -1,0 +1,49 @@
+"""Sums of what a function makes of the elements of two arrays: in their own precision over blocks,
+in double precision over these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+from .collection import Collection
+
+_BLOCK = 1024
+
+
+def add_reductions(m: Any, loop: Collection) -> None:
+    """Add the loops over the numbers of a module, `single` or `double`."""
+    real = m.real
+    zero, half = real(0), real(0.5)
+
+    def summing(name: str, f: Callable[..., Any]) -> None:
+        inner = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)(f)
+
+        def total_of(a, b, p, q):
+            total = 0.0
+            for start in range(0, a.size, _BLOCK):
+                part = zero
+                for i in range(start, min(start + _BLOCK, a.size)):
+                    part += inner(a[i], b[i], p, q)
+                total += part
+            return total
+
+        total_of.__name__ = name
+        loop("f1 f1 f f", relaxed=True)(total_of)
+
+    def square(a, b, p, q):
+        return (a - b) * (a - b)
+
+    def huber(a, b, delta, divisor):
+        size = abs(a - b)
+        lesser = delta if size > delta else size
+        return lesser * (size - lesser * half) / divisor
+
+    summing("sum_of_squares", square)
+    summing("sum_of_huber", huber)
+
+
+__all__ = ["add_reductions"]

@@ -1,0 +1,16 @@
+"""``torch.cuda.FloatTensor`` and its kin: constructors of tensors on CUDA devices, which recognise
+such tensors; where there is no CUDA, no tensor is one.
+"""
+
+import dovetail_aten as aten
+
+BFloat16Tensor = aten.BFloat16Tensor.on("cuda")
+BoolTensor = aten.BoolTensor.on("cuda")
+ByteTensor = aten.ByteTensor.on("cuda")
+CharTensor = aten.CharTensor.on("cuda")
+DoubleTensor = aten.DoubleTensor.on("cuda")
+FloatTensor = aten.FloatTensor.on("cuda")
+HalfTensor = aten.HalfTensor.on("cuda")
+IntTensor = aten.IntTensor.on("cuda")
+LongTensor = aten.LongTensor.on("cuda")
+ShortTensor = aten.ShortTensor.on("cuda")

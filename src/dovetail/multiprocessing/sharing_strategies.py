@@ -1,0 +1,41 @@
+"""How memory reaches another process. There is one way here: by its descriptor."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Final
+
+__all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy"]
+
+_STRATEGIES: Final = frozenset({"file_descriptor", "file_system"})
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """Return the names that `set_sharing_strategy` takes."""
+    return set(_STRATEGIES)
+
+
+def get_sharing_strategy() -> str:
+    """Return ``"file_descriptor"``."""
+    return "file_descriptor"
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Take ``"file_descriptor"``; for ``"file_system"`` a warning says that nothing changes.
+
+    Raises
+    ------
+    AssertionError
+        For another name.
+    """
+    if new_strategy not in _STRATEGIES:
+        raise AssertionError(
+            f"invalid sharing strategy {new_strategy!r}, expected one of {sorted(_STRATEGIES)}"
+        )
+    if new_strategy != get_sharing_strategy():
+        warnings.warn(
+            "set_sharing_strategy('file_system') changes nothing: memory is shared by descriptors, "
+            "whose files have no names. Raise the number of open files if it does not do: "
+            "ulimit -n.",
+            stacklevel=2,
+        )
