@@ -15,6 +15,10 @@ import pytest
 import dovetail
 from dovetail import nn, optim
 
+pytestmark = pytest.mark.cpu_only(
+    reason="small parameters are laid end to end; other devices may take all steps in one launch"
+)
+
 SHAPES = [(3,), (2, 3), (), (4,), (1, 5), (2, 1, 2), (7,), *[(2, 2)] * 12]
 OPTIONS: dict[str, dict[str, Any]] = {
     "Adadelta": {"weight_decay": 0.1},

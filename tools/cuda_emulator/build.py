@@ -34,6 +34,13 @@ COMPILE_TIME = {
     "CUPY_CUFFT_STATIC": False,
 }
 REPLACED = ("cupy/cuda/thrust", "cupy_backends/cuda/api/runtime")
+PREPARE = "\nfrom cuda_emulator_host import prepare; prepare()\n"
+ON_HOST = {
+    "cupy/linalg": "numpy.linalg",
+    "cupy/fft": "numpy.fft",
+    "cupyx/scipy/fft": "scipy.fft",
+    "cupyx/scipy/linalg": "scipy.linalg",
+}
 NOT_SUPPORTED = {"cudart": 801, "cublas": 15}
 
 
@@ -66,7 +73,7 @@ class Build:
             self.home / "tools": TOOLS,
         }
         started = {target: self.start_pip(target, wanted) for target, wanted in installed.items()}
-        driver = ("memory", "threads", "driver")
+        driver = ("memory", "threads", "races", "driver")
         for name in (*driver, "nvrtc", "cublas"):
             self.object_of(name)
         self.link("libcuda.so.1", self.lib, [self.objects / f"{name}.o" for name in driver])
@@ -79,6 +86,7 @@ class Build:
         self.runtime()
         self.replace()
         self.precompile()
+        self.forget_kernels()
 
     # -- from the index ------------------------------------------------------------------------
 
@@ -128,7 +136,9 @@ class Build:
             driver = [] if name == "libcuda.so.1" else [f"-L{self.lib}", "-l:libcuda.so.1"]
             objects = [str(each) for each in parts]
             rest = [f"-Wl,-soname,{name}", "-ldl", *driver, *options]
-            run(["g++", "-shared", "-o", str(made), *objects, *rest])
+            # In one step: programs that run have the old one open.
+            run(["g++", "-shared", "-o", f"{made}.new", *objects, *rest])
+            Path(f"{made}.new").replace(made)
 
     def substitute(self, name: str, own: str, user: str, folder: Path) -> None:
         """Make the library `name` that the module `user` of CuPy asks for: with our functions, and
@@ -199,9 +209,18 @@ class Build:
             target.parent.mkdir(exist_ok=True, parents=True)
             if stale(target, name):
                 shutil.copyfile(name, target)
-        shutil.copyfile(
-            self.objects / "runtime.so", self.site / "cupy_backends/cuda/api/runtime.so"
-        )
+        for module, source in ON_HOST.items():
+            package = self.site / module / "__init__.py"
+            line = f"from cuda_emulator_host import replace; replace(globals(), {source!r})\n"
+            if line not in package.read_text():
+                package.write_text(package.read_text() + "\n" + line)
+        package = self.site / "cupy" / "__init__.py"
+        if PREPARE not in package.read_text():
+            package.write_text(package.read_text() + PREPARE)
+        target = self.site / "cupy_backends/cuda/api/runtime.so"
+        if stale(target, self.objects / "runtime.so"):
+            shutil.copyfile(self.objects / "runtime.so", f"{target}.new")
+            Path(f"{target}.new").replace(target)
 
     def precompile(self) -> None:
         """Compile the header that every kernel begins with."""
@@ -211,6 +230,16 @@ class Build:
         if stale(made, *(HERE / "device").rglob("*.h")):
             options = ["-std=c++17", "-O1", "-w", "-fpermissive", "-fwrapv", "-fPIC"]
             run(["g++", *options, "-x", "c++-header", str(prelude), "-o", str(made)])
+
+    def forget_kernels(self) -> None:
+        """Remove what CuPy has kept of kernels that were compiled in another way."""
+        mark = self.home / "cache" / ".complete"
+        made = (self.lib / "emulated" / "libnvrtc.so.12", self.home / "device" / "prelude.h.gch")
+        if stale(mark, *made):
+            for folder in ("cache", "kernels"):
+                shutil.rmtree(self.home / folder, ignore_errors=True)
+            mark.parent.mkdir()
+            mark.touch()
 
 
 def stale(made: Path, *sources: Path) -> bool:

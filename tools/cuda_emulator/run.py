@@ -26,8 +26,8 @@ def environment(options: Sequence[str] = ()) -> dict[str, str]:
     """Return the variables that make a process find the emulated devices."""
     strict, races = "--strict" in options, "--races" in options
     mode = "strict" if strict else "emulated"
-    sites = [HOME / "site", *([HOME / "strict"] if strict else [])]
-    libraries = [HOME / "lib", *([] if strict else [HOME / "lib" / "emulated"])]
+    nvrtc = HOME / "strict/nvidia/cuda_nvrtc/lib" if strict else HOME / "lib/emulated"
+    libraries = [HOME / "lib", nvrtc, HOME / "site/nvidia/cuda_runtime/lib"]
     made = {
         **os.environ,
         "EMULATOR_HOME": str(HOME),
@@ -36,14 +36,14 @@ def environment(options: Sequence[str] = ()) -> dict[str, str]:
         "CUPY_ACCELERATORS": "",  # CUB is compiled device code
         "CUPY_CACHE_DIR": str(HOME / "cache" / f"{mode}{'-races' * races}"),
         "LD_LIBRARY_PATH": joined(libraries, "LD_LIBRARY_PATH"),
-        "PYTHONPATH": joined(sites, "PYTHONPATH"),
+        "PYTHONPATH": joined([HOME / "site"], "PYTHONPATH"),
     }
     if "--exact" in options:
         made["EMULATOR_EXACT"] = "1"
     if "--shuffle" in options:
         made["EMULATOR_SHUFFLE"] = options[list(options).index("--shuffle") + 1]
     if races:
-        made["EMULATOR_FLAGS"] = "-fsanitize=thread"
+        made |= {"EMULATOR_FLAGS": "-fsanitize=thread", "EMULATOR_RACES": "1"}
     return made
 
 

@@ -2,8 +2,8 @@
 
     python tools/cuda_emulator/suite.py [--sample N] [--seed SEED] [--strict] [PYTEST ARGUMENT...]
 
-One of N tests that any backend can run (default: 40; 1: all), chosen by the seed, which is printed.
-With paths among the arguments of pytest, these are run instead.
+One of N tests that any backend can run (default: 100; 1: all) is chosen by the seed, which is
+printed. With paths among the arguments of pytest, these are run instead.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ OTHERS = (
     "plugins/aten/tests",
     "plugins/autograd/tests",
     "plugins/cpu/tests",
-    "tests",
-    "examples",
+    "tests/front",
 )
 PLUGIN = "cuda_emulator_pytest"
 
@@ -31,7 +30,7 @@ PLUGIN = "cuda_emulator_pytest"
 def main(arguments: Sequence[str]) -> int:
     """Run the suites, and return whether one of them failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, default=40)
+    parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--seed", type=int, default=int(time.time()) % 1000)
     parser.add_argument("--strict", action="store_true")
     own, rest = parser.parse_known_args(arguments)

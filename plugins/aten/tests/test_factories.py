@@ -89,6 +89,7 @@ def test_a_number_must_fit_its_dtype() -> None:
         at.tensor(300, dtype=int8)
 
 
+@pytest.mark.cpu_only(reason="a NumPy array is in host memory")
 def test_from_numpy_and_as_tensor_share_memory() -> None:
     array = np.zeros(2)
     shared, also = at.from_numpy(array), at.as_tensor(array)

@@ -102,6 +102,7 @@ def test_the_first_tensor_loads_one_family():
     assert run.stdout.split() == ["creation"]
 
 
+@pytest.mark.cpu_only(reason="arrays are NumPy's")
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 def test_a_view_shares_memory_and_is_an_array(view):
     x = aten.arange(12, dtype=kernel.float32).view((4, 3))

@@ -1,5 +1,5 @@
 """Steps of all parameters of a group in one launch, on devices whose backend has a kernel for the
-rule: see `ArrayBackend.fused_step`.
+rule: see `ArrayBackend.fused_step`. ``foreach=False`` takes them operator by operator.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Numbers = Callable[[dict[str, Any], dict[str, Any]], tuple[float, ...]]
 def take_fused(optimizer: Any, group: dict[str, Any], pairs: list[_Pair]) -> list[_Pair]:
     """Take the steps that the backend of the parameters has a kernel for; return the others."""
     rule = _RULES.get(optimizer._fused_rule)
-    if rule is None or not _is_plain(group):
+    if rule is None or not _is_plain(group) or _overlap(pairs):
         return pairs
     first = pairs[0][0]
     take = first._backend.arrays.fused_step(optimizer._fused_rule)
@@ -57,6 +57,16 @@ def _is_plain(group: dict[str, Any]) -> bool:
     )
     special = group["differentiable"] or group.get("amsgrad") or group["foreach"] is False
     return not special and not is_on_device and dispatch_state() is _PLAIN
+
+
+def _overlap(pairs: Sequence[_Pair]) -> bool:
+    """Return whether parameters share memory: one launch would write there twice at once."""
+    ends = 0
+    for start, size in sorted((each.data_ptr(), each.nbytes) for each, _ in pairs):
+        if start < ends:
+            return True
+        ends = start + size
+    return False
 
 
 def _fit(first: Tensor, tensors: Sequence[Tensor | None]) -> bool:

@@ -35,7 +35,8 @@ uint64_t hash(const std::string &text) {
 
 const char *style_of(const std::string &source) {
     if (contains(source, "__syncthreads") || contains(source, "__syncwarp") || contains(source, "__shfl")) return "2";
-    return contains(source, "CUPY_FOR") ? "0" : "1";
+    // A thread that returns early has done its elements, but one that stands for all has not.
+    return contains(source, "CUPY_FOR") && !contains(source, "return;") ? "0" : "1";
 }
 
 // Return the source for g++: shared memory of a size that the launch gives is one buffer, and every kernel has a door.
@@ -96,16 +97,20 @@ int nvrtcCompileProgram(Program *program, int count, const char **given) {
     if (access(program->library.c_str(), R_OK) == 0) return 0;
     mkdir(folder.c_str(), 0777);
     std::ofstream(own + ".cpp") << source;
-    std::string command = "g++ -std=c++17 -O1 -w -fpermissive -fwrapv -shared -fPIC " + flags + " -include " +
-                          quoted(home + "/device/prelude.h") + " -I" + quoted(home + "/device") + options + " " + quoted(own + ".cpp") + " -o " +
-                          quoted(own + ".so") + " -L" + quoted(home + "/lib") + " -l:libcuda.so.1 2>" + quoted(own + ".log");
-    int status = system(command.c_str());
+    // In two steps: g++ would link what its flags stand for.
+    std::string compile = "g++ -std=c++17 -O1 -w -fpermissive -fwrapv -fPIC -c " + flags + " -include " +
+                          quoted(home + "/device/prelude.h") + " -I" + quoted(home + "/device") + options + " " +
+                          quoted(own + ".cpp") + " -o " + quoted(own + ".o") + " 2>" + quoted(own + ".log");
+    std::string link = "g++ -shared " + quoted(own + ".o") + " -o " + quoted(own + ".so") + " -L" + quoted(home + "/lib") +
+                       " -l:libcuda.so.1 2>>" + quoted(own + ".log");
+    int status = system((compile + " && " + link).c_str());
     std::stringstream log;
     log << std::ifstream(own + ".log").rdbuf();
     program->log = log.str();
     if (status == 0) status = rename((own + ".so").c_str(), program->library.c_str());
     if (setting("EMULATOR_KEEP").empty()) unlink((own + ".cpp").c_str());
     unlink((own + ".log").c_str());
+    unlink((own + ".o").c_str());
     return status ? compilation_error : 0;
 }
 

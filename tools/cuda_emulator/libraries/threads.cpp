@@ -33,7 +33,7 @@ struct Fiber {
 
 std::vector<Fiber> fibers;
 void *scheduler;
-unsigned running = 0;
+unsigned running = 0, running_block = 0, barriers = 0;
 bool in_fiber = false;
 const Launch *current = nullptr;
 unsigned long long slots[1024];
@@ -124,6 +124,7 @@ std::vector<unsigned> order(unsigned count) {
 
 // Opens the barriers that all who are still running have reached. Return whether anyone can go on.
 bool open_barriers(unsigned count) {
+    ++barriers;
     bool any = false;
     bool all_at_block = true;
     for (unsigned i = 0; i < count; ++i)
@@ -188,9 +189,14 @@ unsigned emulator_thread() { return running; }
 void emulator_leave_fiber() { in_fiber = false; }
 }
 
+Turn current_turn() {
+    unsigned threads = blockDim.x * blockDim.y * blockDim.z;
+    return {running_block * threads + running, running_block, barriers};
+}
+
 const char *run_threads(const Launch &launch) {
     current = &launch;
-    if (launch.style == one_thread && !shuffler()) {
+    if (launch.style == one_thread && !shuffler() && !watches_races()) {
         gridDim = blockDim = {1, 1, 1};
         blockIdx = threadIdx = {0, 0, 0};
         running = 0;
@@ -202,6 +208,7 @@ const char *run_threads(const Launch &launch) {
     unsigned threads = launch.block.x * launch.block.y * launch.block.z;
     for (unsigned block : order(launch.grid.x * launch.grid.y * launch.grid.z)) {
         blockIdx = place(block, launch.grid);
+        running_block = block;
         if (launch.style == together) {
             if (const char *problem = run_block_of_fibers(threads)) return problem;
             continue;
@@ -212,5 +219,5 @@ const char *run_threads(const Launch &launch) {
             launch.run(launch.arguments);
         }
     }
-    return nullptr;
+    return watches_races() ? end_of_races() : nullptr;
 }

@@ -20,5 +20,15 @@ struct Launch {
     void **arguments;
 };
 
+// Which thread runs, in which block, and how many barriers of the launch have opened.
+struct Turn {
+    unsigned thread, block, barriers;
+};
+Turn current_turn();
+
+// Whether accesses are watched; end_of_races returns what was found in a launch, or nullptr.
+bool watches_races();
+const char *end_of_races();
+
 // Return nullptr, or what went wrong.
 const char *run_threads(const Launch &launch);

@@ -13,7 +13,14 @@ from collections.abc import Iterator
 import pytest
 from cuda_emulator import STRICT
 
-_KERNEL_ERRORS = ("CUDARuntimeError", "CUDADriverError", "CompileException", "NVRTCError")
+_KERNEL_ERRORS = (
+    "CUDARuntimeError",
+    "CUDADriverError",
+    "CompileException",
+    "NVRTCError",
+    "ImportError",
+    "DynamicLibNotFoundError",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

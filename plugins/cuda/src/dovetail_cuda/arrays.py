@@ -18,6 +18,7 @@ from dovetail_kernel import bfloat16
 from .availability import device_count
 from .device_guard import check_single_places, into_single_places, on_device_of_arrays
 from .index_errors import raise_reported
+from .linear_functions import blas_functions
 from .random_arrays import CudaRandom
 
 _ALL: Final = slice(None)
@@ -178,6 +179,12 @@ class CudaArrays(CudaRandom):
         else:
             cupy.add.at(made, key, values)
         return made
+
+    def scipy(self, function: str) -> Any | None:
+        """Return a function of `cupyx.scipy`, by its dotted name there; None if there is none."""
+        if function == "linalg.get_blas_funcs":
+            return blas_functions
+        return super().scipy(function)
 
     # -- functions that CuPy keeps elsewhere -------------------------------------------------------
 

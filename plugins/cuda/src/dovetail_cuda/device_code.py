@@ -27,7 +27,7 @@ typedef WIDE_DTYPE W;
 
 struct add_of { static __device__ W start() { return 0; }
   static __device__ W of(W a, W b) { return a + b; } };
-struct greatest_of { static __device__ W start() { return -INFINITY; }
+struct greatest_of { static __device__ W start() { return (W)__int_as_float(0xff800000); }
   static __device__ W of(W a, W b) { return a > b || a != a ? a : b; } };
 
 // Combines what the threads of a block have, for all of them; NaN is the greatest.

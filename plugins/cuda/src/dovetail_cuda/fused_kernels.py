@@ -8,6 +8,7 @@ __all__ = ["FUSED_FAMILIES"]
 
 FUSED_FAMILIES: Final = {
     "arithmetic.Arithmetic": "dovetail_cuda.fused_arithmetic.FusedArithmetic",
+    "distributions.Distributions": "dovetail_cuda.counted_numbers.CountedNumbers",
     "indexed_writes.IndexedWrites": "dovetail_cuda.fused_indexing.DeviceIndexedWrites",
     "indexing.Indexing": "dovetail_cuda.fused_indexing.DeviceIndexing",
     "indexing_along.IndexingAlong": "dovetail_cuda.fused_indexing.DeviceIndexingAlong",

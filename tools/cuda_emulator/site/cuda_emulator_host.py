@@ -1,0 +1,69 @@
+"""Functions of CuPy that are calls of cuSOLVER, cuFFT and their like: computed by NumPy and SciPy.
+
+The build lets `cupy.linalg`, `cupy.fft` and `cupyx.scipy.linalg` take them at their ends. In strict
+mode they stay CuPy's, which then says that the library is not there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import wraps
+from importlib import import_module
+from typing import Any
+
+import cuda_emulator
+import numpy as np
+
+OF_LINALG = (
+    "cholesky", "qr", "svd", "eigh", "eigvalsh", "eig", "eigvals", "solve", "inv", "pinv", "lstsq",
+    "det", "slogdet", "matrix_rank", "tensorsolve", "tensorinv",
+)  # fmt: skip
+OF_FFT = tuple(f"{kind}fft{dims}" for kind in ("", "i", "r", "ir") for dims in ("", "2", "n"))
+OF_SCIPY = ("lu", "lu_factor", "lu_solve", "solve_triangular", "expm")
+
+
+def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of NumPy for arrays of CuPy."""
+    import cupy
+
+    def there(value: Any) -> Any:
+        return cupy.asnumpy(value) if isinstance(value, cupy.ndarray) else value
+
+    def back(value: Any) -> Any:
+        if isinstance(value, tuple):
+            made = [back(each) for each in value]
+            return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+        is_array = isinstance(value, np.ndarray | np.generic)
+        return cupy.asarray(value) if is_array else value
+
+    @wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        named = {name: there(value) for name, value in kwargs.items()}
+        return back(function(*map(there, args), **named))
+
+    return run
+
+
+def prepare() -> None:
+    """Take every array from the driver where blocks are to be exact: CuPy's pool would put several
+    into one, and keep what is freed.
+    """
+    if os.environ.get("EMULATOR_EXACT"):
+        import cupy
+
+        cupy.cuda.set_allocator(None)
+
+
+def replace(names: dict[str, Any], module: str) -> None:
+    """Put the functions of `module` into the names of CuPy's module of that kind."""
+    if cuda_emulator.STRICT:
+        return
+    wanted: Mapping[str, tuple[str, ...]] = {
+        "numpy.linalg": OF_LINALG,
+        "numpy.fft": (*OF_FFT, "hfft", "ihfft"),
+        "scipy.fft": (*OF_FFT, "hfft", "ihfft", "dct", "idct", "dctn", "idctn"),
+        "scipy.linalg": OF_SCIPY,
+    }
+    source = import_module(module)
+    names.update({name: on_host(getattr(source, name)) for name in wanted[module]})
