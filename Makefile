@@ -64,6 +64,7 @@ help:
 	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
 	@echo "make demo-distributed     classify digits with two processes, one run killed and resumed"
+	@echo "make docs                 the site, as HTML that opens from disk: docs/_build/html"
 	@echo "make test-dask            dovetail-dask: install it and Dask, and test"
 	@echo "make demo-outofcore       train on a Zarr store; ARGS='--gib 20 --workers 2 --kill-one' for more"
 	@echo "make parity               compare every operator with PyTorch on its own table of them"
@@ -188,7 +189,7 @@ install-noautograd:
 
 # -- plugins above the front end -----------------------------------------------------------------------------------
 
-.PHONY: test-mpi demo-distributed
+.PHONY: test-mpi demo-distributed docs
 
 $(STAMPS)/mpi: $(STAMPS)/test plugins/mpi/pyproject.toml
 	$(PY) tools/dependency_group.py mpi > $(STAMPS)/mpi.txt
@@ -202,6 +203,18 @@ test-mpi: $(STAMPS)/mpi
 
 demo-distributed: $(STAMPS)/mpi $(STAMPS)/demo
 	$(PY) examples/digits/distributed_demo.py
+
+# -- the site ------------------------------------------------------------------------------------------------------
+
+$(STAMPS)/docs: $(STAMPS)/test pyproject.toml
+	$(PY) tools/dependency_group.py docs > $(STAMPS)/docs.txt
+	$(PY) $(PIP_INSTALL) -r $(STAMPS)/docs.txt
+	@touch $@
+
+# Opens from disk: docs/_build/html/index.html. Writes the drawings of the README too.
+docs: $(STAMPS)/docs
+	$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(PY) tools/check_site.py docs/_build/html
 
 # -- numba: the overlay of compiled kernels --------------------------------------------------------------------------
 

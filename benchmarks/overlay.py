@@ -2,8 +2,8 @@
 
     python benchmarks/overlay.py [--threads N] [--rounds N] [--only WORD] [--json]
 
-Ratios are of the least times. With one thread they are those of the processor, so that other work on
-the machine counts as little as possible; with more they are those of the clock.
+Ratios are of the least times. With one thread they are those of the processor, so that other work
+on the machine counts as little as possible; with more they are those of the clock.
 """
 
 from __future__ import annotations
@@ -19,12 +19,10 @@ os.environ["OPENBLAS_THREAD_TIMEOUT"] = "4"
 os.environ.pop("OPENBLAS_CORETYPE", None)
 
 import argparse  # noqa: E402 - the environment comes first
-import ctypes  # noqa: E402
 import json  # noqa: E402
 import math  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
-from contextlib import suppress  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -88,7 +86,11 @@ def f(lib: Any) -> Any:
     return lib.nn.functional
 
 
-for word in ["gelu", "silu", "sigmoid", "mish", "softplus", "logsigmoid", "elu", "leaky_relu", "hardswish", "hardsigmoid", "relu", "tanh", "selu", "relu6"]:  # fmt: skip
+ACTIVATIONS = (
+    "gelu silu sigmoid mish softplus logsigmoid elu leaky_relu hardswish hardsigmoid relu tanh "
+    "selu relu6"
+)
+for word in ACTIVATIONS.split():
     both(word, lambda lib, x, word=word: getattr(f(lib), word)(x), LINE)
 both("gelu tanh", lambda lib, x: f(lib).gelu(x, approximate="tanh"), LINE)
 for word in [
@@ -225,13 +227,13 @@ model("CNN 28x28", lambda nn: nn.Sequential(
     nn.Conv2d(16, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
     nn.Flatten(), nn.Linear(32 * 49, 10)), numbers(64, 1, 28, 28), 10)  # fmt: skip
 model("depthwise CNN", lambda nn: nn.Sequential(
-    nn.Conv2d(3, 32, 3, 2, 1), nn.BatchNorm2d(32), nn.Hardswish(), nn.Conv2d(32, 32, 3, 1, 1, groups=32),
-    nn.BatchNorm2d(32), nn.Hardswish(), nn.Conv2d(32, 64, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-    nn.Linear(64, 10)), numbers(16, 3, 64, 64), 10)  # fmt: skip
+    nn.Conv2d(3, 32, 3, 2, 1), nn.BatchNorm2d(32), nn.Hardswish(),
+    nn.Conv2d(32, 32, 3, 1, 1, groups=32), nn.BatchNorm2d(32), nn.Hardswish(),
+    nn.Conv2d(32, 64, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10),
+), numbers(16, 3, 64, 64), 10)  # fmt: skip
 model("GPT block", lambda nn: nn.Sequential(
     nn.TransformerEncoderLayer(128, 4, 512, 0.0, "gelu", batch_first=True, norm_first=True),
     nn.LayerNorm(128), nn.Linear(128, 64)), numbers(16, 64, 128), 64)  # fmt: skip
-model("LSTM", lambda nn: _last(nn), numbers(32, 32, 64), 10)
 
 
 def _last(nn: Any) -> Any:
@@ -246,6 +248,9 @@ def _last(nn: Any) -> Any:
             return self.out(self.lstm(x)[0][:, -1])
 
     return Net()
+
+
+model("LSTM", _last, numbers(32, 32, 64), 10)
 
 
 def least(
@@ -277,9 +282,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--without", action="store_true", help="leave the overlay out")
     options = parser.parse_args()
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(-3, 1 << 30)  # memory is not given back on either side
-        ctypes.CDLL(None).mallopt(-1, 1 << 31 - 1)
+    dovetail.backends.cpu.tune_malloc()  # memory is not given back, on either side
     torch.set_num_threads(THREADS)
     rows = []
     for name, make in CASES.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from . import machinery, training
+from . import kernels, machinery, training
 from .arguments import LARGE, MEDIUM, SMALL, scope
 from .calls import FREQUENT, NOT_LARGE, PLAIN, RECORDED
 from .row import MODES, Row, expression
@@ -21,6 +21,7 @@ def rows() -> Iterator[Row]:
     yield from arrays("medium arrays")
     yield from arrays("large arrays")
     yield from long_arrays()
+    yield from kernels.rows()
 
 
 def small_calls() -> Iterator[Row]:

@@ -105,7 +105,7 @@ def test_a_plugin_loaded_on_behalf_of_a_failing_one_stays(
 def test_registrations_of_a_plugin_name_its_distribution(install: Installer) -> None:
     install(vision="").load_library("vision")
     dump = _dispatch_dump("vision::f")
-    assert "vision.py:8 (vision-ops 1.2)" in dump.splitlines()[2]
+    assert "vision.py:9 (vision-ops 1.2)" in dump.splitlines()[2]
     assert "CPU: registered at " in dump
     assert dump.count("(vision-ops 1.2)") == 3
     operator = registry.find("vision::f")

@@ -241,7 +241,7 @@ def test_a_definition_by_other_code_is_an_error_that_names_both_places(
 ) -> None:
     module.run(source(1))
     with pytest.raises(
-        RuntimeError, match=r"(?s)Tried to register.*test_registration_again.*user_module.py:3"
+        RuntimeError, match=r"(?s)Tried to register.*test_registration_again.*user_module.py:4"
     ):
         Library("again", "FRAGMENT").define("f(Tensor x) -> int")
     assert module.result() == "1"

@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import dedent
 
@@ -186,6 +187,42 @@ def test_an_overlay_is_loaded_only_on_request(install: Install, manager: PluginM
         ("dovetail.libraries", "slow"),
         ("dovetail.overlays", "fast"),
     ]
+
+
+def test_an_overlay_is_loaded_anew_after_it_was_removed(
+    install: Install, manager: PluginManager
+) -> None:
+    install("acme-fast", "acme_fast", LIBRARY, {"overlays": {"fast": "acme_fast"}})
+    undone: list[str] = []
+
+    @contextmanager
+    def transaction() -> Iterator[Callable[[], None]]:
+        yield lambda: undone.append("fast")
+
+    manager.transaction = transaction
+    overlay = manager.use_overlay("fast")
+    with manager.use_overlay("fast"):
+        assert repr(overlay) == "<overlay 'fast', in use>"
+    assert not undone  # it was in use before the block
+    overlay.remove()
+    overlay.remove()
+    assert undone == ["fast"] and repr(overlay) == "<overlay 'fast', removed>"
+    assert record(manager, "overlays", "fast").state == "not loaded"
+    with manager.use_overlay("fast") as again:
+        assert again.plugin.loads == [("dovetail.overlays", "fast")] * 2
+    assert undone == ["fast", "fast"]
+
+
+def test_overlays_above_one_that_is_removed_are_loaded_anew(
+    install: Install, manager: PluginManager
+) -> None:
+    names = ("low", "middle", "high")
+    install("acme-fast", "acme_fast", LIBRARY, {"overlays": dict.fromkeys(names, "acme_fast")})
+    overlays = [manager.use_overlay(name) for name in names]
+    overlays[0].remove()
+    assert manager.overlays.names == ["middle", "high"]
+    loads = [name for _, name in overlays[0].plugin.loads]
+    assert loads == ["low", "middle", "high", "middle", "high"]
 
 
 def test_overlays_are_requested_by_environment(
@@ -566,7 +603,7 @@ def test_a_known_plugin_that_is_not_installed_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(installed_plugins, "find_spec", lambda name: None)
     monkeypatch.setattr(installed_plugins, "scan_entry_points", lambda: [])
-    with pytest.raises(PluginNotFoundError, match="pip install dovetail-cuda"):
+    with pytest.raises(PluginNotFoundError, match="Install dovetail-cuda, from the clone"):
         manager.load_backend("cuda")
 
 

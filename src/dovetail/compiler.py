@@ -6,10 +6,13 @@ so once.
 
 from __future__ import annotations
 
+import typing as _typing
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+
+from .absent_names import names_of as _names_of
 
 __all__ = [
     "allow_in_graph",
@@ -113,3 +116,7 @@ def reset() -> None:
 
 def cudagraph_mark_step_begin() -> None:
     """Do nothing: nothing was compiled."""
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

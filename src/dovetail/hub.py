@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import builtins
 import sys
+import typing as _typing
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
+
+from .absent_names import names_of as _names_of
 
 __all__ = [
     "download_url_to_file",
@@ -193,3 +196,7 @@ def _refuse(what: str) -> NoReturn:
         f"{what}: nothing is downloaded. Fetch it yourself, and use "
         "dovetail.hub.load(folder, model, source='local'), or dovetail.load(file)."
     )
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

@@ -4,9 +4,11 @@ need a graph raises.
 
 from __future__ import annotations
 
+import typing as _typing
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+from .absent_names import names_of as _names_of
 from .compiler import uncompiled
 
 __all__ = [
@@ -172,3 +174,7 @@ def freeze(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
 def optimize_for_inference(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
     """Raise NotImplementedError: there are no compiled modules to optimize."""
     _no_graph("optimize_for_inference")
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

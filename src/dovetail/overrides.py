@@ -3,6 +3,7 @@ be overridden.
 """
 
 import inspect as _inspect
+import typing as _typing
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache as _cache
@@ -30,6 +31,8 @@ from dovetail_dispatcher import (
     wrap_torch_function,
 )
 from dovetail_dispatcher._C import _pop_torch_function_stack, _push_on_torch_function_stack
+
+from .absent_names import names_of as _names_of
 
 __all__ = [
     "BaseTorchFunctionMode",
@@ -224,3 +227,7 @@ def _get_current_function_mode() -> TorchFunctionMode | None:
 def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
     """Return the active modes, outermost first."""
     return list(function_modes.modes)
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

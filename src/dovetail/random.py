@@ -1,5 +1,6 @@
 """The default random number generators, as ``torch.random``."""
 
+import typing as _typing
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,8 @@ from dovetail_aten import (
     set_rng_state,
 )
 from dovetail_kernel import Device, backend
+
+from .absent_names import names_of as _names_of
 
 __all__ = [
     "fork_rng",
@@ -72,3 +75,7 @@ def fork_rng(
     finally:
         for generator, state in zip(generators, states, strict=True):
             generator.set_state(state)
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

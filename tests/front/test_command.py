@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from py_compile import compile as compile_module
 from types import ModuleType
@@ -83,7 +84,86 @@ def test_ops_knows_names_with_underscores() -> None:
 
 
 def test_table_is_the_computed_table() -> None:
-    assert run("table", "aten::add.Tensor") == dovetail._C._dispatch_dump_table("aten::add.Tensor")
+    whole = dovetail._C._dispatch_dump_table("aten::add.Tensor")
+    lines = [line.partition(": ") for line in run("table", "aten::add.Tensor").splitlines()]
+    assert [f"{key}: {rest}" for keys, _, rest in lines for key in keys.split(", ")] == (
+        whole.splitlines()
+    )
+
+
+def test_neighbours_of_the_table_with_one_kernel_share_a_line() -> None:
+    lines = run("table", "aten::relu").splitlines()
+    rests = [line.partition(": ")[2] for line in lines]
+    assert all(first != second for first, second in pairwise(rests))
+    assert any(line.startswith("AutogradOther, AutogradCPU, AutogradCUDA, ") for line in lines)
+
+
+@pytest.mark.parametrize("name", ["relu", "aten::relu", "aten::relu.default"])
+def test_an_operator_without_namespace_is_looked_for_in_aten(name: str) -> None:
+    assert run("table", name) == run("table", "aten::relu")
+    assert run("ops", "relu") == run("ops", "aten::relu")
+
+
+def asked(*words: str) -> str:
+    """Return what the command asks for; the status is that of a command not understood."""
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    return result.stderr
+
+
+def test_a_packet_lists_its_overloads() -> None:
+    text = asked("table", "add")
+    assert text.startswith("add has 4 overloads:\n")
+    assert "  aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\n" in text
+    assert "Example: dovetail table aten::add.Scalar" in text
+
+
+@pytest.mark.parametrize(
+    ("op", "said"),
+    [
+        ("aten::add", "aten::add has 4 overloads:"),
+        ("aten::relu", "aten::relu needs --args:"),
+        ("add", "add needs arguments. Give them as --args: add(input, other"),
+        ("nn.functional.relu", "nn.functional.relu needs arguments"),
+    ],
+)
+def test_missing_arguments_are_asked_for(op: str, said: str) -> None:
+    text = asked("explain", op)
+    assert text.startswith(said)
+    assert f"Example: dovetail explain {op} --args" in text
+
+
+def test_the_route_is_shown_on_request() -> None:
+    words = ("explain", "aten::relu", "--args", "dovetail.ones(2)")
+    without, whole = run(*words), run(*words, "--route")
+    assert re.search(r"└─ route of \d+ lines, not shown", without)
+    assert "def relu(" not in without
+    assert "def relu(" in whole
+
+
+def test_a_pattern_that_matches_nothing_fails() -> None:
+    for command in ("ops", "coverage"):
+        text = failure(command, "aten::reluu*")
+        assert "no operator matches 'aten::reluu*'. Did you mean 'aten::relu'?" in text
+
+
+def test_the_examples_of_listings_list_something() -> None:
+    assert "aten::conv2d" in run("coverage", "aten::conv*")
+    text = run("coverage", "aten::conv2d*", "--missing")
+    assert "cpu: 2 of 2 operators" in text
+
+
+def test_a_script_that_fails_in_graph_is_explained(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    for content, said in (
+        ("import nothing_like_it\n", "does not run: ModuleNotFoundError at .*:1: import nothing"),
+        ("def loss():\n    return 1 / 0\n", r"loss\(\) of .* raised: ZeroDivisionError at .*:2: "),
+        ("def loss():\n    return 3\n", r"loss\(\) of .* returned int, and no tensor"),
+        ("x = 1\n", "has no function 'loss'"),
+    ):
+        file.write_text(content)
+        assert re.search(said, failure("graph", f"{file}:loss"))
 
 
 def test_table_as_json_has_a_row_per_key() -> None:
@@ -145,7 +225,7 @@ def test_coverage_counts_what_each_backend_has() -> None:
     by_name = {row["operator"]: row for row in rows}
     assert by_name["aten::mul.Tensor"].items() >= {"cpu": "kernel", "meta": "kernel"}.items()
     assert by_name["aten::matmul"]["cpu"] == "composite"
-    assert f"cpu: {len(rows)} of {len(rows)} operators listed" in run("coverage", "aten::m*")
+    assert f"cpu: {len(rows)} of {len(rows)} operators" in run("coverage", "aten::m*")
 
 
 # -- check -----------------------------------------------------------------------------------------

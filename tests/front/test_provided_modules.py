@@ -111,7 +111,7 @@ def test_without_the_plugin_distributed_names_say_what_to_install():
         "Exception",
         "Exception",
     ]
-    assert printed.count("pip install 'dovetail-mpi[mpich]'") == 4
+    assert printed.count("from where dovetail came from (plugins/mpi in a clone)") == 4
 
 
 def test_import_of_dovetail_loads_no_module_of_a_plugin():

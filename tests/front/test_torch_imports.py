@@ -70,7 +70,7 @@ def test_torch_has_the_version_that_it_follows() -> None:
         ("torch.nn.Lineer", "it is not in Dovetail. The nearest is dovetail.nn.Linear."),
         (
             "torch.sparse_bsr_tensor",
-            "it is not in Dovetail. Layouts are strided: keep",
+            "it is not in Dovetail. Tensors are dense.",
         ),
         ("torch.linalg.qrr", "module 'dovetail.linalg' has no attribute 'qrr': it is not in"),
         ("torch.qqqqqq", "module 'dovetail' has no attribute 'qqqqqq': it is not in Dovetail."),

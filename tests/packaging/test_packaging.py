@@ -64,6 +64,7 @@ THIRD_PARTY = {
     "dovetail-cpu": {"ml-dtypes", "numpy", "scipy"},
     "dovetail-cuda": {"numpy"},
     "dovetail-mpi": {"mpi4py", "numpy"},
+    "dovetail-numba": {"numba", "numpy"},
     "dovetail-pytest": {"pytest"},
     "dovetail": {"numpy", "rich", "typer"},
 }
@@ -76,6 +77,7 @@ EXTRAS = {
         "cuda": {"dovetail-cuda"},
         "cuda12": {"dovetail-cuda"},
         "cuda13": {"dovetail-cuda"},
+        "numba": {"dovetail-numba"},
     },
 }
 

@@ -37,12 +37,14 @@ def main(arguments: Sequence[str]) -> int:
     own, rest = parser.parse_known_args(arguments)
     settings = environment(["--strict"] if own.strict else [])
     sampled = ["--backend", "cuda", "--sample", str(own.sample), "--seed", str(own.seed)]
+    # Tests of any backend expect errors of indices at once.
+    blocking = {**settings, "CUDA_LAUNCH_BLOCKING": "1"}
     paths = [each for each in rest if (ROOT / each.partition("::")[0]).exists()]
     if paths:
-        return pytest([*sampled, *rest], settings)
+        return pytest([*sampled, *rest], blocking)
     failed = pytest([*OWN, *rest], settings)
     print(f"one of {own.sample} tests of all packages: --sample {own.sample} --seed {own.seed}")
-    return failed | pytest([*sampled, *filter(exists, OTHERS), *rest], settings)
+    return failed | pytest([*sampled, *filter(exists, OTHERS), *rest], blocking)
 
 
 def pytest(arguments: Sequence[str], settings: dict[str, str]) -> int:

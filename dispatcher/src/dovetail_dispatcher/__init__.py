@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .inspection.dumps import DispatchTable, dispatch_table
     from .inspection.explanation import Explanation, FunctionExplanation, explain, explain_function
     from .inspection.kernel_handles import get_kernel
+    from .inspection.notebook_trees import InNotebooks
     from .inspection.opcheck import OpCheckError, opcheck
     from .inspection.spans import CallSpan, Observer, Span, open_span
     from .inspection.tracing import Trace
@@ -68,6 +69,7 @@ _ON_DEMAND = {
     "BaseTorchFunctionMode": "interception.function_modes",
     "short_place": "table.places",
     "Annotation": "inspection.annotations",
+    "InNotebooks": "inspection.notebook_trees",
     "Observer": "inspection.spans",
     "open_span": "inspection.spans",
     "Trace": "inspection.tracing",
@@ -125,6 +127,7 @@ __all__ = [
     "Explanation",
     "FunctionExplanation",
     "FunctionSchema",
+    "InNotebooks",
     "Kernel",
     "Library",
     "NoArrayKernelError",

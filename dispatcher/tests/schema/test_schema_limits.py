@@ -169,7 +169,7 @@ def test_a_line_is_continued_after_a_backslash(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["f(int x)\n\\\n -> ()", "f(int x) # a \\\n -> ()"])
 def test_a_line_break_without_a_backslash_is_refused_between_parts(text: str) -> None:
-    with pytest.raises(SchemaError, match="expected arrow but found 'newline'"):
+    with pytest.raises(SchemaError, match="expected '->' but found the end of the line"):
         parse_schema(text)
 
 

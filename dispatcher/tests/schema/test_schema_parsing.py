@@ -126,7 +126,7 @@ def test_a_name_is_split_into_namespace_name_and_overload() -> None:
 
 
 def test_a_schema_is_no_name() -> None:
-    with pytest.raises(SchemaError, match=r"expected eof but found '\('"):
+    with pytest.raises(SchemaError, match=r"expected the end of the text but found '\('"):
         parse_name("vision::nms() -> ()")
 
 
@@ -134,7 +134,7 @@ def test_an_error_shows_the_source_a_caret_the_reason_and_a_remedy() -> None:
     with pytest.raises(SchemaError) as caught:
         parse_schema("ns::f(Tensor in) -> ()")
     assert str(caught.value).split("\n") == [
-        "expected ident but found 'in' here:",
+        "expected a name but found 'in' here:",
         "ns::f(Tensor in) -> ()",
         "             ~~ <--- HERE",
         "in is a keyword of the schema language; use another name, such as 'in_'.",
@@ -160,7 +160,7 @@ def test_an_unknown_type_is_refused_with_the_known_ones() -> None:
 
 
 def test_a_schema_broken_between_its_parts_is_refused() -> None:
-    with pytest.raises(SchemaError, match="but found 'newline'"):
+    with pytest.raises(SchemaError, match="but found the end of the line"):
         parse_schema("f(int x)\n-> ()")
 
 
@@ -190,5 +190,5 @@ def test_an_appended_argument_without_a_default_is_not_backward_compatible() -> 
 
 def test_the_name_of_a_constant_does_not_stand_for_a_whole_list() -> None:
     assert parse_schema("f(int[2] n=1) -> ()").arguments[0].default_value == (1, 1)
-    with pytest.raises(SchemaError, match="but found 'ident'"):
+    with pytest.raises(SchemaError, match="but found the name 'float'"):
         parse_schema("f(int[2] n=float) -> ()")

@@ -20,6 +20,10 @@ and what it enters.
 """
 
 
+_ELSEWHERE = {"gpu": "cuda", "nvidia": "cuda", "host": "cpu"}
+"""What people call devices elsewhere, and the word for it here."""
+
+
 class PluginError(RuntimeError):
     """A plugin that was asked for cannot be used; its own exception, if there is one, is the
     cause.
@@ -31,12 +35,15 @@ class PluginNotFoundError(PluginError):
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """Return " Did you mean 'cuda'?" for a word close to one of `candidates`, else an empty
-    string.
+    """Return " Did you mean 'cuda'?" for a word close to one of `candidates`, or known by another
+    name elsewhere, else an empty string. It is never the word itself.
     """
     from difflib import get_close_matches  # only errors need it
 
-    by_lower = {candidate.lower(): candidate for candidate in candidates}
+    by_lower = {candidate.lower(): candidate for candidate in candidates if candidate != word}
+    elsewhere = by_lower.get(_ELSEWHERE.get(word.lower(), ""))
+    if elsewhere is not None:
+        return f" Did you mean {elsewhere!r}?"
     matches = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return f" Did you mean {by_lower[matches[0]]!r}?" if matches else ""
 

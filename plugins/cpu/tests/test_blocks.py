@@ -180,3 +180,123 @@ def test_a_child_makes_threads_of_its_own(kernel):
     child.join(30)
     assert child.exitcode == 0
     assert answers.get()
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shape", ((3, 5000), (40_000,), (300, 257), (2, 30, 700), (70, 3, 301)))
+@pytest.mark.parametrize("name", ("cumsum", "cumprod"))
+def test_running_results_of_large_arrays_agree_with_numpy(name, shape, dtype, kernel):
+    x = 1 + np.random.default_rng(0).standard_normal(shape).astype(dtype) / 100
+    odd = x.copy()
+    odd.reshape(-1)[odd.size // 2], odd.reshape(-1)[odd.size // 3] = np.inf, np.nan
+    for given_ in (x, odd, x[::-1]):
+        for dim in range(len(shape)):
+            expected = getattr(np, name)(given_.astype(np.float64), dim)
+            tolerance = 1e-3 if dtype == "float32" else 1e-10
+            found = kernel(name, given_, dim)
+            assert found.dtype == given_.dtype
+            np.testing.assert_allclose(found, expected, tolerance)
+
+
+@pytest.mark.parametrize("shape", ((3, 5000), (40_001,), (300, 57), (2, 30, 701), (70, 300, 1)))
+def test_products_of_long_rows_agree_with_numpy(shape, kernel):
+    x = 1 + np.random.default_rng(0).standard_normal(shape) / 100
+    for keepdim in (False, True):
+        found, expected = kernel("prod.dim_int", x, -1, keepdim), x.prod(-1, keepdims=keepdim)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found, expected, 1e-10)
+    np.testing.assert_allclose(kernel("prod", x), x.prod(), 1e-9)
+
+
+@pytest.mark.parametrize("name", ("remainder", "fmod"))
+@pytest.mark.parametrize("divisor", (0.7, -0.7, 3.0, 1e-30, np.inf, np.nan, 0.0, "array"))
+def test_remainders_in_single_precision_are_exact(name, divisor, kernel, generic_table):
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal(3 * BLOCK) * 10.0 ** generator.integers(-3, 4, 3 * BLOCK)
+    x = np.where(generator.random(x.size) < 0.1, np.round(x) * 0.7, x).astype(np.float32)
+    other = x[::-1].copy() if divisor == "array" else np.float32(divisor)
+    for given_ in (x, np.resize(ODD, x.size).astype(np.float32)):
+        for right in (other, np.asarray(other)):
+            operator = f"{name}.Tensor"
+            with np.errstate(all="ignore"):
+                found = kernel(operator, given_, right)
+                expected = generic_table.kernels[operator].fn(given_, right)
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(
+                np.signbit(found)[~np.isnan(found)], np.signbit(expected)[~np.isnan(found)]
+            )
+
+
+@pytest.mark.parametrize("shape", ((300, 300), (2, 70, 1200), (1000, 90)))
+@pytest.mark.parametrize("diagonal", (-2000, -500, -65, -1, 0, 1, 64, 400, 2000))
+def test_large_triangles_are_numpys(shape, diagonal, kernel):
+    x = np.random.default_rng(0).standard_normal(shape)
+    x[..., 0, 0] = np.inf
+    for name in ("tril", "triu"):
+        np.testing.assert_array_equal(kernel(name, x, diagonal), getattr(np, name)(x, diagonal))
+
+
+@pytest.mark.parametrize("shape", ((700, 300), (5, 200, 300), (1, 100_000)))
+def test_a_transposed_array_is_copied_in_c_order(shape):
+    import dovetail
+
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    turned = dovetail.from_numpy(x).permute(tuple(reversed(range(len(shape)))))
+    made = turned.contiguous()
+    assert made.is_contiguous()
+    assert made.data_ptr() != turned.data_ptr() or turned.is_contiguous()
+    np.testing.assert_array_equal(made.numpy(), x.T)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shape", ((200, 300), (3, 30_001), (90_000,), (2, 300, 50)))
+@pytest.mark.parametrize("keepdim", (False, True))
+def test_norms_and_logsumexp_of_large_arrays_agree_with_the_generic_kernels(
+    keepdim, shape, dtype, table, generic_table
+):
+    x = np.random.default_rng(0).standard_normal(shape).astype(dtype)
+    odd = x.copy()
+    odd[0] = -np.inf
+    odd.reshape(-1)[-1], odd.reshape(-1)[-2] = np.nan, np.inf
+    every = (None, (-1,), (0,), tuple(range(len(shape))))
+    with np.errstate(all="ignore"):
+        for given_ in (x, odd):
+            for dims in every:
+                for name, args in (
+                    ("linalg_vector_norm", (2, dims, keepdim)),
+                    ("logsumexp", (dims or (0,), keepdim)),
+                ):
+                    found, expected = [
+                        each.kernels[name].fn(given_, *args) for each in (table, generic_table)
+                    ]
+                    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+                    np.testing.assert_allclose(
+                        found, expected, 1e-5 if dtype == "float32" else 1e-12
+                    )
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("alpha", (0.0, -0.5, 3, 1e-9))
+def test_a_scaled_sum_in_place_is_that_of_new_arrays(alpha, dtype):
+    import dovetail
+
+    generator = np.random.default_rng(0)
+    x, y = generator.standard_normal((2, 300, 400)).astype(dtype)
+    y[0, 0] = np.inf
+    with np.errstate(all="ignore"):
+        sums = (x + alpha * y, x - alpha * y, 1.5 * x)
+    for other, method, expected in (
+        (y, "add_", sums[0]),
+        (y, "sub_", sums[1]),
+        (np.asfortranarray(y), "add_", sums[0]),
+    ):
+        tensor = dovetail.from_numpy(x.copy())
+        assert getattr(tensor, method)(dovetail.from_numpy(other), alpha=alpha) is tensor
+        np.testing.assert_allclose(tensor.numpy(), expected, 1e-6, 1e-6)
+    tensor = dovetail.from_numpy(x.copy())
+    tensor.add_(tensor, alpha=0.5)
+    np.testing.assert_allclose(tensor.numpy(), sums[2], 1e-6, 1e-6)
+    lines = dovetail.from_numpy(x.copy())
+    lines[:, ::2].add_(dovetail.from_numpy(y[:, ::2].copy()), alpha=alpha)
+    np.testing.assert_allclose(lines.numpy()[:, ::2], sums[0][:, ::2], 1e-6, 1e-6)
+    np.testing.assert_array_equal(lines.numpy()[:, 1::2], x[:, 1::2])

@@ -57,8 +57,13 @@ def loaded():
 
 
 def test_the_public_names_are_pinned():
-    names = ["CpuArrays", "dovetail_backend", "get_num_threads", "nameless_file", "set_num_threads"]
-    assert sorted(dovetail_cpu.__all__) == names
+    assert sorted(dovetail_cpu.__all__) == [
+        "CpuArrays",
+        "dovetail_backend",
+        "get_num_threads",
+        "nameless_file",
+        "set_num_threads",
+    ]
     assert all(hasattr(dovetail_cpu, name) for name in dovetail_cpu.__all__)
 
 

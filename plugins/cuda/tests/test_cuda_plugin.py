@@ -82,7 +82,7 @@ def test_without_cupy_the_reason_names_what_to_install(monkeypatch):
     monkeypatch.setattr(sys, "meta_path", [Hidden, *sys.meta_path])
     reason = dovetail_cuda.unavailable_because()
     assert reason.startswith("CuPy is not installed")
-    assert "dovetail-cuda[cuda12]" in reason
+    assert "pip install cupy-cuda12x" in reason
     assert dovetail_cuda.device_count() == 0
 
 

@@ -176,3 +176,38 @@ def test_numbers_are_those_of_philox():
     # Of the authors' known answers: all bits of counter and key.
     x = dovetail.Generator("cuda").manual_seed((1 << 64) - 1)
     assert x.initial_seed() == (1 << 64) - 1
+
+
+RULES = {
+    "sgd": (dovetail.optim.SGD, {"lr": 0.1, "momentum": 0.9}),
+    "nesterov": (dovetail.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    "decayed sgd": (
+        dovetail.optim.SGD,
+        {"lr": 0.1, "momentum": 0.5, "dampening": 0.1, "weight_decay": 0.1, "maximize": True},
+    ),
+    "adam": (dovetail.optim.Adam, {"lr": 0.1}),
+    "decayed adam": (dovetail.optim.Adam, {"lr": 0.1, "weight_decay": 0.1, "maximize": True}),
+    "adamw": (dovetail.optim.AdamW, {"lr": 0.1, "betas": (0.5, 0.9), "eps": 1e-3}),
+    "amsgrad": (dovetail.optim.Adam, {"lr": 0.1, "amsgrad": True}),
+}
+
+
+@pytest.mark.parametrize("rule, options", RULES.values(), ids=RULES)
+def test_steps_of_optimizers_are_those_of_the_cpu(rule, options):
+    found = []
+    for device in ("cpu", "cuda"):
+        dovetail.manual_seed(0)
+        values = [np.linspace(-1, 1, size).reshape(-1, size) for size in (1, 3, 700)] * 12
+        parameters = [dovetail.tensor(each, device=device, requires_grad=True) for each in values]
+        optimizer = rule(parameters, **options)
+        for _ in range(4):
+            optimizer.zero_grad()
+            sum((each**3).sum() for each in parameters).backward()
+            versions = [each._version for each in parameters]
+            optimizer.step()
+            assert all(
+                each._version > before for each, before in zip(parameters, versions, strict=True)
+            )
+        found.append([each.detach().cpu().numpy() for each in parameters])
+    for expected, own in zip(*found, strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-10, atol=1e-12)

@@ -10,7 +10,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     help="Dovetail: which kernel runs, and why. Every listing also comes as JSON, with --json.",
-    epilog="Example: dovetail explain aten::add.Tensor --args 'dovetail.ones(2), dovetail.ones(2)'",
+    epilog="Example: dovetail explain aten::add.Tensor --args 'dovetail.ones(2), dovetail.ones(2)'"
+    ". Status 0: it is in order. 1: something failed. 2: the command was not understood.",
 )
 
 
@@ -22,7 +23,7 @@ def main() -> None:
 for function, example in (
     (listings.plugins, "dovetail plugins"),
     (listings.ops, "dovetail ops 'aten::*_backward'"),
-    (listings.coverage, "dovetail coverage 'aten::conv*' --missing"),
+    (listings.coverage, "dovetail coverage 'aten::conv*'"),
     (explain.table, "dovetail table aten::add.Tensor"),
     (explain.explain, "dovetail explain aten::sum --args 'dovetail.ones(2, 3), [0]'"),
     (check.check, "dovetail check dovetail-activations"),

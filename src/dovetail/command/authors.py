@@ -102,7 +102,7 @@ def codegen(
             if missing.name != "yaml":
                 raise
             raise RuntimeError(
-                "generating code needs PyYAML. Install it: pip install 'dovetail-aten[codegen]'"
+                "generating code needs PyYAML. Install it: pip install PyYAML"
             ) from None
         library = generator.Library.of_folder(folder)
         selection = None if ops is None else generator.read_selection(ops, autograd=autograd)

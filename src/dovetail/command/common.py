@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +13,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Column, Table
 
+from dovetail_dispatcher import _C
 from dovetail_kernel import plugin_manager
+from dovetail_kernel.errors import did_you_mean
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Operator = Annotated[
@@ -37,16 +40,72 @@ def print_rows(rows: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
     (console if console.is_terminal else Console(width=WIDTH_OF_FILES)).print(table)
 
 
+class UsageError(Exception):
+    """The words of the command do not say enough; says what is missing. Status 2."""
+
+
 @contextmanager
 def failures() -> Iterator[None]:
-    """End with status 1 and the text of an error, which says what to do, instead of a traceback."""
+    """End with status 1 and the text of an error, which says what to do, instead of a traceback;
+    with status 2 where the command itself was not understood.
+    """
     try:
         yield
     except typer.Exit:
         raise
+    except UsageError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
     except Exception as error:
         typer.echo(f"{type(error).__name__}: {error}", err=True)
         raise typer.Exit(1) from None
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the names of the operators that match `pattern`; one without a namespace is looked for
+    in aten.
+
+    Raises
+    ------
+    LookupError
+        If none does.
+    """
+    load_library_of(pattern)
+    names = _C._dispatch_get_all_op_names()
+    wanted = pattern if "::" in pattern or pattern == "*" else f"aten::{pattern}"
+    found = sorted(name for name in names if fnmatchcase(name, wanted))
+    if not found:
+        bases = {name.partition(".")[0] for name in names}
+        raise LookupError(
+            f"no operator matches {wanted!r}.{did_you_mean(wanted, bases)} `dovetail ops "
+            "'aten::*'` lists those of a namespace."
+        )
+    return found
+
+
+def overloads_of(name: str) -> list[str]:
+    """Return the operators that a name means: itself, or the overloads of its packet; one without
+    a namespace is looked for in aten.
+
+    Raises
+    ------
+    LookupError
+        If there is none.
+    """
+    load_library_of(name)
+    wanted = name if "::" in name else f"aten::{name}"
+    names = _C._dispatch_get_all_op_names()
+    wanted = wanted.removesuffix(".default")
+    if wanted in names:
+        return [wanted]
+    found = sorted(name for name in names if name.partition(".")[0] == wanted)
+    if not found:
+        bases = names if "." in wanted else {name.partition(".")[0] for name in names}
+        raise LookupError(
+            f"operator {wanted} does not exist.{did_you_mean(wanted, bases)} Define it, or load "
+            "the library that does."
+        )
+    return found
 
 
 def load_library_of(name: str) -> None:

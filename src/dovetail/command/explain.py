@@ -4,26 +4,33 @@ kernels a call would run.
 
 from __future__ import annotations
 
+import inspect
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dovetail_dispatcher import dispatch_table
+from dovetail_dispatcher import _C, Explanation, dispatch_table
 
 from ..inspection.explanation import explain as explained
-from .common import AsJson, Operator, failures, load_library_of
+from .common import AsJson, Operator, UsageError, failures, load_library_of, overloads_of
 
 
 def table(op: Operator, as_json: AsJson = False) -> None:
-    """Print the dispatch table of an operator: which kernel each key has, and by which rule."""
+    """Print the dispatch table of an operator: which kernel each key has, and by which rule.
+
+    Neighbours with the same kernel share a line. Of several overloads it lists the schemas: name
+    one of them.
+    """
     with failures():
-        load_library_of(op)
-        computed = dispatch_table(op)
+        names = overloads_of(op)
+        if len(names) > 1:
+            raise UsageError(_choice(op, names, f"dovetail table {names[0]}"))
+        computed = dispatch_table(names[0])
     if as_json:
         typer.echo(computed.as_json())
     else:
-        typer.echo(str(computed), nl=False)
+        typer.echo(computed.as_text(), nl=False)
 
 
 def explain(
@@ -34,12 +41,64 @@ def explain(
             help="The arguments, as Python with `dovetail` in scope: 'dovetail.ones(2), alpha=3'."
         ),
     ] = "",
+    route: Annotated[
+        bool, typer.Option("--route", help="With the source text of the composed callable.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say which kernels a call would run, and why, without running it."""
     with failures():
         load_library_of(op)
+        if not args:
+            _ask_for_arguments(op)
         scope = {"dovetail": import_module("dovetail"), "__call": lambda *a, **k: (a, k)}
         positional, named = eval(f"__call({args})", scope)
         explanation = explained(op, *positional, **named)
-    typer.echo(explanation.as_json() if as_json else str(explanation))
+    if as_json:
+        typer.echo(explanation.as_json())
+    elif isinstance(explanation, Explanation):
+        typer.echo(explanation.as_text(route=route))
+    else:
+        typer.echo(str(explanation))
+
+
+def _ask_for_arguments(op: str) -> None:
+    """Ask for --args if what is explained cannot be called without."""
+    example = f"dovetail explain {op} --args 'dovetail.ones(2, 3)'"
+    if "::" in op:
+        names = overloads_of(op)
+        if all(_needs_arguments(name) for name in names):
+            raise UsageError(_choice(op, names, example))
+        return
+    found: Any = import_module("dovetail")
+    for part in op.removeprefix("dovetail.").split("."):
+        found = getattr(found, part, None)
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):  # it says itself what it is
+        return
+    if any(
+        each.default is each.empty
+        and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+        for each in parameters
+    ):
+        raise UsageError(
+            f"{op} needs arguments. Give them as --args: {op}{inspect.signature(found)}\n"
+            f"Example: {example}"
+        )
+
+
+def _needs_arguments(name: str) -> bool:
+    base, _, overload = name.partition(".")
+    schema = _C._dispatch_find_schema_or_throw(base, overload)._schema
+    return any(not argument.has_default_value() for argument in schema.arguments)
+
+
+def _choice(op: str, names: list[str], example: str) -> str:
+    """Return the sentences that list what `op` may mean."""
+    schemas = []
+    for name in names:
+        base, _, overload = name.partition(".")
+        schemas.append(f"  {_C._dispatch_find_schema_or_throw(base, overload)._schema}")
+    what = f"{op} has {len(names)} overloads" if len(names) > 1 else f"{op} needs --args"
+    return "\n".join([f"{what}:", *schemas, f"Example: {example}"])

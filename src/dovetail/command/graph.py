@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import runpy
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,6 +49,23 @@ def graph(
         typer.echo(f"wrote {output}: {len(drawing.graph.vertices)} boxes")
 
 
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Say of an error in the user's program where it was raised."""
+    try:
+        yield
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [each for each in frames if each.filename.endswith(".py") and not _is_ours(each)]
+        place = f" at {own[-1].filename}:{own[-1].lineno}: {own[-1].line}" if own else ""
+        raise RuntimeError(f"{what}: {type(error).__name__}{place}\n{error}") from error
+
+
+def _is_ours(frame: traceback.FrameSummary) -> bool:
+    parts = Path(frame.filename).parts
+    return "runpy.py" in parts or any(part.startswith("dovetail") for part in parts)
+
+
 def _returned(target: str) -> tuple[Any, Any]:
     """Return what the function of `target` returns: a tensor, and names for its leaves or None."""
     file, colon, name = target.rpartition(":")
@@ -58,13 +78,21 @@ def _returned(target: str) -> tuple[Any, Any]:
             f"there is no file {file!r}. Give the path of a Python file before the colon."
         )
     sys.path.insert(0, str(Path(file).resolve().parent))
-    names = runpy.run_path(file)
+    with _explained(f"{file} does not run"):
+        names = runpy.run_path(file)
     if not callable(names.get(name)):
         functions = ", ".join(
             sorted(n for n, value in names.items() if callable(value) and not n.startswith("_"))
         )
         raise ValueError(f"{file} has no function {name!r}. It has: {functions or 'none'}.")
-    result = names[name]()
+    with _explained(f"{name}() of {file} raised"):
+        result = names[name]()
+    first = result[0] if isinstance(result, tuple) and result else result
+    if not isinstance(first, Tensor):
+        raise TypeError(
+            f"{name}() of {file} returned {type(result).__name__}, and no tensor. Return the "
+            "loss, or the loss and the module that it is of."
+        )
     if isinstance(result, tuple) and len(result) == 2 and not isinstance(result[1], Tensor):
         return result
     return result, None

@@ -5,7 +5,6 @@ that are registered, and which backends have them.
 from __future__ import annotations
 
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from typing import Annotated
 
 import typer
@@ -13,7 +12,7 @@ import typer
 from dovetail_dispatcher import _C, dispatch_table
 from dovetail_kernel import Backend, DispatchKey, PluginError, all_backends, plugin_manager
 
-from .common import AsJson, failures, load_library_of, print_json, print_rows
+from .common import AsJson, failures, matching, print_json, print_rows
 
 Pattern = Annotated[
     str, typer.Argument(help="Which: 'aten::add*'. Without one, all of the loaded libraries.")
@@ -73,22 +72,16 @@ def coverage(
             rows.append(
                 {"operator": name, **{device: WORDS.get(tag, tag) for device, tag in tags.items()}}
             )
-    if missing:
-        rows = [row for row in rows if not all(row.values())]
+    shown = [row for row in rows if not all(row.values())] if missing else rows
     if as_json:
-        print_json(rows)
+        print_json(shown)
         return
-    print_rows(rows, ("operator", *keys))
+    if shown:
+        print_rows(shown, ("operator", *keys))
+    else:
+        typer.echo(f"no backend that is loaded lacks any of the {len(rows)} operators")
     for device in keys:
-        typer.echo(
-            f"{device}: {sum(bool(row[device]) for row in rows)} of {len(rows)} operators listed"
-        )
-
-
-def matching(pattern: str) -> list[str]:
-    """Return the names of the operators that match `pattern`, loading the library that it names."""
-    load_library_of(pattern)
-    return sorted(name for name in _C._dispatch_get_all_op_names() if fnmatchcase(name, pattern))
+        typer.echo(f"{device}: {sum(bool(row[device]) for row in rows)} of {len(rows)} operators")
 
 
 def schema_of(name: str) -> str:

@@ -12,8 +12,8 @@ from ..absent_names import names_of as _names_of
 __all__ = ["is_available", "is_initialized"]
 
 _REMEDY = (
-    "dovetail-mpi has it: pip install 'dovetail-mpi[mpich]', and start the program with "
-    "mpiexec -n 2 python program.py"
+    "dovetail-mpi has it. Install it from where dovetail came from (plugins/mpi in a clone), and "
+    "an MPI: pip install mpich; start the program with mpiexec -n 2 python program.py"
 )
 
 

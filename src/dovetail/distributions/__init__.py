@@ -4,6 +4,9 @@ divergences; transforms, and constraints of their arguments and values.
 
 from __future__ import annotations
 
+import typing as _typing
+
+from ..absent_names import names_of as _names_of
 from . import constraints as constraints
 from . import transforms as transforms
 from .bernoulli import Bernoulli
@@ -102,3 +105,7 @@ __all__ = [
     "transform_to",
 ]
 __all__ += transforms.__all__
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

@@ -4,6 +4,8 @@ nested in any order.
 May import `nn` and the packages below.
 """
 
+import typing as _typing
+
 from dovetail_autograd.transforms import (
     grad,
     grad_and_value,
@@ -16,6 +18,7 @@ from dovetail_autograd.transforms import (
     vmap,
 )
 
+from ..absent_names import names_of as _names_of
 from .functionalization import functionalize
 from .modules import functional_call, stack_module_state
 
@@ -33,3 +36,7 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_autograd import AccumulateGrad, Node, saved_values
-from dovetail_dispatcher import CallSpan, Trace, short_place
+from dovetail_dispatcher import CallSpan, InNotebooks, Trace, short_place
 
 from .explained_nodes import (
     REMEDIES,
@@ -44,7 +44,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class GradExplanation:
+class GradExplanation(InNotebooks):
     """Why a gradient is as it is; ``str`` gives it in sentences.
 
     Attributes

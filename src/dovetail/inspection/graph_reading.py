@@ -60,14 +60,14 @@ class Graph:
 
 def walk(roots: Iterable[Node | None]) -> list[Node]:
     """Return every node that `roots` lead to, each once, leaves last and else those recorded last
-    first.
+    first; the same order in every process.
     """
-    seen: set[Node] = set()
+    seen: dict[Node, None] = {}
     pending = [node for node in roots if node is not None]
     while pending:
         node = pending.pop()
         if node not in seen:
-            seen.add(node)
+            seen[node] = None
             pending += [edge.function for edge in node.next_functions if edge.function is not None]
     return sorted(seen, key=lambda node: (node._is_leaf_node, -node._sequence_nr()))
 

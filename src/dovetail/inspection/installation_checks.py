@@ -78,7 +78,7 @@ def _versions() -> Iterator[Finding]:
             "dovetail",
             "problem",
             text,
-            f"Install one version of all: pip install -U dovetail=={newest}",
+            f"Install {newest} of all, from one clone or one folder of wheels",
         )
     else:
         yield Finding("dovetail", "fine", text)

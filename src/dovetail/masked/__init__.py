@@ -8,6 +8,9 @@ operator, or NaN if there is none.
 going; `dtype` is that of the result, to which the input is converted first.
 """
 
+import typing as _typing
+
+from ..absent_names import names_of as _names_of
 from .normalizations import cumprod, cumsum, log_softmax, logaddexp, normalize, softmax, softmin
 from .reductions import (
     amax,
@@ -45,3 +48,7 @@ __all__ = [
     "sum",
     "var",
 ]
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

@@ -13,6 +13,7 @@ import typing as _typing
 from multiprocessing import *  # noqa: F403
 from multiprocessing import reducer as reducer
 
+from ..absent_names import names_of as _names_of
 from . import reductions
 from .sharing_strategies import (
     get_all_sharing_strategies,
@@ -45,3 +46,7 @@ if not _typing.TYPE_CHECKING:
         "spawn",
         "start_processes",
     ]
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

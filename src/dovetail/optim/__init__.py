@@ -3,6 +3,9 @@
 May import `nn` and the packages below.
 """
 
+import typing as _typing
+
+from ..absent_names import names_of as _names_of
 from . import lr_scheduler, swa_utils
 from ._adafactor import Adafactor
 from ._muon import Muon
@@ -40,3 +43,7 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

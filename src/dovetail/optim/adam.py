@@ -66,6 +66,7 @@ class Adam(ElementwiseOptimizer):
         For an option out of range, and for tensors where numbers are needed.
     """
 
+    _fused_rule = "adam"
     _later_options: ClassVar[dict[str, Any]] = {
         "amsgrad": False,
         "maximize": False,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
+from .fused_steps import take_fused
 from .optimizer import Optimizer, ParamGroup
 from .options import check_implementation, count, number
 from .vectors import FEWEST, Pair, Vectors, may_join
@@ -30,6 +31,8 @@ class ElementwiseOptimizer(Optimizer):
     """Whether the rule takes real and imaginary parts for independent parameters."""
     _fewest: ClassVar[int] = FEWEST
     """Parameters from which on it is faster to lay them end to end."""
+    _fused_rule: ClassVar[str] = ""
+    """The name of the rule for backends that have a kernel for it."""
     _captured: ClassVar[tuple[str, ...]] = ("params", "state_steps")
     """What lies on the device where steps are captured."""
 
@@ -48,6 +51,8 @@ class ElementwiseOptimizer(Optimizer):
             gradient = parameter.grad
             if gradient is not None:
                 pairs.append((parameter, gradient))
+        if pairs and pairs[0][0].is_cuda:
+            pairs = take_fused(self, group, pairs)
         if may_join(group, pairs, self._fewest):
             pairs = self._vectors.step(self, group, pairs)
         for parameter, gradient in pairs:

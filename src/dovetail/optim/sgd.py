@@ -58,6 +58,7 @@ class SGD(ElementwiseOptimizer):
     _numbers = ()
     _splits_complex = False
     _fewest = 16
+    _fused_rule = "sgd"
     _later_options: ClassVar[dict[str, Any]] = {
         "nesterov": False,
         "maximize": False,

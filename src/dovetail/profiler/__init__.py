@@ -15,6 +15,9 @@ nothing while none is on.
 May import the packages below dovetail, and nothing of it.
 """
 
+import typing as _typing
+
+from ..absent_names import names_of as _names_of
 from .annotation import record_function
 from .profiler import (
     ProfilerAction,
@@ -34,3 +37,7 @@ __all__ = [
     "supported_activities",
     "tensorboard_trace_handler",
 ]
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

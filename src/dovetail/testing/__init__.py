@@ -10,6 +10,8 @@ It may import the packages below by their public names, and nothing of the front
 
 from __future__ import annotations
 
+import typing as _typing
+
 from dovetail_dispatcher.testing import (
     Check,
     CheckSkipped,
@@ -37,6 +39,7 @@ from dovetail_dispatcher.testing import (
     sample_tensor,
 )
 
+from ..absent_names import names_of as _names_of
 from .closeness import assert_close
 from .random_tensors import make_tensor
 from .runs import Outcome, check_op_info, check_op_infos
@@ -72,3 +75,7 @@ __all__ = [
     "register_op_infos",
     "sample_tensor",
 ]
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

@@ -11,6 +11,7 @@ from ..absent_names import names_of as _names_of
 if _typing.TYPE_CHECKING:
     from ..inspection.drawing import GraphDrawing, draw_graph
     from ..inspection.gradient_explanation import GradExplanation, explain_grad
+    from ..inspection.tensor_drawing import TensorDrawing, draw_tensor
     from . import benchmark, checkpoint, data, dlpack, hooks
 
 _SUBMODULES = (
@@ -25,18 +26,22 @@ _SUBMODULES = (
 _MODULE_OF = {
     "GradExplanation": "dovetail.inspection.gradient_explanation",
     "GraphDrawing": "dovetail.inspection.drawing",
+    "TensorDrawing": "dovetail.inspection.tensor_drawing",
     "draw_graph": "dovetail.inspection.drawing",
+    "draw_tensor": "dovetail.inspection.tensor_drawing",
     "explain_grad": "dovetail.inspection.gradient_explanation",
 }
 
 __all__ = [
     "GradExplanation",
     "GraphDrawing",
+    "TensorDrawing",
     "benchmark",
     "checkpoint",
     "data",
     "dlpack",
     "draw_graph",
+    "draw_tensor",
     "explain_grad",
     "hooks",
 ]

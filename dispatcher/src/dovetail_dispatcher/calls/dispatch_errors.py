@@ -43,10 +43,20 @@ def missing_kernel_error(
         "only available for "
         "these backends: "
         f"[{', '.join(available)}].\n\n{registered or '(no kernel is registered)'}\n\n"
-        f"Register one: Library.impl({op.base_name!r}, fn, {key.name!r}), move the arguments to "
+        f"{_remedy(op, key)}, move the arguments to "
         "another device, or "
         "install a plugin that has it (see `dovetail plugins`)."
     )
+
+
+def _remedy(op: Operator, key: DispatchKey) -> str:
+    """Return how to register what is missing at `key`."""
+    if key is DispatchKey.Meta:
+        return (
+            "Say which shape and dtype come out: dovetail.library.register_fake("
+            f"{op.qualified_name!r}, fn)"
+        )
+    return f"Register one: Library.impl({op.base_name!r}, fn, {key.name!r})"
 
 
 def fallthrough_error(op: Operator, keys: DispatchKeySet, key: DispatchKey) -> RuntimeError:

@@ -204,6 +204,7 @@ class OpOverloadPacket:
         self._epoch = -1
         self._only: OpOverload | None = None
         self._known: dict[tuple[type, ...], OpOverload] = {}
+        self._found: dict[str, OpOverload] = {}
         self.__name__ = qualified_name.partition("::")[2]
 
     @property
@@ -249,6 +250,13 @@ class OpOverloadPacket:
                 "op has no attribute "
                 f"{name}."
             )
+        if self._epoch == registry.epoch:
+            found = self._found.get(name)
+            if found is not None:
+                return found
+        else:
+            self._forget()
+        epoch = self._epoch
         wanted = "" if name == "default" else name
         op = next((each for each in self._operators if each.overload == wanted), None)
         if op is None:
@@ -261,6 +269,8 @@ class OpOverloadPacket:
                 f"{', '.join(self.overloads()) or 'none'}."
             )
         overload: OpOverload = op.handle
+        if epoch == registry.epoch == self._epoch:
+            self._found[name] = overload
         return overload
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -286,6 +296,7 @@ class OpOverloadPacket:
         operators = self._operators
         self._only = operators[0].handle if len(operators) == 1 else None
         self._known = {}
+        self._found = {}
         # Last: until then other threads look for themselves.
         self._epoch = epoch
 
@@ -334,7 +345,7 @@ def forget_overloads(qualified: str) -> None:
     """Let the packet of a name, if there is one, hold nothing of what was defined."""
     packet = _packets.get(qualified)
     if packet is not None:
-        packet._epoch, packet._only, packet._known = -1, None, {}
+        packet._epoch, packet._only, packet._known, packet._found = -1, None, {}, {}
 
 
 def _defined(qualified: str) -> list[Operator]:

@@ -18,6 +18,7 @@ from ..table.computed_table import compute, formula_kernel
 from ..table.definitions import alias_kind
 from ..table.kernels import Kernel
 from ..table.operator import Operator
+from .notebook_trees import InNotebooks, html_of_tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class DispatchTable:
+class DispatchTable(InNotebooks):
     """The computed table of one operator: a row for every runtime key, lowest priority first;
     ``str`` prints it.
 
@@ -106,6 +107,24 @@ class DispatchTable:
 
     def __str__(self) -> str:
         return "".join(f"{row}\n" for row in self.rows if row.tag != "missing")
+
+    def as_text(self) -> str:
+        """Return the table with one line for neighbours that have the same kernel by one rule."""
+        lines: list[tuple[list[str], str]] = []
+        for row in self.rows:
+            if row.tag == "missing":
+                continue
+            rest = str(row).removeprefix(f"{row.key.name}: ")
+            if lines and lines[-1][1] == rest:
+                lines[-1][0].append(row.key.name)
+            else:
+                lines.append(([row.key.name], rest))
+        return "".join(f"{', '.join(keys)}: {rest}\n" for keys, rest in lines)
+
+    def _repr_html_(self) -> str:
+        return html_of_tree(
+            f"{self.operator}\n" + "".join(f"├─ {line}\n" for line in self.as_text().splitlines())
+        )
 
 
 def dispatch_table(op: object) -> DispatchTable:

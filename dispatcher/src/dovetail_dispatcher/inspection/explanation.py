@@ -22,6 +22,7 @@ from .decisions import Decision, decide
 from .dumps import existing_operator
 from .explanation_text import function_lines, operator_lines
 from .inner_calls import InnerCall, InnerCalls, inner_calls
+from .notebook_trees import InNotebooks
 
 __all__ = ["Explanation", "FunctionExplanation", "explain", "explain_function"]
 
@@ -43,7 +44,7 @@ class _Printed:
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation(_Printed, Decision):
+class Explanation(_Printed, InNotebooks, Decision):
     """Which kernels a call would run, and why. ``str`` prints a tree, `as_dict` and `as_json` give
     the same as data.
 
@@ -67,12 +68,22 @@ class Explanation(_Printed, Decision):
     calls: tuple[InnerCall, ...] = ()
     unknown: str | None = None
 
+    def as_text(self, *, route: bool = True) -> str:
+        """Return the tree as plain text.
+
+        Parameters
+        ----------
+        route
+            With the source text of the composed callable. Default: True.
+        """
+        return "\n".join(operator_lines(self, route=route))
+
     def __str__(self) -> str:
-        return "\n".join(operator_lines(self))
+        return self.as_text()
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionExplanation(_Printed):
+class FunctionExplanation(_Printed, InNotebooks):
     """Which operators the call of a function would come down to, and their kernels.
 
     Attributes

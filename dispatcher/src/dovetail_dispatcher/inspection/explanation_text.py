@@ -14,8 +14,14 @@ if TYPE_CHECKING:
     from .explanation import Explanation, FunctionExplanation
 
 
-def operator_lines(e: Explanation) -> list[str]:
-    """Return the lines of the tree, of at most 100 columns where names are not longer."""
+def operator_lines(e: Explanation, *, route: bool = True) -> list[str]:
+    """Return the lines of the tree, of at most 100 columns where names are not longer.
+
+    Parameters
+    ----------
+    route
+        With the source text of the composed callable.
+    """
     taken = [key for key in e.excluded if key in e.merged or key in e.included]
     others = len(e.excluded) - len(taken)
     rest = f" ({others} more are excluded, but not among them)" if others else ""
@@ -44,8 +50,10 @@ def operator_lines(e: Explanation) -> list[str]:
         lines += ["├─ calls", *[f"│  {line}" for line in _calls(e.calls, e.unknown)]]
     if e.error is not None:
         lines += ["└─ the call raises", *(f"     {line}" for line in e.error.splitlines())]
-    else:
+    elif route:
         lines += ["└─ route", *(f"     {line}" for line in e.route.splitlines())]
+    else:
+        lines.append(f"└─ route of {len(e.route.splitlines())} lines, not shown")
     return lines
 
 

@@ -31,6 +31,7 @@ from ..calls.tensor_plans import equals_default
 from ..table.operator import Operator
 from .argument_keys import describe_arguments, describe_value
 from .decisions import decide
+from .notebook_trees import InNotebooks
 from .spans import CALL, NODE, REDISPATCH, CallSpan, Observer, Span, open_span
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ _SKIPPED: Final = (
 )
 
 
-class Trace(Guard):
+class Trace(InNotebooks, Guard):
     """Context manager that records every operator call of this thread and task; a tree of spans
     afterwards.
 

@@ -95,7 +95,7 @@ def custom_op(
     if not separator or not namespace or not op_name:
         raise ValueError(
             f"not enough values to unpack: custom_op({name!r}) needs a namespace. Call it "
-            f"{'mylib::' + op_name!r}, say."
+            f"{_with_namespace(name)!r}, say."
         )
 
     def make(fn: Callable[..., Any]) -> CustomOpDef:
@@ -128,3 +128,9 @@ def find_custom_op(qualified: str) -> CustomOpDef | None:
         if not each._lib._destroyed
     ]
     return live[-1] if live and live[-1]._operator.definition is live[-1]._definition else None
+
+
+def _with_namespace(name: str) -> str:
+    """Return a name that could be meant by one without a namespace."""
+    namespace, _, rest = name.replace("::", "").partition(".")
+    return f"{namespace}::{rest}" if namespace and rest else f"mylib::{namespace or rest or 'name'}"

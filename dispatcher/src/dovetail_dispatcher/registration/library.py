@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, parse_dispatch_key, plugin_manager
-from dovetail_kernel.errors import calling_frame
+from dovetail_kernel.errors import calling_frame, where
 from dovetail_kernel.keys.guard import Guard
 from dovetail_kernel.plugins.entries import LIBRARIES
 
@@ -135,14 +135,15 @@ class Library:
                 "operator inside of a TORCH_LIBRARY_IMPL block, "
                 f'made at {self._made_at}. Use a library of kind "DEF" or "FRAGMENT".'
             )
-        parsed = parse_schema_of(self.ns, schema, self._made_at)
         frame = calling_frame()
+        here = origin(f"{frame.f_code.co_filename}:{frame.f_lineno}", self._plugin)
+        parsed = parse_schema_of(self.ns, schema, here)
         registrar = self._definer
         if registrar.code is not frame.f_code:
             registrar = self._definer = Registrar(frame, self._weak)
         define(
             parsed,
-            self._made_at,
+            here,
             self._changes,
             tags=checked,
             registrar=registrar,
@@ -277,7 +278,9 @@ class Library:
                     "Input function is required to be a callable but found type "
                     f"{type(what).__name__}. Give a function."
                 )
-        name, overload = operator_name(op_name, self.ns, self._made_at)
+        location = where()
+        here = origin(location, self._plugin)
+        name, overload = operator_name(op_name, self.ns, here)
         qualified = f"{name}.{overload}" if overload else name
 
         def register(key: DispatchKey, owner: list[Change]) -> None:
@@ -285,7 +288,7 @@ class Library:
                 fn,
                 key,
                 convention,
-                self.location,
+                location,
                 with_keyset=with_keyset,
                 fast_path=fast_path,
                 out_function=out_function,
@@ -300,7 +303,7 @@ class Library:
             add_kernel(name, overload, kernel, owner)
 
         if backend is None:
-            register(kernel_key(dispatch_key, name, self._key, self._made_at), self._changes)
+            register(kernel_key(dispatch_key, name, self._key, here), self._changes)
             return
         if dispatch_key or self._key is not None:
             raise RuntimeError(
@@ -309,7 +312,7 @@ class Library:
             )
         from ..table.pending import register_when_there  # few kernels wait
 
-        register_when_there(backend, qualified, self._made_at, register, self._changes)
+        register_when_there(backend, qualified, here, register, self._changes)
 
     def fallback(
         self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False
@@ -343,12 +346,12 @@ class Library:
             )
         name = dispatch_key or self.dispatch_key
         assert name, "dispatch_key must not be empty: give one, or make the library with one."
-        key = parse_dispatch_key(name)
+        key, location = parse_dispatch_key(name), where()
         convention = FALLTHROUGH if fn is fallthrough_kernel else BOXED
         add_fallback(
             key,
             lambda k: Kernel(
-                fn, k, convention, self.location, with_keyset=with_keyset, plugin=self._plugin
+                fn, k, convention, location, with_keyset=with_keyset, plugin=self._plugin
             ),
             self._changes,
         )

@@ -89,7 +89,7 @@ def cover(
     Returns
     -------
     bool
-        False if there is none, or one that another plugin has registered, which is left in force.
+        False if there is none, or one that does not come with Dovetail, which is left in force.
     """
     base, _, overload = op_name.partition(".")
     key = backend_key("Dense", backend)

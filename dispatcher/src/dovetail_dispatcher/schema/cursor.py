@@ -9,6 +9,22 @@ _GRAMMAR = (
     "Write a schema as 'namespace::name.overload(Type argument=default, *, Type keyword) -> Type'."
 )
 
+_NAME_THE_ARGUMENT = (
+    "Give each argument a type and a name: 'Tensor x'. No comma follows the last one."
+)
+_TYPE_FIRST = "Write the type before the name: 'Tensor x', not 'x: Tensor'."
+_SAY_WHAT_RETURNS = "Say what it returns: '-> Tensor', or '-> ()' for nothing."
+_REMEDIES = {
+    ("a name", ")"): _NAME_THE_ARGUMENT,
+    ("a name", ","): _NAME_THE_ARGUMENT,
+    ("a name", ":"): _TYPE_FIRST,
+    ("')'", ":"): _TYPE_FIRST,
+    ("'->'", lexer.END): _SAY_WHAT_RETURNS,
+    ("a name", lexer.END): _SAY_WHAT_RETURNS,
+    ("the end of the text", ","): "Put several results in parentheses: '-> (Tensor, Tensor)'.",
+}
+"""What to do about the usual mistakes, by what was expected and what was found."""
+
 
 class Cursor:
     """The tokens of one text and the index of the next one; every rule of the grammar moves it
@@ -38,14 +54,14 @@ class Cursor:
     def identifier(self) -> str:
         token = self.tokens[self.index]
         if not lexer.is_identifier(token):
-            raise self.unexpected("ident")
+            raise self.unexpected("a name")
         self.index += 1
         return token
 
     def number(self) -> str:
         token = self.tokens[self.index]
         if not lexer.is_number(token):
-            raise self.unexpected("number")
+            raise self.unexpected("a number")
         self.index += 1
         return token
 
@@ -67,13 +83,13 @@ class Cursor:
                 f"expected a valid token but found '{token[0]}'",
                 "Remove it, or close the string it opens.",
             )
-        remedy = _GRAMMAR
-        if token in lexer.KEYWORDS and wanted == "ident":
+        remedy = _REMEDIES.get((wanted, token), _GRAMMAR)
+        if token in lexer.KEYWORDS and wanted == "a name":
             remedy = (
                 f"{token} is a keyword of the schema language; use "
                 f"another name, such as '{token}_'."
             )
-        return self.error(f"expected {wanted} but found '{lexer.describe(token)}'", remedy)
+        return self.error(f"expected {wanted} but found {lexer.describe(token)}", remedy)
 
     def error(self, reason: str, remedy: str, index: int | None = None) -> SchemaError:
         span = lexer.token_spans(self.text)[self.index if index is None else index]

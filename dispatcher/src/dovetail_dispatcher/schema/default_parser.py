@@ -105,7 +105,7 @@ class DefaultParser(Cursor):
     def device_default(self) -> str:
         token = self.tokens[self.index]
         if not lexer.is_string(token):
-            raise self.unexpected("string_literal")
+            raise self.unexpected("a string")
         device = self.string(token)
         if not _DEVICE.fullmatch(device):
             raise self.error(

@@ -71,8 +71,11 @@ _TOKEN = re.compile(
     re.VERBOSE | re.ASCII | re.DOTALL,
 )
 
+_AFTER = ("the rest of the schema", "'->'")
+"""What is expected behind anything else, and behind the closing parenthesis."""
 _DROPPED = re.compile(r"\#[^\n]*|\\\n")
 _PUNCTUATION = frozenset("()[]{},.:=*?!|-+/%<>&^~@")
+_SIGNS = frozenset([END, "->", "..."])
 _ESCAPE = re.compile(r"\\(?:([0-3][0-7]{2})|(.))", re.DOTALL)
 ESCAPES: Final = {
     "n": "\n",
@@ -128,25 +131,22 @@ def is_string(token: str) -> bool:
 
 
 def describe(token: str) -> str:
-    """Return the name error messages use for a token: its kind if it carries a value, else the
-    token itself.
-    """
+    """Return the words of error messages for a token."""
     if token == END:
-        return "eof"
-    if token == "->":
-        return "arrow"
+        return "the end of the text"
     if is_identifier(token):
-        return "ident"
+        return f"the name '{token}'"
     if is_number(token):
-        return "number"
+        return f"the number {token}"
     if is_string(token):
-        return "string_literal"
-    return token
+        return f"the string {token}"
+    return f"'{token}'"
 
 
 def is_token(token: str) -> bool:
     """Say whether the schema language knows this token at all."""
-    return describe(token) != token or token in KEYWORDS or token == "..." or token in _PUNCTUATION
+    valued = is_identifier(token) or is_number(token) or is_string(token)
+    return valued or token in KEYWORDS or token in _SIGNS or token in _PUNCTUATION
 
 
 def string_value(token: str) -> str:
@@ -178,9 +178,11 @@ def _refuse_newline_between_parts(text: str) -> None:
     for index, (start, stop) in enumerate(token_spans(text)[:-1]):
         between = text[end:start]
         if index and depth == 0 and "\n" in between and "\n" in _DROPPED.sub("", between):
-            reason = f"expected {'arrow' if text[end - 1] == ')' else 'the rest of the schema'}"
+            reason = f"expected {_AFTER[text[end - 1] == ')']}"
             remedy = "Write the schema on one line, or break it inside ()."
-            raise schema_error(f"{reason} but found 'newline'", text, (start, stop), remedy)
+            raise schema_error(
+                f"{reason} but found the end of the line", text, (start, stop), remedy
+            )
         token = text[start:stop]
         depth += (token in "([") - (token in ")]")
         end = stop

@@ -116,7 +116,7 @@ class _Parser(TypeParser, DefaultParser):
 
     def schema(self, name: OperatorName) -> FunctionSchema:
         if self.tokens[self.index] != "(":
-            raise self.unexpected("eof")
+            raise self.unexpected("'('")
         arguments, is_vararg = self.arguments()
         self.expect("->")
         returns, is_varret = self.returns()

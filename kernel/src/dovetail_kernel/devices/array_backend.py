@@ -118,6 +118,15 @@ class ArrayBackend:
         """
         return None
 
+    def fused_step(self, rule: str) -> Callable[..., None] | None:
+        """Return what takes the steps of an optimizer for many parameters in one launch; None where
+        there is no such kernel.
+
+        It is given, for every parameter, its array, that of its gradient and those of its state,
+        and the numbers of the rule; it writes to all but the gradients.
+        """
+        return None
+
     def data_ptr(self, array: Any) -> int:
         """Return the address of the first element."""
         raise NotImplementedError

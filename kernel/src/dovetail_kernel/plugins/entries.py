@@ -105,7 +105,7 @@ def _warn_of_broken(distribution: Distribution, name: str, error: Exception) -> 
     warn(
         f"the metadata of the distribution {name} in {getattr(distribution, '_path', '?')} cannot "
         f"be read ({type(error).__name__}: {error}), so that its plugins, if it has some, are not "
-        f"found. Install it again: pip install --force-reinstall {name}",
+        f"found. Install {name} again, with --force-reinstall, from where it came from.",
         stacklevel=2,
     )
 

@@ -90,8 +90,8 @@ class InstalledPlugins:
             )
         if known is not None:
             raise PluginNotFoundError(
-                f"{GROUPS[group]} {name!r} is not installed. Install it with: pip install "
-                f"{known.distribution}"
+                f"{GROUPS[group]} {name!r} is not installed. Install {known.distribution}, "
+                "from the clone or the folder of wheels that the others came from"
             )
         installed = sorted({entry.name for entry in self.entries() if entry.group == group})
         raise PluginNotFoundError(

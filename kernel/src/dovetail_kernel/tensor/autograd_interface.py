@@ -119,8 +119,8 @@ class AutogradInterface:
     @staticmethod
     def _missing(what: str) -> NoReturn:
         raise RuntimeError(
-            f"{what} needs automatic differentiation, which is not installed. Install it with: "
-            "pip install dovetail-autograd"
+            f"{what} needs automatic differentiation, which is not installed. Install "
+            "dovetail-autograd, from the clone or the folder of wheels that the others came from"
         )
 
 

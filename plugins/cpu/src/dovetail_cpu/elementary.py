@@ -6,6 +6,7 @@ as its `log` and `exp`.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy
@@ -20,6 +21,13 @@ __all__ = ["TUNED", "define_elementary", "expm1", "log1p"]
 _SINGLE: Final = numpy.dtype(numpy.float32)
 _FEW: Final = 256
 """Elements up to which the cost of the steps outweighs what they save."""
+_MANY: Final = 4096
+"""Elements from which clip is faster than `maximum`."""
+_NONE: Final = {
+    none: {each: numpy.array(none, each) for each in map(numpy.dtype, ("f4", "f8"))}
+    for none in (math.inf, -math.inf)
+}
+"""Bounds that are none, of each dtype."""
 _SIGN: Final = numpy.array(-(1 << 31), numpy.int32)
 _ONE: Final = numpy.array(1, _SINGLE)
 _BOUND: Final = numpy.array(0.5, _SINGLE)
@@ -42,6 +50,26 @@ def expm1(x: Any) -> Any:
     if x.dtype is not _SINGLE or x.size <= _FEW:
         return numpy.expm1(x)
     return in_blocks(_expm1, x)
+
+
+def maximum(x: Any, other: Any) -> Any:
+    """Return the greater of elements; beside a number by clip, which has vector instructions."""
+    return _bounded(numpy.maximum, x, other, math.inf, 0)
+
+
+def minimum(x: Any, other: Any) -> Any:
+    """Return the lesser of elements; beside a number by clip, which has vector instructions."""
+    return _bounded(numpy.minimum, x, other, -math.inf, 1)
+
+
+def _bounded(ufunc: Any, x: Any, other: Any, none: float, place: int) -> Any:
+    array, bound = (x, other) if x.size > other.size else (other, x)
+    if array.size < _MANY or bound.ndim or array.dtype not in _NONE[none]:
+        return ufunc(x, other)
+    if bound.dtype != array.dtype:
+        return ufunc(x, other)
+    bounds = [bound, _NONE[none][array.dtype]]
+    return array.clip(bounds[place], bounds[1 - place])
 
 
 def _log1p(x: Any) -> Any:
@@ -86,10 +114,12 @@ def _expm1(x: Any) -> Any:
     return _signed(result, x)
 
 
-TUNED: Final = with_names(numpy)
+TUNED: Final = with_names(numpy, undispatched=True)
 """NumPy's names as the families of kernels see them, with the functions of this module."""
 setattr(TUNED, "log1p", log1p)  # noqa: B010  (a module's type knows no attributes)
 setattr(TUNED, "expm1", expm1)  # noqa: B010
+setattr(TUNED, "maximum", maximum)  # noqa: B010
+setattr(TUNED, "minimum", minimum)  # noqa: B010
 
 
 def define_elementary(xp: Any, kernel: KernelTable, capabilities: Any) -> None:

@@ -1,7 +1,10 @@
-"""Arithmetic written in place: scaled sums, which every optimizer needs."""
+"""Arithmetic written in place: scaled sums, which every optimizer needs. And remainders in single
+precision by divisions in double precision.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy
@@ -10,19 +13,99 @@ from dovetail_aten.array_kernels import Function, KernelTable
 from dovetail_aten.array_kernels.arithmetic import Arithmetic
 from dovetail_aten.array_kernels.capabilities import Capabilities
 
+from .blocks import in_blocks
+
 _FACTORS = 256
+_SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
+_FLOATS = (_SINGLE, _DOUBLE)
+_VERY_MANY = 1 << 16
+"""Elements from which importing SciPy pays."""
+_LEAST = 1e-30
+_MANY = 1 << 10
+"""Elements from which division in double precision pays."""
+_EXACT = 2.0**28
+"""Quotient from which a product with it may be rounded."""
 _multiply, _copyto = numpy.multiply, numpy.copyto
 
 
+def _are_alike(*arrays: Any) -> bool:
+    """Return whether arrays of floats have one shape, dtype and order of memory."""
+    first = arrays[0]
+    return first.ndim > 0 and all(
+        [
+            each.shape == first.shape
+            and each.dtype in _FLOATS
+            and each.dtype == first.dtype
+            and each.flags.c_contiguous
+            for each in arrays
+        ]
+    )
+
+
+def _added(x: Any, part: Any, factor: Any) -> Any:
+    """Return ``x + factor * part``, written over `part`; a factor of None is none."""
+    if factor is not None:
+        _multiply(part, factor, out=part)
+    return numpy.add(x, part, out=part)
+
+
+def _may_be_added(alpha: Any, x: Any, other: Any) -> bool:
+    """Return whether BLAS adds `other` to `x`: arrays that do not share memory."""
+    return (
+        alpha.__class__ in (int, float)
+        and _LEAST < abs(alpha) < 1 / _LEAST  # what is 0 or infinite BLAS may leave out
+        and _are_alike(x, other)
+        and not numpy.may_share_memory(x, other)
+    )
+
+
+def _rest(whole: Any, generic: Function, family: Any, x: Any, other: Any) -> Any:
+    """Return ``x - whole(x / other) * other`` of float32 arrays, which is exact: neither product
+    nor difference needs more than 53 bits, and no quotient is rounded to a whole number.
+    """
+    wide, divisor = x.astype(_DOUBLE), other.astype(_DOUBLE)
+    quotient = whole(wide / divisor)
+    if not (numpy.absolute(quotient).max() < _EXACT and numpy.isfinite(divisor).all()):
+        return generic(family, x, other)
+    quotient *= divisor
+    result = numpy.subtract(wide, quotient).astype(_SINGLE)
+    if not result.all():
+        # A zero has the sign of what was divided.
+        zeros = result == 0
+        result[zeros] = numpy.copysign(result[zeros], x[zeros])
+    return result
+
+
+def _remainder(whole: Any, generic: Function) -> Function:
+    """Return the method that computes remainders of many float32 numbers in blocks."""
+
+    def remainder(self: Any, x: Any, other: Any) -> Any:
+        dividend, divisor = self.numbers.pair(x, other)
+        if (
+            dividend.size < _MANY
+            or dividend.dtype != _SINGLE
+            or divisor.dtype != _SINGLE
+            or (divisor.ndim and divisor.shape != dividend.shape)
+        ):
+            return generic(self, x, other)
+        return in_blocks(_rest, whole, generic, self, dividend, divisor)
+
+    remainder.__doc__ = generic.__doc__
+    return remainder
+
+
 class FastArithmetic(Arithmetic):
-    """Scaled sums, written into an array that there is."""
+    """Scaled sums, written into an array that there is; remainders in blocks."""
+
+    remainder = _remainder(numpy.floor, Arithmetic.remainder)
+    fmod = _remainder(numpy.trunc, Arithmetic.fmod)
 
     def __init__(
         self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(xp, capabilities, table)
-        self.add_into = self._sum_into(numpy.add, self.add)
-        self.sub_into = self._sum_into(numpy.subtract, self.sub)
+        self.add_into = self._sum_into(numpy.add, self.add, 1)
+        self.sub_into = self._sum_into(numpy.subtract, self.sub, -1)
 
     def define_in(self, kernel: KernelTable) -> None:
         """Define the kernels, and what writes their results into an array."""
@@ -43,20 +126,52 @@ class FastArithmetic(Arithmetic):
             general_out_function=self.sub_into,
         )
 
-    def _sum_into(self, ufunc: Any, generic: Function) -> Function:
+    def addcmul(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        """Return ``x + value * tensor1 * tensor2``."""
+        if _are_alike(x, tensor1, tensor2):
+            return _added(x, _multiply(tensor1, tensor2), self._factor(x, value))
+        return Arithmetic.addcmul(self, x, tensor1, tensor2, value=value)
+
+    def addcdiv(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+        """Return ``x + value * tensor1 / tensor2``."""
+        if _are_alike(x, tensor1, tensor2):
+            return _added(x, numpy.divide(tensor1, tensor2), self._factor(x, value))
+        return Arithmetic.addcdiv(self, x, tensor1, tensor2, value=value)
+
+    def _factor(self, x: Any, value: Any) -> Any:
+        """Return `value`, which the dtype of `x` must be able to hold, as a factor; None for 1."""
+        return None if value == 1 else self.numbers.fitting(x, value)
+
+    def lerp_number(self, x: Any, end: Any, weight: Any) -> Any:
+        """Return ``x + weight * (end - x)`` for a number `weight`."""
+        if not _are_alike(x, end):
+            return Arithmetic.lerp_number(self, x, end, weight)
+        step = numpy.subtract(end, x)
+        if abs(weight) < 0.5:
+            return _added(x, step, self.numbers.like(step, weight))
+        return _added(end, step, self.numbers.like(step, weight - 1))
+
+    def _sum_into(self, ufunc: Any, generic: Function, sign: int) -> Function:
         """Return the function that writes the sum with a scaled addend into `out`."""
         factors: dict[tuple[float, Any], Any] = {}
         of_dtype = self.numbers.of_dtype
 
         def sum_into(x: Any, other: Any, *, alpha: Any, out: Any) -> Any:
             dtype = x.dtype
+            if x is out and x.size >= _VERY_MANY and _may_be_added(alpha, x, other):
+                blas = import_module("scipy.linalg.blas")
+                add = blas.saxpy if dtype == _SINGLE else blas.daxpy
+                add(other.reshape(-1), out.reshape(-1), a=alpha * sign)
+                return out
             factor = factors.get((alpha, dtype))
             if factor is not None:
                 return ufunc(x, _multiply(other, factor), out=out)
-            if alpha.__class__ is float and alpha and dtype.kind == "f":
+            if alpha.__class__ is float and dtype.kind == "f":
                 if len(factors) >= _FACTORS:
                     factors.clear()
-                factors[alpha, dtype] = factor = of_dtype(alpha, dtype)
+                factor = of_dtype(alpha, dtype)
+                if alpha:  # of zeros only one would be found again
+                    factors[alpha, dtype] = factor
                 return ufunc(x, _multiply(other, factor), out=out)
             result = generic(x, other, alpha=alpha)
             if result.shape != out.shape:

@@ -36,19 +36,20 @@ _MANY = 4096
 class FastHardActivations(HardActivations):
     """Activation functions made of lines, in blocks."""
 
-    def _sixth(self, x: Any) -> Any:
-        """Return ``(x + 3) / 6``, limited to 0 and 1."""
-        if x.dtype not in _FLOATS or not x.ndim:
-            return HardActivations._sixth(self, x)
-        like = self.numbers.like
-        made = numpy.add(x, like(x, 3))
-        made.clip(self._zeros[x.dtype], like(x, 6), made)
-        return numpy.multiply(made, like(x, 1 / 6), out=made)
+    def __init__(
+        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(TUNED, capabilities, table)
 
 
 @blockwise("mish", "mish_backward")
 class FastGatedUnits(GatedUnits):
     """mish in blocks."""
+
+    def __init__(
+        self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
+    ) -> None:
+        super().__init__(TUNED, capabilities, table)
 
 
 @blockwise("erf", "erfc", "sign")

@@ -13,6 +13,7 @@ from dovetail_aten.array_kernels import Function, wrap_dim
 from dovetail_aten.array_kernels.indexing_along import IndexingAlong
 from dovetail_aten.array_kernels.ordering import Ordering
 from dovetail_aten.array_kernels.shapes import Shapes
+from dovetail_kernel import contiguous_format
 
 from .accumulation import gathered, in_rows
 from .fast_joining import FastJoining
@@ -24,6 +25,8 @@ _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _LONG = numpy.dtype(numpy.int64)
 _UNSIGNED = numpy.dtype(numpy.uint64)
 _MASKS_UP_TO = 1 << 16
+_STRIP = 64
+"""Rows of a large triangle that are copied at a time."""
 _FEW_COLUMNS = 16
 _PARTITIONED_FROM = 64
 """Length from which topk does not sort what it leaves out."""
@@ -159,12 +162,34 @@ def _outside(name: str, rows: int, columns: int, diagonal: int) -> Any:
     return ~inside if name == "tril" else inside
 
 
+def _large_triangle(name: str, x: Any, diagonal: int) -> Any:
+    """Return a triangle strip by strip: all but a square of each strip is copied or left out."""
+    made = numpy.zeros(x.shape, x.dtype)
+    rows, columns = x.shape[-2:]
+    for start in range(0, rows, _STRIP):
+        stop = min(start + _STRIP, rows)
+        # Between these columns the diagonal runs through the strip.
+        first = min(max(start + diagonal, 0), columns)
+        last = min(max(stop + diagonal, 0), columns)
+        strip, source = made[..., start:stop, :], x[..., start:stop, :]
+        whole = slice(0, first) if name == "tril" else slice(last, columns)
+        strip[..., whole] = source[..., whole]
+        if last > first:
+            outside = _outside(name, stop - start, last - first, diagonal + start - first)
+            part = source[..., first:last].copy()
+            part[..., outside] = 0
+            strip[..., first:last] = part
+    return made
+
+
 def _triangle(name: str, generic: Function) -> Function:
     """Return the method that sets what is outside of a triangle to 0."""
 
     def triangle(self: Any, x: Any, diagonal: int = 0) -> Any:
-        if x.ndim < 2 or x.shape[-1] * x.shape[-2] > _MASKS_UP_TO:
+        if x.ndim < 2:
             return generic(self, x, diagonal)
+        if x.shape[-1] * x.shape[-2] > _MASKS_UP_TO:
+            return _large_triangle(name, x, diagonal)
         result = x.copy()
         outside = _outside(name, *x.shape[-2:], diagonal)
         numpy.copyto(result, self.numbers.like(x, 0), where=outside)
@@ -175,7 +200,13 @@ def _triangle(name: str, generic: Function) -> Function:
 
 
 class FastShapes(FastJoining):
-    """Triangles by remembered masks."""
+    """Triangles by remembered masks, or strips; large transposed arrays copied in strips."""
+
+    def _arranged(self, array: Any, memory_format: Any) -> Any:
+        """Return a new array in the memory order of a format."""
+        if memory_format is contiguous_format and array.flags.fnc:
+            return self.capabilities.contiguous(array)
+        return FastJoining._arranged(self, array, memory_format)
 
     tril = _triangle("tril", Shapes.tril)
     triu = _triangle("triu", Shapes.triu)

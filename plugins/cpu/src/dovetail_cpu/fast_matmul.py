@@ -17,7 +17,7 @@ _BLAS = frozenset(
 )
 
 
-_add = numpy.add
+_add, _matmul = numpy.add, numpy.matmul
 
 
 def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
@@ -43,6 +43,19 @@ def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
 
 class FastMatrixProducts(MatrixProducts):
     """Products by BLAS."""
+
+    def bmm(self, x: Any, mat2: Any) -> Any:
+        """Return the products of two batches of matrices."""
+        left, right, dtype = x.shape, mat2.shape, x.dtype
+        if (
+            len(left) == len(right) == 3
+            and left[0] == right[0]
+            and left[2] == right[1]
+            and dtype is mat2.dtype
+            and (dtype is _SINGLE or dtype in _BLAS)
+        ):
+            return _matmul(x, mat2)
+        return MatrixProducts.bmm(self, x, mat2)
 
     mm = _product(2, 2, MatrixProducts.mm)
     mv = _product(2, 1, MatrixProducts.mv)

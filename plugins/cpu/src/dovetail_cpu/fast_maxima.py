@@ -70,6 +70,9 @@ class FastMaxPooling(MaxPooling):
     def _chosen(self, images: Any, elements: Sequence[Sequence[Any]], code: Any) -> tuple[Any, Any]:
         """Return the maxima of some images, and which place under its window each has."""
         best, scale = images, 1
+        bits: Any = _BITS[images.dtype]
+        has_minus_zero = numpy.equal(images.view(bits), numpy.iinfo(bits).min).any()
+        greatest: Any = _greater if has_minus_zero else numpy.maximum
         chosen: Any = None
         for axis in range(-1, -1 - len(elements), -1):
             values, codes, offsets = best, chosen, elements[axis]
@@ -78,7 +81,7 @@ class FastMaxPooling(MaxPooling):
             for number, offset in enumerate(offsets[1:], 1):
                 value = self._taken(values, axis, offset)
                 better = numpy.greater(value, best).view(numpy.uint8)
-                best = self._greater(value, best)
+                best = greatest(value, best)
                 # What comes later has the greater number, so the greatest of those that were
                 # better than all before is the one.
                 if codes is None:
@@ -90,16 +93,15 @@ class FastMaxPooling(MaxPooling):
             scale *= len(offsets)
         return best, numpy.zeros(best.shape, code) if chosen is None else chosen
 
-    def _greater(self, value: Any, best: Any) -> Any:
-        """Return the greater of elements, and of equal ones `best`: 0 and -0 are equal."""
-        made = numpy.maximum(value, best)
-        zeros = numpy.equal(made, 0)
-        if zeros.any():
-            made = numpy.where(zeros, numpy.where(numpy.greater(value, best), value, best), made)
-        return made
-
     def _under(self, places: Any, elements: Sequence[Sequence[Any]], offsets: Sequence[int]) -> Any:
         """Return the places at some offsets under all windows."""
         for axis, (each, offset) in enumerate(zip(elements, offsets, strict=True)):
             places = self._taken(places, axis - len(elements), each[offset])
         return places
+
+
+def _greater(value: Any, best: Any) -> Any:
+    """Return the greater of elements, and of equal ones `best`: 0 and -0 are equal."""
+    made = numpy.maximum(value, best)
+    zeros = numpy.equal(made, 0)
+    return numpy.where(zeros, numpy.where(numpy.greater(value, best), value, best), made)

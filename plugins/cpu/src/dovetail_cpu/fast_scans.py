@@ -1,7 +1,10 @@
-"""Running results by the methods of ufuncs; sums of long rows by matrix products."""
+"""Running results by the methods of ufuncs, or line after line; sums of long rows by matrix
+products.
+"""
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy
@@ -18,11 +21,50 @@ from .packed_order import PackedOrder
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
 """Elements from which a product with ones pays."""
-_STEP = 20
+_STEP = 16
 """Length of the pieces that a cumulative sum is made of."""
+_LINE = 256
+"""Length from which a pass of its own pays for a line of memory."""
 _TRIANGLES = {each: numpy.tri(_STEP, dtype=each).T.copy() for each in _BLAS}
 _added: Any = numpy.add.accumulate
 _multiplied: Any = numpy.multiply.accumulate
+
+
+def _down_lines(combine: Any, x: Any, axis: int) -> Any | None:
+    """Return running results over long lines of memory, one line after the other; None where they
+    are short.
+    """
+    inner = prod(x.shape[axis + 1 :])
+    if inner < _LINE or not x.flags.c_contiguous:
+        return None
+    lines = x.reshape(-1, x.shape[axis], inner)
+    made = numpy.empty(lines.shape, x.dtype)
+    for line, result in zip(lines, made, strict=True):
+        result[:1] = line[:1]
+        for place in range(1, len(line)):
+            combine(result[place - 1], line[place], out=result[place])
+    return made.reshape(x.shape)
+
+
+def _by_triangles(x: Any) -> Any:
+    """Return the running sums of the rows of a C-contiguous array, in steps by products with a
+    triangle of ones, and what came before each step.
+    """
+    length = x.shape[-1]
+    whole = length - length % _STEP
+    rows = x.reshape(-1, length)
+    made = numpy.empty(rows.shape, x.dtype)
+    steps = numpy.matmul(rows[:, :whole].reshape(-1, _STEP), _TRIANGLES[x.dtype])
+    steps = steps.reshape(len(rows), whole // _STEP, _STEP)
+    before = _added(steps[:, :-1, -1], 1)
+    numpy.add(steps[:, 1:], before[:, :, None], out=steps[:, 1:])
+    if whole == length:
+        return steps.reshape(x.shape)
+    made[:, :whole] = steps.reshape(len(rows), whole)
+    made[:, whole:] = rows[:, whole:]
+    made[:, whole] += made[:, whole - 1]
+    _added(made[:, whole:], 1, None, made[:, whole:])
+    return made.reshape(x.shape)
 
 
 class FastScans(Scans):
@@ -33,35 +75,31 @@ class FastScans(Scans):
         ndim, own = x.ndim, x.dtype
         if dtype is not None or own in self.precision.halves or not ndim:
             return Scans.cumprod(self, x, dim, dtype=dtype)
-        result = _multiplied(x, wrap_dim(dim, ndim), self.precision.accumulators.get(own))
+        axis = wrap_dim(dim, ndim)
+        if x.size >= _MANY and own in _BLAS:
+            made = _down_lines(numpy.multiply, x, axis)
+            if made is not None:
+                return made
+        result = _multiplied(x, axis, self.precision.accumulators.get(own))
         return result if ndim == 1 else self.capabilities.contiguous(result)
 
     def cumsum(self, x: Any, dim: int, *, dtype: Any = None) -> Any:
-        """Return the cumulative sums: along long rows by products with a triangle of ones."""
+        """Return the cumulative sums."""
         ndim, own = x.ndim, x.dtype
         axis = wrap_dim(dim, ndim)
         if dtype is not None or own in self.precision.halves or not ndim:
             return Scans.cumsum(self, x, dim, dtype=dtype)
-        if (
-            x.size < _MANY
-            or own not in _BLAS
-            or axis != ndim - 1
-            or x.shape[-1] % _STEP
-            or not x.flags.c_contiguous
-        ):
-            result = _added(x, axis, self.precision.accumulators.get(own))
-            return result if ndim == 1 else self.capabilities.contiguous(result)
-        # Sums within short steps as a product with a triangle of ones, then what came before each
-        # step.
-        steps = (
-            x.reshape(-1, _STEP).dot(_TRIANGLES[x.dtype]).reshape(-1, x.shape[-1] // _STEP, _STEP)
-        )
-        before = numpy.cumsum(steps[:, :-1, -1], 1)
-        numpy.add(steps[:, 1:], before[:, :, None], out=steps[:, 1:])
-        if not numpy.isfinite(steps[:, -1, -1]).all():
-            # Zeros of the triangle make NaN of infinities, also before them.
-            return Scans.cumsum(self, x, dim)
-        return steps.reshape(x.shape)
+        if x.size >= _MANY and own in _BLAS:
+            made = _down_lines(numpy.add, x, axis)
+            if made is not None:
+                return made
+            if axis == ndim - 1 and x.shape[-1] >= 2 * _STEP and x.flags.c_contiguous:
+                made = _by_triangles(x)
+                # Zeros of the triangle make NaN of infinities, also before them.
+                if numpy.isfinite(made[..., -1]).all():
+                    return made
+        result = _added(x, axis, self.precision.accumulators.get(own))
+        return result if ndim == 1 else self.capabilities.contiguous(result)
 
 
 class FastRunning(Running):

@@ -109,6 +109,12 @@ class CudaArrays(CudaRandom):
         with cupy.cuda.Device(index):
             cupy.copyto(destination, self.without_imaginary(source, destination.dtype), "unsafe")
 
+    def fused_step(self, rule: str) -> Any:
+        """Return the kernel of an optimizer's rule."""
+        from .optimizer_steps import STEPS
+
+        return STEPS.get(rule)
+
     # -- making arrays -----------------------------------------------------------------------------
 
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:

@@ -6,8 +6,7 @@ from typing import Final
 
 _OLDEST_CUPY: Final = 14
 _INSTALL: Final = (
-    "Install it for your CUDA version: pip install "
-    "'dovetail-cuda[cuda12]' or pip install 'dovetail-cuda[cuda13]'"
+    "Install it for your CUDA version: pip install cupy-cuda12x or pip install cupy-cuda13x"
 )
 
 

@@ -140,7 +140,7 @@ def _mpi() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise RuntimeError(
-            f"MPI cannot be loaded ({error}). Install one: pip install 'dovetail-mpi[mpich]', or "
+            f"MPI cannot be loaded ({error}). Install one: pip install mpi4py mpich, or "
             "the MPI of your machine, which mpi4py finds as libmpi"
         ) from error
     return MPI

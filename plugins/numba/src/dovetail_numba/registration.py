@@ -32,15 +32,21 @@ MODULES: Final = (
 """The modules of `kernels` that have some."""
 
 
-def register() -> Library:
-    """Put all kernels in force; with the library they go."""
+def all_covers() -> list[Cover]:
+    """Return all kernels of the overlay."""
     for module in MODULES:
         import_module(f"{__package__}.kernels.{module}")
+    return COVERS
+
+
+def register() -> Library:
+    """Put all kernels in force; with the library they go."""
+    covers = all_covers()
     plugin_manager.load_backend("cpu")
     cpu = backend("cpu")
     library = Library("aten", "IMPL")
     library._is_proven = True  # the tests of the base library run with these kernels
-    for each in map(_from_wanted_size, COVERS):
+    for each in map(_from_wanted_size, covers):
         if each.is_helper:
             cover_helper_of_bodies(library, each.name, partial(_helper, each), backend=cpu)
         else:
@@ -97,4 +103,4 @@ def _split(name: str) -> tuple[str, str]:
     return f"aten::{base}", overload
 
 
-__all__ = ["register"]
+__all__ = ["all_covers", "register"]

@@ -1,5 +1,8 @@
 """Functions of neural networks with PyTorch's signatures, each a thin layer over operators."""
 
+import typing as _typing
+
+from ...absent_names import names_of as _names_of
 from . import activations as _activations
 from . import attention as _attention
 from . import convolutions as _convolutions
@@ -48,3 +51,7 @@ __all__ += _resampling.__all__
 for _name in __all__:
     if _name not in _operators.__all__:
         globals()[_name].__module__ = __name__  # what users call them by
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

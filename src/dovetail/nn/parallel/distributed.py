@@ -15,9 +15,10 @@ class _Refused(Module):
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
-            "DistributedDataParallel averages gradients over processes, which dovetail-mpi does: "
-            "pip install 'dovetail-mpi[mpich]', and start the program with mpiexec -n 2 python "
-            "program.py. In one process call the module itself."
+            "DistributedDataParallel averages gradients over processes, which dovetail-mpi does. "
+            "Install it from where dovetail came from (plugins/mpi in a clone), and an MPI: pip "
+            "install mpich; start the program with mpiexec -n 2 python program.py. In one "
+            "process call the module itself."
         )
 
 

@@ -1,5 +1,8 @@
 """Learning rate schedules: each ``step()`` sets the learning rates of an optimizer's groups."""
 
+import typing as _typing
+
+from ...absent_names import names_of as _names_of
 from .combined import ChainedScheduler, SequentialLR
 from .cosines import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from .cycles import CyclicLR
@@ -30,3 +33,7 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

@@ -1,5 +1,8 @@
 """Datasets, samplers and `DataLoader`, as ``torch.utils.data``."""
 
+import typing as _typing
+
+from ...absent_names import names_of as _names_of
 from . import dataloader, dataset, distributed, sampler
 from .dataloader import DataLoader, default_collate, default_convert, get_worker_info
 from .dataset import (
@@ -47,3 +50,7 @@ __all__ = [
     "random_split",
     "sampler",
 ]
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(__name__)

@@ -50,8 +50,8 @@ class DistributedSampler(Sampler[Any]):
     ) -> None:
         if (num_replicas is None or rank is None) and not processes.is_available():
             raise RuntimeError(
-                "Requires distributed package to be available: pip install 'dovetail-mpi[mpich]'. "
-                "Or give num_replicas and rank."
+                "Requires distributed package to be available: install dovetail-mpi from "
+                "where dovetail came from (plugins/mpi in a clone), or give num_replicas and rank."
             )
         known: Any = processes
         self.num_replicas: int = known.get_world_size() if num_replicas is None else num_replicas

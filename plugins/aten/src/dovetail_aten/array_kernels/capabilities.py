@@ -28,6 +28,9 @@ class Capabilities(Protocol):
         once. The kernels then look at none: indices and divisors are not checked, and of two ways
         they take the one that is right for all values. Only what returns a Python value (`equal`,
         `allclose`, `item`) does look.
+    plain_arrays
+        Whether no array overrides functions of the namespace (``__array_function__``), so that
+        kernels may call what stands behind functions that ask for that first.
     """
 
     @property
@@ -41,6 +44,9 @@ class Capabilities(Protocol):
 
     @property
     def lazy(self) -> bool: ...
+
+    @property
+    def plain_arrays(self) -> bool: ...
 
     def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
         """Return what is run in the place of a kernel: one that first makes the device of its

@@ -27,9 +27,19 @@ class _Named(ModuleType):
     """A module with those of the names that a namespace has."""
 
 
-def with_names(xp: Any) -> ModuleType:
+def with_names(xp: Any, *, undispatched: bool = False) -> ModuleType:
     """Return a module with those of the names that a namespace has.
 
+    Parameters
+    ----------
+    xp
+        The namespace.
+    undispatched
+        Take what stands behind functions that ask their arguments for ``__array_function__``
+        first, as NumPy's do: no array of the backend has one of its own.
+
+    Notes
+    -----
     CPython remembers where the attributes of a module lie, unless the module has a ``__getattr__``,
     as most array namespaces do: then reading one takes five times as long. A module that was made
     here is returned as it is: families share one.
@@ -39,5 +49,8 @@ def with_names(xp: Any) -> ModuleType:
     made = _Named(f"{getattr(xp, '__name__', 'namespace')} for array kernels")
     for name in NAMES:
         if hasattr(xp, name):
-            setattr(made, name, getattr(xp, name))
+            function = getattr(xp, name)
+            if undispatched:
+                function = getattr(function, "_implementation", function)
+            setattr(made, name, function)
     return made

@@ -43,6 +43,9 @@ class NamespaceArrays(CoreArrays):
     lazy
         Whether arrays are computed only later, so that looking at a value would compute them at
         once. Default: False. Where it is True, no kernel looks at a value unless its result is one.
+    plain_arrays
+        Whether no array overrides functions of the namespace (``__array_function__``), so that
+        kernels call what stands behind functions that ask for that first. Default: False.
     mutable_arrays
         Default: True. Where it is False, `embed`, `index_put`, `index_add`, `scatter` and
         `as_strided` are to be written, and writes in place replace the array of a tensor that
@@ -54,6 +57,7 @@ class NamespaceArrays(CoreArrays):
 
     checks_bounds: bool = False
     lazy: bool = False
+    plain_arrays: bool = False
     scipy_package: str | None = None
 
     def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
+
+from .views import reshape
 
 
 def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None = None) -> Any:
@@ -29,7 +32,7 @@ def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None 
     RuntimeError
         If the equation does not fit the operands.
     """
-    terms, result, sizes = _parse(equation, tensors)
+    terms, result, sizes = _parse(equation, tuple([tuple(each.shape) for each in tensors]))
     operands = [_diagonals(tensor, term) for tensor, term in zip(tensors, terms, strict=True)]
     value, labels = operands[0]
     value, labels = _sum_alone(value, labels, [term for _, term in operands[1:]], result)
@@ -39,25 +42,29 @@ def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None 
         value, labels = _contract(
             value, labels, other, other_labels, set("".join([result, *later])), sizes
         )
-    value = F.permute(value, [labels.index(label) for label in result])
-    return F.expand(value, [sizes[label] for label in result]) if result else value
+    if labels != result:
+        value = F.permute(value, tuple([labels.index(label) for label in result]))
+    wanted = tuple([sizes[label] for label in result])
+    return value if tuple(value.array.shape) == wanted else F.expand(value, wanted)
 
 
-def _parse(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str, dict[str, int]]:
+@lru_cache(maxsize=256)
+def _parse(
+    equation: str, shapes: tuple[tuple[int, ...], ...]
+) -> tuple[list[str], str, dict[str, int]]:
     """Return the labels of every operand and of the result, ellipses written as digits, and the
-    size of every label.
+    size of every label, for operands of these shapes.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
-    if len(terms) != len(tensors):
+    if len(terms) != len(shapes):
         raise RuntimeError(
             f"einsum(): the number of subscripts in the equation ({len(terms)}) does not match "
             "the number of operands "
-            f"({len(tensors)}). Give one term per operand, separated by commas."
+            f"({len(shapes)}). Give one term per operand, separated by commas."
         )
     widths = [
-        tensor.ndim - len(term.replace("...", ""))
-        for term, tensor in zip(terms, tensors, strict=True)
+        len(shape) - len(term.replace("...", "")) for term, shape in zip(terms, shapes, strict=True)
     ]
     for term, width in zip(terms, widths, strict=True):
         if width < 0 or (width > 0 and "..." not in term):
@@ -90,9 +97,9 @@ def _parse(equation: str, tensors: Sequence[Any]) -> tuple[list[str], str, dict[
                 f"Correct '{equation}'."
             )
     sizes: dict[str, int] = {}
-    for term, tensor in zip(terms, tensors, strict=True):
-        for label, size in zip(term, tensor.shape, strict=True):
-            first = tensor.shape[term.index(label)]
+    for term, shape in zip(terms, shapes, strict=True):
+        for label, size in zip(term, shape, strict=True):
+            first = shape[term.index(label)]
             if size != first:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for an operand but the sizes don't "
@@ -156,24 +163,36 @@ def _contract(
 
     def arranged(tensor: Any, labels: str, *groups: list[str]) -> Any:
         order = [label for group in groups for label in group]
-        tensor = F.permute(tensor, [labels.index(label) for label in order])
-        wanted = [
-            sizes[label] if label in shared else tensor.shape[i] for i, label in enumerate(order)
-        ]
-        tensor = F.expand(tensor, wanted)
+        if "".join(order) != labels:
+            tensor = F.permute(tensor, tuple([labels.index(label) for label in order]))
+        shape = tuple(tensor.array.shape)
+        wanted = tuple(
+            [sizes[label] if label in shared else shape[i] for i, label in enumerate(order)]
+        )
+        if shape != wanted:
+            tensor = F.expand(tensor, wanted)
         bounds = [0, *_running([len(group) for group in groups])]
-        return F.reshape(tensor, [math.prod(wanted[a:b]) for a, b in pairwise(bounds)])
+        flat = tuple([math.prod(wanted[a:b]) for a, b in pairwise(bounds)])
+        return tensor if flat == wanted else reshape(tensor, flat)
 
     if dtype is not None and left.dtype != right.dtype:
         # A sum of integers of one operand alone is int64.
         left, right = F.to(left, dtype=int64), F.to(right, dtype=int64)
-    product = F.bmm(
-        arranged(left, left_labels, batch, rows, summed),
-        arranged(right, right_labels, batch, summed, columns),
-    )
+    if batch:
+        product = F.bmm(
+            arranged(left, left_labels, batch, rows, summed),
+            arranged(right, right_labels, batch, summed, columns),
+        )
+    else:
+        product = F.mm(
+            arranged(left, left_labels, rows, summed),
+            arranged(right, right_labels, summed, columns),
+        )
     row_sizes = [left.shape[left_labels.index(label)] for label in rows]
     column_sizes = [right.shape[right_labels.index(label)] for label in columns]
-    product = F.reshape(product, [*[sizes[label] for label in batch], *row_sizes, *column_sizes])
+    wanted = (*[sizes[label] for label in batch], *row_sizes, *column_sizes)
+    if tuple(product.array.shape) != wanted:
+        product = reshape(product, wanted)
     return product, "".join([*batch, *rows, *columns])
 
 

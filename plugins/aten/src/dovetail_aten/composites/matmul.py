@@ -7,6 +7,8 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 
+from .views import reshape
+
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """Return ``input @ weight.T + bias``."""
@@ -63,23 +65,29 @@ def _folded(self: Any, other: Any) -> Any:
     """Return the product of many rows, all dimensions but the last folded into one, and a matrix or
     vector.
     """
-    *batch, inner = self.shape
-    rows = F.reshape(self, (math.prod(batch), inner))
+    *batch, inner = self.array.shape
+    rows = reshape(self, (math.prod(batch), inner))
     if other.ndim == 1:
         return F._unsafe_view(F.mv(rows, other), tuple(batch))
-    return F._unsafe_view(F.mm(rows, other), (*batch, other.shape[1]))
+    return F._unsafe_view(F.mm(rows, other), (*batch, other.array.shape[1]))
 
 
 def _batched(self: Any, other: Any) -> Any:
     left = F.unsqueeze(self, 0) if self.ndim == 1 else self
     right = F.unsqueeze(other, -1) if other.ndim == 1 else other
-    batch = _broadcast(left.shape[:-2], right.shape[:-2])
-    rows, inner, columns = left.shape[-2], left.shape[-1], right.shape[-1]
+    *first, rows, inner = left.array.shape
+    *second, depth, columns = right.array.shape
+    if first == second:
+        if len(first) == 1:
+            return F.bmm(left, right)
+        batch = tuple(first)
+    else:
+        batch = _broadcast(first, second)
+        left = F.expand(left, (*batch, rows, inner))
+        right = F.expand(right, (*batch, depth, columns))
     count = math.prod(batch)
-    stack = F.reshape(F.expand(left, (*batch, rows, inner)), (count, rows, inner))
-    others = F.reshape(
-        F.expand(right, (*batch, right.shape[-2], columns)), (count, right.shape[-2], columns)
-    )
+    stack = reshape(left, (count, rows, inner))
+    others = reshape(right, (count, depth, columns))
     kept = (*batch, *(() if self.ndim == 1 else (rows,)), *(() if other.ndim == 1 else (columns,)))
     return F._unsafe_view(F.bmm(stack, others), kept)
 

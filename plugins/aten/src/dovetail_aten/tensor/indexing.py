@@ -180,12 +180,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     kept whole.
     """
     device = None if _VIEWING.issuperset(map(type, items)) else self.device
-    given = 0
-    for item in items:
-        if item.__class__ is int or item.__class__ is slice:
-            given += 1
-        elif item is not None and item is not Ellipsis:
-            given += _dimensions_of(item, device)
+    given = sum([1 if i.__class__ in _SIMPLE else _dimensions_of(i, device) for i in items])
     ndim = len(self.array.shape)
     if given > ndim:
         if not ndim and len(items) == 1 and not isinstance(items[0], TensorBase | Sequence):

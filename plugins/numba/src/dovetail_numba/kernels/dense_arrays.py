@@ -94,7 +94,13 @@ def elementwise(
         return None
     lines = [each.reshape(-1, order=order) for each in given]
     target = out.reshape(-1, order=order)
-    run_over_lines(getattr(loops_for(dtype), name), target, lines, numbers, cost)
+    loops = loops_for(dtype)
+    if lines[0].ctypes.data == target.ctypes.data:
+        into = getattr(loops, f"{name}_into_first", None)
+        if into is not None:
+            run_over_lines(into, target, lines[1:], numbers, cost)
+            return out
+    run_over_lines(getattr(loops, name), target, lines, numbers, cost)
     return out
 
 

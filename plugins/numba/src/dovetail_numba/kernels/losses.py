@@ -51,7 +51,7 @@ def mse_loss_backward(below: Any, grad_output: Any, x: Any, target: Any, reducti
     return below(grad_output, x, target, reduction) if made is None else made
 
 
-@over("smooth_l1_loss", least=4096)
+@over("smooth_l1_loss", least=1024)
 def smooth_l1_loss(
     below: Any, x: Any, target: Any, reduction: int = _MEAN, beta: float = 1.0
 ) -> Any:
@@ -81,7 +81,7 @@ def smooth_l1_loss_backward(
     return below(grad_output, x, target, reduction, beta) if made is None else made
 
 
-@over("huber_loss", least=4096)
+@over("huber_loss", least=1024)
 def huber_loss(below: Any, x: Any, target: Any, reduction: int = _MEAN, delta: float = 1.0) -> Any:
     """Return the Huber loss, reduced."""
     made = None

@@ -12,9 +12,6 @@ from ..machine.threads import split
 from .covering import over
 from .dense_arrays import are_dense, is_float, loops_for
 
-_BLOCK = 1 << 14
-"""Elements whose columns are added at a time."""
-
 
 @lru_cache(64)
 def _ones(length: int, dtype: Any) -> Any:
@@ -26,7 +23,7 @@ def _zeros(length: int, dtype: Any) -> Any:
     return np.zeros(length, dtype)
 
 
-@over("native_layer_norm", least=8192)
+@over("native_layer_norm", least=4096)
 def native_layer_norm(
     below: Any, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
 ) -> Any:
@@ -92,19 +89,11 @@ def native_layer_norm_backward(
     scale = _ones(length, dtype) if weight is None else weight.reshape(-1)
     out = np.empty(x.shape, dtype)
     sums: dict[int, Any] = {}
-    step = max(64, _BLOCK // (length or 1))
     run = loops_for(dtype).layer_norm_backward.ready()
 
     def piece(a: int, b: int) -> None:
-        # Sums in single precision have few terms, and those of the pieces are in double.
-        totals = np.zeros((2, length))
-        for start in range(a, b, step):
-            stop = min(start + step, b)
-            part = np.zeros((2, length), dtype)
-            run(out[start:stop], *part, g[start:stop], x[start:stop], center[start:stop],
-                inverse[start:stop], scale)  # fmt: skip
-            totals += part
-        sums[a] = totals
+        sums[a] = np.zeros((2, length))
+        run(out[a:b], *sums[a], g[a:b], x[a:b], center[a:b], inverse[a:b], scale)
 
     split(piece, rows, 1.2 * x.size)
     to_weight, to_bias = sum([sums[key] for key in sorted(sums)]).astype(dtype)
@@ -240,7 +229,7 @@ def _is_grouped(x: Any, vectors: Any, shape: tuple[int, int, int], group: int) -
     )
 
 
-@over("native_group_norm", least=8192)
+@over("native_group_norm", least=1024)
 def group_norm(
     below: Any, x: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> Any:

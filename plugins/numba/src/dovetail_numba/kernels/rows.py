@@ -73,28 +73,28 @@ def _softmax_backward(
     return out
 
 
-@over("_softmax", least=4097)
+@over("_softmax", least=1024)
 def softmax(below: Any, x: Any, dim: int, half_to_float: bool) -> Any:
     """Return ``exp(x) / sum(exp(x))`` along `dim`."""
     made = None if half_to_float else _softmax(x, dim, is_log=False)
     return below(x, dim, half_to_float) if made is None else made
 
 
-@over("_log_softmax", least=4097)
+@over("_log_softmax", least=1024)
 def log_softmax(below: Any, x: Any, dim: int, half_to_float: bool) -> Any:
     """Return ``x - log(sum(exp(x)))`` along `dim`."""
     made = None if half_to_float else _softmax(x, dim, is_log=True)
     return below(x, dim, half_to_float) if made is None else made
 
 
-@over("_softmax_backward_data", least=4097, counted=1)
+@over("_softmax_backward_data", least=8192, counted=1)
 def softmax_backward(below: Any, grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
     """Return the gradient of `softmax`, from its result."""
     made = _softmax_backward(grad_output, output, dim, input_dtype, is_log=False)
     return below(grad_output, output, dim, input_dtype) if made is None else made
 
 
-@over("_log_softmax_backward_data", least=4097, counted=1)
+@over("_log_softmax_backward_data", least=8192, counted=1)
 def log_softmax_backward(
     below: Any, grad_output: Any, output: Any, dim: int, input_dtype: Any
 ) -> Any:
@@ -103,7 +103,7 @@ def log_softmax_backward(
     return below(grad_output, output, dim, input_dtype) if made is None else made
 
 
-@over("logsumexp", least=4097)
+@over("logsumexp", least=1024)
 def logsumexp(below: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Return ``log(sum(exp(x)))`` along the last dimension."""
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -197,8 +197,13 @@ def _running_extrema(x: Any, dim: int, *, is_least: bool) -> Any:
     if parts is None:
         return None
     out, places = np.empty(x.shape, x.dtype), np.empty(x.shape, np.int64)
-    arrays = [each.reshape(parts) for each in (out, places, x)]
-    run_over_rows(loops_for(x.dtype).running_extrema, arrays, (is_least,), 2)
+    loops = loops_for(x.dtype)
+    if parts[2] == 1:
+        arrays = [each.reshape(parts[:2]) for each in (out, places, x)]
+        run_over_rows(loops.running_extrema_of_rows, arrays, (is_least,), 2)
+    else:
+        arrays = [each.reshape(parts) for each in (out, places, x)]
+        run_over_rows(loops.running_extrema, arrays, (is_least,), 2)
     return out, places
 
 

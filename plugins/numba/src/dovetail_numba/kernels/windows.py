@@ -15,7 +15,7 @@ from .covering import over
 from .dense_arrays import LONG, are_dense, is_dense, is_float, loops_for
 
 
-@over("max_pool2d_with_indices", least=4096)
+@over("max_pool2d_with_indices", least=1024)
 def max_pool(
     below: Any,
     x: Any,
@@ -25,34 +25,21 @@ def max_pool(
     dilation: Any = (1,),
     ceil_mode: bool = False,
 ) -> Any:
-    """Return the maximum of each window over the last two dimensions, and its place."""
+    """Return the maxima of windows of two by two over the last two dimensions, and their places."""
+    rest = (kernel_size, stride, padding, dilation, ceil_mode)
     if not is_float(x) or not is_dense(x, x.dtype):
-        return below(x, kernel_size, stride, padding, dilation, ceil_mode)
-    name = "max_pool2d"
-    rows, columns = windows = pooled_windows(
-        name, 2, x.shape, kernel_size, stride, padding, dilation, ceil_mode
-    )
-    lead, sizes = x.shape[:-2], (rows.number, columns.number)
+        return below(x, *rest)
+    windows = pooled_windows("max_pool2d", 2, x.shape, *rest)
+    lead, counts = x.shape[:-2], tuple([window.number for window in windows])
     images = x.reshape(-1, *x.shape[-2:])
-    out = np.empty((len(images), *sizes), x.dtype)
-    places = np.empty(out.shape, np.int64)
-    if not out.size:
-        return below(x, kernel_size, stride, padding, dilation, ceil_mode)
-    loops = loops_for(x.dtype)
-    by_two = all(
-        [
-            (w.kernel, w.stride, w.padding, w.dilation) == (2, 2, 0, 1) and 2 * w.number <= w.size
-            for w in windows
-        ]
-    )
-    run = (loops.max_pool_by_two if by_two else loops.max_pool).ready()
-    how = () if by_two else _how(rows, columns)
-
-    def piece(a: int, b: int) -> None:
-        run(out[a:b], places[a:b], images[a:b], *how)
-
-    split(piece, len(images), (0.5 if by_two else rows.kernel * columns.kernel) * x.size)
-    return out.reshape(*lead, *sizes), places.reshape(*lead, *sizes)
+    by_two = [(w.kernel, w.stride, w.padding, w.dilation) == (2, 2, 0, 1) for w in windows]
+    whole = [2 * w.number <= w.size for w in windows]
+    if not all(by_two + whole) or not len(images) or 0 in counts:
+        return below(x, *rest)
+    out, places = np.empty((len(images), *counts), x.dtype), np.empty((len(images), *counts), LONG)
+    run = loops_for(x.dtype).max_pool_by_two.ready()
+    split(lambda a, b: run(out[a:b], places[a:b], images[a:b]), len(images), 0.5 * x.size)
+    return out.reshape(*lead, *counts), places.reshape(*lead, *counts)
 
 
 def _how(rows: Any, columns: Any) -> tuple[int, ...]:
@@ -66,7 +53,7 @@ def _how(rows: Any, columns: Any) -> tuple[int, ...]:
     )
 
 
-@over("max_pool2d_with_indices_backward", least=4096, counted=1)
+@over("max_pool2d_with_indices_backward", least=1024, counted=1)
 def max_pool_backward(
     below: Any,
     grad_output: Any,

@@ -95,7 +95,7 @@ def activations(m: Any) -> dict[str, tuple[Function, int, int]]:
     def _sixth(x):
         y = x + three
         y = zero if y < zero else y
-        return (six if y > six else y) / six
+        return (six if y > six else y) * real(1 / 6)
 
     sixth = njit(_sixth, error_model="numpy", forceinline=True)
 
@@ -117,7 +117,7 @@ def activations(m: Any) -> dict[str, tuple[Function, int, int]]:
         return high if y > high else y
 
     def relu(x):
-        return zero if x <= zero else x
+        return zero if x < zero else x  # of a zero with its sign
 
     def elu(x, factor, input_scale, scale):
         return expm1(x * input_scale) * factor if x < zero else x * scale

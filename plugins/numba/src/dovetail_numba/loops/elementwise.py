@@ -80,6 +80,38 @@ def _two_with_numbers(f: Function) -> Function:
     return loop
 
 
+def _into_first(f: Function) -> Function:
+    def loop(a: Any) -> None:
+        for i in range(a.size):
+            a[i] = f(a[i])
+
+    return loop
+
+
+def _into_first_with_numbers(f: Function) -> Function:
+    def loop(a: Any, p: Any, q: Any) -> None:
+        for i in range(a.size):
+            a[i] = f(a[i], p, q)
+
+    return loop
+
+
+def _two_into_first_with_number(f: Function) -> Function:
+    def loop(a: Any, b: Any, p: Any) -> None:
+        for i in range(a.size):
+            a[i] = f(a[i], b[i], p)
+
+    return loop
+
+
+def _three_into_first_with_number(f: Function) -> Function:
+    def loop(a: Any, b: Any, c: Any, p: Any) -> None:
+        for i in range(a.size):
+            a[i] = f(a[i], b[i], c[i], p)
+
+    return loop
+
+
 def _three(f: Function) -> Function:
     def loop(out: Any, a: Any, b: Any, c: Any) -> None:
         for i in range(out.size):
@@ -110,8 +142,20 @@ _LOOPS = {
 }
 
 
+_INTO_FIRST = {
+    (1, 0): _into_first,
+    (1, 2): _into_first_with_numbers,
+    (2, 1): _two_into_first_with_number,
+    (3, 1): _three_into_first_with_number,
+}
+"""Loops that write over their first array: were it given twice, as read and as written, elements
+would be computed one by one.
+"""
+
+
 def loops_of(functions: Mapping[str, tuple[Function, int, int]], real: Any) -> dict[str, Compiled]:
-    """Return the loops of functions, by name.
+    """Return the loops of functions, by name; with ``_into_first`` behind it, those that write over
+    their first array.
 
     Parameters
     ----------
@@ -127,6 +171,11 @@ def loops_of(functions: Mapping[str, tuple[Function, int, int]], real: Any) -> d
             inner = njit(fastmath=set(EXACT), error_model="numpy", forceinline=True)(function)
         signature = " ".join([">f1", *["f1"] * arrays, *["f"] * numbers])
         made[name] = Compiled(_LOOPS[arrays, numbers](inner), name, signature, real)
+        if (arrays, numbers) in _INTO_FIRST:
+            loop, into = _INTO_FIRST[arrays, numbers](inner), f"{name}_into_first"
+            made[into] = Compiled(
+                loop, into, signature.partition(" ")[2].replace("f1", ">f1", 1), real
+            )
     return made
 
 

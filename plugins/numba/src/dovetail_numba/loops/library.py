@@ -13,7 +13,6 @@ from .depthwise import add_depthwise
 from .elementwise import loops_of
 from .indexing import add_indexing
 from .normalization import add_normalization
-from .optimizers import add_optimizers
 from .reductions import add_reductions
 from .scans import add_scans
 from .softmax import add_softmax
@@ -35,7 +34,6 @@ def library(dtype: Any) -> SimpleNamespace:
         add_windows,
         add_depthwise,
         add_reductions,
-        add_optimizers,
     ):
         add(m, collection)
     return SimpleNamespace(**made, **collection.made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from .collection import Collection
@@ -18,7 +19,7 @@ def add_normalization(m: Any, loop: Collection) -> None:
     real = m.real
     zero, one = real(0), real(1)
 
-    @njit(error_model="numpy", fastmath={"contract", "reassoc"})
+    @njit(error_model="numpy", fastmath={"contract", "reassoc"}, forceinline=True)
     def sum_of(line):
         total = 0.0
         for start in range(0, line.size, _BLOCK):
@@ -28,7 +29,7 @@ def add_normalization(m: Any, loop: Collection) -> None:
             total += part
         return total
 
-    @njit(error_model="numpy", fastmath={"contract", "reassoc"})
+    @njit(error_model="numpy", fastmath={"contract", "reassoc"}, forceinline=True)
     def squares_of(line, center):
         total = 0.0
         for start in range(0, line.size, _BLOCK):
@@ -61,10 +62,12 @@ def add_normalization(m: Any, loop: Collection) -> None:
             for j in range(length):
                 to[j] = (row[j] - center) * inverse * scale[j] + shift[j]
 
-    @loop(">f2 >f1 >f1 f2 f2 f1 f1 f1", relaxed=True)
+    @loop(">f2 >d1 >d1 f2 f2 f1 f1 f1", relaxed=True)
     def layer_norm_backward(out, to_scale, to_shift, g, x, mean, rstd, scale):
         length = x.shape[1]
         share = one / real(length)
+        # Sums of columns have few terms in their own precision; theirs are in double.
+        bent, straight = np.zeros(length, real), np.zeros(length, real)
         for i in range(x.shape[0]):
             row, grad, to = x[i], g[i], out[i]
             center, inverse = mean[i], rstd[i]
@@ -74,12 +77,18 @@ def add_normalization(m: Any, loop: Collection) -> None:
                 scaled = grad[j] * scale[j]
                 total += scaled
                 along += scaled * even
-                to_scale[j] += grad[j] * even
-                to_shift[j] += grad[j]
+                bent[j] += grad[j] * even
+                straight[j] += grad[j]
             total *= share
             along *= share * inverse
             for j in range(length):
                 to[j] = (grad[j] * scale[j] - total - (row[j] - center) * along) * inverse
+            if i % 64 == 63 or i == x.shape[0] - 1:
+                for j in range(length):
+                    to_scale[j] += bent[j]
+                    to_shift[j] += straight[j]
+                    bent[j] = zero
+                    straight[j] = zero
 
     @loop(">f1 >f1 f3 i i")
     def statistics_of_channels(mean, variance, x, start, stop):

@@ -18,7 +18,7 @@ def add_scans(m: Any, loop: Collection) -> None:
         n, length = x.shape
         i = 0
         while i + 4 <= n:  # four rows at a time, because each sum waits for the one before
-            a = b = c = d = 0.0
+            a = b = c = d = -0.0  # which changes nothing, not even the sign of a zero
             for j in range(length):
                 a += x[i, j]
                 b += x[i + 1, j]
@@ -30,7 +30,7 @@ def add_scans(m: Any, loop: Collection) -> None:
                 out[i + 3, j] = d
             i += 4
         while i < n:
-            a = 0.0
+            a = -0.0
             for j in range(length):
                 a += x[i, j]
                 out[i, j] = a
@@ -64,7 +64,7 @@ def add_scans(m: Any, loop: Collection) -> None:
         width = x.shape[2]
         now = np.empty(width, np.float64)
         for i in range(x.shape[0]):
-            now[:] = 1.0 if is_product else 0.0
+            now[:] = 1.0 if is_product else -0.0
             for j in range(x.shape[1]):
                 row, to = x[i, j], out[i, j]
                 if is_product:
@@ -75,6 +75,19 @@ def add_scans(m: Any, loop: Collection) -> None:
                     for k in range(width):
                         now[k] += row[k]
                         to[k] = now[k]
+
+    @loop(">f2 >i2 f2 b")
+    def running_extrema_of_rows(out, places, x, is_least):
+        for i in range(x.shape[0]):
+            row, to, at = x[i], out[i], places[i]
+            now, place = row[0], 0
+            for j in range(row.size):
+                value = row[j]
+                follows = value <= now if is_least else value >= now
+                if value != value or (follows and now == now):
+                    now, place = value, j
+                to[j] = now
+                at[j] = place
 
     @loop(">f3 >i3 f3 b")
     def running_extrema(out, places, x, is_least):

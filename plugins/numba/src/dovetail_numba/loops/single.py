@@ -192,7 +192,7 @@ def erf(x: Any) -> Any:
     q = q * z + real(-1.68282697438203e-03)
     q = q * z + real(-7.37332916720468e-03)
     q = q * z + real(-1.42647390514189e-02)
-    inside = x * a / q
+    inside = x * (a / q)
     inside = real(1) if x > real(3.84) else inside
     return real(-1) if x < real(-3.84) else inside
 

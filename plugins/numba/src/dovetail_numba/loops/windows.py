@@ -4,43 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .collection import Collection
 
 
 def add_windows(m: Any, loop: Collection) -> None:
-    """Add the loops over the numbers of a module, `single` or `double`.
-
-    A window is given by kernel, stride, padding and dilation, of rows and of columns.
-    """
+    """Add the loops over the numbers of a module, `single` or `double`."""
     real = m.real
     zero = real(0)
-
-    @loop(">f3 >i3 f3 i i i i i i i i")
-    def max_pool(out, places, x, kh, kw, sh, sw, ph, pw, dh, dw):
-        height, width = x.shape[1], x.shape[2]
-        rows, columns = out.shape[1], out.shape[2]
-        for image in range(x.shape[0]):
-            for r in range(rows):
-                top = r * sh - ph
-                for c in range(columns):
-                    left = c * sw - pw
-                    y0, x0 = top, left
-                    while y0 < 0:
-                        y0 += dh
-                    while x0 < 0:
-                        x0 += dw
-                    best = real(-np.inf)
-                    at = y0 * width + x0
-                    for y in range(y0, min(height, top + (kh - 1) * dh + 1), dh):
-                        for z in range(x0, min(width, left + (kw - 1) * dw + 1), dw):
-                            value = x[image, y, z]
-                            if value > best or value != value:
-                                best = value
-                                at = y * width + z
-                    out[image, r, c] = best
-                    places[image, r, c] = at
 
     @loop(">f3 >i3 f3")
     def max_pool_by_two(out, places, x):

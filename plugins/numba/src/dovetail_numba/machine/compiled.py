@@ -23,6 +23,7 @@ _lock: Final = held_over_fork(RLock())
 
 _KINDS: Final = {
     "f": lambda real: real,
+    "d": lambda real: numba.float64,
     "i": lambda real: numba.int64,
     "b": lambda real: numba.boolean,
 }
@@ -38,8 +39,8 @@ class Compiled:
     name
         Unlike that of any other.
     signature
-        Its parameters, a word for each: the dtype (``f`` the one of the numbers, ``i`` int64, ``b``
-        bool), and the number of dimensions for a C-contiguous array. Behind ``>`` stand arrays that
+        Its parameters, a word for each: the dtype (``f`` the one of the numbers, ``d`` float64, ``i``
+        int64, ``b`` bool), and the number of dimensions for a C-contiguous array. Behind ``>`` stand arrays that
         are written.
     real
         The NumPy type that ``f`` stands for.

@@ -1,0 +1,92 @@
+"""Euclidean norms by BLAS, and logarithms of sums of exponentials block by block."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Final
+
+import numpy
+
+from dovetail_aten.array_kernels import wrap_dims
+from dovetail_aten.array_kernels.norms import Norms
+from dovetail_aten.array_kernels.reductions import Dims
+
+from .constants import ones_of
+from .threads import run_pieces
+
+_FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
+_MANY: Final = 1 << 14
+"""Elements from which this pays."""
+_ROW: Final = 128
+"""Length of the rows that the squares of everything are summed in."""
+_LONGEST: Final = 1 << 12
+"""Longest sum left to BLAS, which does not add pairwise."""
+_BLOCK: Final = 1 << 16
+"""Elements at a time."""
+
+
+def _kept(x: Any, dims: tuple[int, ...], keepdim: bool) -> tuple[int, ...] | None:
+    """Return the shape of a reduction over the last dimensions of a large array in C order; None
+    for anything else.
+    """
+    kept = x.ndim - len(dims)
+    if (
+        x.size < _MANY
+        or x.dtype not in _FLOATS
+        or not x.flags.c_contiguous
+        or sorted(dims) != list(range(kept, x.ndim))
+    ):
+        return None
+    return (*x.shape[:kept], *(1,) * len(dims)) if keepdim else x.shape[:kept]
+
+
+class FastNorms(Norms):
+    """Norms of large arrays."""
+
+    def _norm_of(self, x: Any, ord: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
+        """Return the vector norm of an array of full precision."""
+        shape = _kept(x, dims, keepdim) if ord == 2 else None
+        if shape is None:
+            return Norms._norm_of(self, x, ord, dims, keepdim)
+        count = prod(shape)
+        length = x.size // count
+        whole = length - length % _ROW
+        if length <= _LONGEST:
+            rows = x.reshape(count, length)
+            squares = numpy.vecdot(rows, rows)
+        else:
+            rows = x.reshape(count, length)
+            parts = rows[:, :whole].reshape(count, whole // _ROW, _ROW)
+            squares = numpy.add.reduce(numpy.vecdot(parts, parts), 1)
+            if whole < length:
+                rest = rows[:, whole:]
+                squares += numpy.vecdot(rest, rest)
+        return numpy.sqrt(squares).reshape(shape)
+
+    def logsumexp(self, x: Any, dim: Dims, keepdim: bool = False) -> Any:
+        """Return ``log(sum(exp(x)))`` over `dim` without overflow."""
+        dims = wrap_dims(dim, x.ndim)
+        shape = _kept(x, dims, keepdim)
+        if shape is None:
+            return Norms.logsumexp(self, x, dim, keepdim)
+        rows = x.reshape(prod(shape), -1)
+        length = rows.shape[1]
+        made = numpy.empty(len(rows), x.dtype)
+        step = max(1, _BLOCK // length)
+
+        def compute(first: int, last: int) -> None:
+            for start in range(first * step, min(last * step, len(rows)), step):
+                some = rows[start : start + step]
+                top = numpy.maximum.reduce(some, 1)
+                top[~numpy.isfinite(top)] = 0
+                powers = numpy.subtract(some, top[:, None])
+                numpy.exp(powers, out=powers)
+                total = (
+                    powers.dot(ones_of(length, x.dtype))
+                    if length <= _LONGEST
+                    else numpy.add.reduce(powers, 1)
+                )
+                numpy.add(numpy.log(total, out=total), top, out=made[start : start + step])
+
+        run_pieces(compute, -(-len(rows) // step), x.size)
+        return made.reshape(shape)

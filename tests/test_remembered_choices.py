@@ -1,0 +1,271 @@
+"""What calls remember (routes of factories, overloads, packets, promotions) gives way when what it
+was made from changes; and shortcuts of the cpu's kernels do what the generic kernels do.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import dovetail
+from dovetail.library import Library
+from dovetail.overrides import TorchFunctionMode
+from dovetail.utils._python_dispatch import TorchDispatchMode
+from dovetail_aten.array_kernels.shapes import Shapes
+from dovetail_aten.array_kernels.views import Views
+from dovetail_cpu.fast_joining import FastJoining
+from dovetail_cpu.fast_views import FastViews
+from dovetail_kernel import backend
+
+
+def outcome(function: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
+    """Return what a call returns, or the class and text of what it raises."""
+    try:
+        return ("returned", function(*args))
+    except Exception as error:
+        return ("raised", type(error), str(error))
+
+
+# -- what is remembered ----------------------------------------------------------------------------
+
+
+def test_a_packet_finds_what_is_defined_now() -> None:
+    found = []
+    for value in (1.0, 2.0):
+        library = Library("remembered", "DEF")
+        library.define("f(Tensor x) -> Tensor")
+        library.impl("f", lambda x, value=value: x * value, "CPU")
+        packet = dovetail.ops.remembered.f
+        assert packet.default is packet.default
+        found.append(packet.default(dovetail.ones(1)).item())
+        library._destroy()
+        with pytest.raises(AttributeError):
+            packet.default  # noqa: B018 - looks it up
+    assert found == [1.0, 2.0]
+
+
+def test_a_packet_finds_an_overload_that_comes_later() -> None:
+    library = Library("remembered_late", "DEF")
+    library.define("f(Tensor x) -> Tensor")
+    packet = dovetail.ops.remembered_late.f
+    assert packet.default is not None
+    with pytest.raises(AttributeError):
+        packet.late  # noqa: B018 - looks it up
+    library.define("f.late(Tensor x, int n) -> Tensor")
+    assert packet.late._overloadname == "late"
+    library._destroy()
+
+
+@pytest.mark.filterwarnings("ignore:Overriding")  # reported once in a process
+def test_a_factory_takes_a_kernel_that_is_registered_after_its_first_call() -> None:
+    assert dovetail.ones(2).tolist() == [1.0, 1.0]
+    library = Library("aten", "IMPL")
+    library.impl("ones", lambda size, **options: dovetail.full(size, 7.0), "CPU")
+    try:
+        assert dovetail.ones(2).tolist() == [7.0, 7.0]
+    finally:
+        library._destroy()
+    assert dovetail.ones(2).tolist() == [1.0, 1.0]
+
+
+def test_a_factory_heeds_default_dtype_default_device_and_modes() -> None:
+    class Seen(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    class Dispatched(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            names.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    names: list[str] = []
+    dovetail.zeros(2)
+    dovetail.set_default_dtype(dovetail.float64)
+    try:
+        assert dovetail.zeros(2).dtype is dovetail.float64
+        assert dovetail.tensor([0.5]).dtype is dovetail.float64
+    finally:
+        dovetail.set_default_dtype(dovetail.float32)
+    with dovetail.device("meta"):
+        assert dovetail.zeros(2).is_meta and dovetail.tensor([1, 2]).is_meta
+    with dovetail.inference_mode():
+        assert dovetail.zeros(2).is_inference() and dovetail.tensor([1.0]).is_inference()
+        assert dovetail.zeros(2).is_inference()
+    assert not dovetail.zeros(2).is_inference()
+    with Seen():
+        dovetail.zeros(2)
+    with Dispatched():
+        dovetail.zeros(2)
+    assert names[0] == "zeros" and names[-1].startswith("aten.zeros")
+
+
+def test_an_overload_chosen_by_classes_is_right_for_other_values_and_keywords() -> None:
+    x = dovetail.tensor([[1.0, 2.0], [3.0, 7.0]])
+    for _ in range(2):
+        assert x.var(0).tolist() == [2.0, 12.5]
+        assert x.var(True).ndim == 0
+        assert x.var(False).item() == pytest.approx(5.1875)
+        assert x.var(1).tolist() == [0.5, 8.0]
+        assert x.var(0, True).shape == (2,)
+        assert x.var(dim=0, keepdim=True).shape == (1, 2)
+        assert x.var([0, 1]).ndim == 0
+        with pytest.raises(IndexError):
+            x.var(2)
+
+
+def test_a_choice_promotes_by_the_dtypes_of_each_call() -> None:
+    mask = dovetail.tensor([True, False])
+    single, double = dovetail.ones(2), dovetail.zeros(2, dtype=dovetail.float64)
+    whole, scalar = dovetail.ones(2, dtype=dovetail.int64), dovetail.tensor(2.0)
+    for _ in range(2):
+        assert dovetail.where(mask, single, single).dtype is dovetail.float32
+        assert dovetail.where(mask, single, double).dtype is dovetail.float64
+        assert dovetail.where(mask, mask, single).dtype is dovetail.float32
+        assert dovetail.where(mask, whole, scalar).dtype is dovetail.float32
+        assert dovetail.where(mask, mask, mask).dtype is dovetail.bool
+
+
+@pytest.mark.parametrize("other", [dovetail.float32, dovetail.float64, dovetail.bool])
+def test_the_gradient_of_a_choice_is_the_same_over_arrays_and_over_tensors(other: Any) -> None:
+    x = dovetail.randn(4, requires_grad=True)
+    y = dovetail.ones(4, dtype=other)
+    found = []
+    for create_graph in (False, True):
+        result = dovetail.where(x > 0, x * 3, y).sum()
+        (grad,) = dovetail.autograd.grad(result, x, create_graph=create_graph)
+        found.append((grad.dtype, grad.detach().tolist()))
+    assert found[0] == found[1]
+    assert found[0][0] is dovetail.float32
+
+
+def test_a_gradient_that_is_asked_for_passes_the_hooks_of_its_leaf() -> None:
+    x, y = dovetail.ones(3, requires_grad=True), dovetail.full((3,), 2.0, requires_grad=True)
+    out = (x * y * x).sum()
+    plain = dovetail.autograd.grad(out, (x, y, x), retain_graph=True)
+    assert [each.tolist() for each in plain] == [[4.0] * 3, [1.0] * 3, [4.0] * 3]
+    x.register_hook(lambda grad: grad * 10)
+    hooked = dovetail.autograd.grad(out, (x, y), retain_graph=True)
+    assert [each.tolist() for each in hooked] == [[40.0] * 3, [1.0] * 3]
+    assert x.grad is None and y.grad is None
+
+
+def test_a_shape_is_a_size_whose_slices_are_sizes() -> None:
+    x = dovetail.ones(2, 3)
+    assert type(x.shape) is dovetail.Size and type(x.size()) is dovetail.Size
+    assert type(x.shape[1:]) is dovetail.Size and type(x.shape[0]) is int
+    assert type(dovetail.ones(2, 3).shape[-1]) is int and x.shape.numel() == x.numel() == 6
+
+
+def test_memory_formats_by_keyword_reach_the_kernel() -> None:
+    x = dovetail.ones(2, 3, 4, 5)
+    for _ in range(2):
+        laid_out = x.contiguous(memory_format=dovetail.channels_last)
+        assert laid_out.stride() == (60, 1, 15, 3)
+        assert laid_out.contiguous().stride() == (60, 20, 5, 1)
+        assert x.clone(memory_format=dovetail.channels_last).stride() == (60, 1, 15, 3)
+        assert dovetail.empty_like(laid_out).stride() == (60, 1, 15, 3)
+        with pytest.raises(RuntimeError, match="required rank 4"):
+            dovetail.ones(2).contiguous(memory_format=dovetail.channels_last)
+
+
+def test_zeros_of_both_signs_stay_apart_as_numbers() -> None:
+    x = dovetail.zeros(1)
+    for _ in range(2):
+        assert numpy.signbit((x.fill_(-0.0)).numpy())[0]
+        assert not numpy.signbit((x.fill_(0.0)).numpy())[0]
+        assert dovetail.ones(1).div(dovetail.full((1,), -0.0)).item() == -float("inf")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(0.5, 3, True, [1.0, 2.0], [1, 2], [True, False], [], [1, 2.5], [[1], [2]], (1.0, 2.0)),
+        *([numpy.float32(1.5)], [1 << 62], [float("inf"), float("nan")], [1e300], 1 << 70),
+        *(["a"], [None], [dovetail.tensor(1.0), 2.0]),
+    ],
+    ids=str,
+)
+def test_lists_of_numbers_become_the_same_tensors_by_either_way(data: Any) -> None:
+    # With the device named the numbers are looked at one by one.
+    short = outcome(dovetail.tensor, data)
+    long = outcome(lambda each: dovetail.tensor(each, device="cpu"), data)
+    if short[0] == "raised":
+        assert short == long
+    else:
+        assert short[1].dtype is long[1].dtype and short[1].shape == long[1].shape
+        numpy.testing.assert_array_equal(short[1].numpy(), long[1].numpy())
+
+
+# -- shortcuts against generic kernels -------------------------------------------------------------
+
+ARRAYS = backend("cpu").arrays
+SEED = 20261122
+
+
+def arrays(draw: random.Random) -> numpy.ndarray:
+    """Return an array of up to three dimensions, some empty, transposed, sliced or expanded."""
+    shape = [draw.choice((0, 1, 2, 3, 4, 6)) for _ in range(draw.randrange(4))]
+    made = numpy.arange(int(numpy.prod(shape)), dtype=draw.choice("fdl")).reshape(shape)
+    match draw.randrange(4):
+        case 0:
+            return made.T
+        case 1 if shape:
+            return made[..., ::2]
+        case 2 if shape:
+            return numpy.broadcast_to(made[:1], shape)
+    return made
+
+
+def assert_same(one: tuple[Any, ...], other: tuple[Any, ...], what: object) -> None:
+    """Check that two outcomes are equal, strides and memory included."""
+    assert one[0] == other[0], (what, one, other)
+    if one[0] == "raised":
+        assert one == other, what
+        return
+    numpy.testing.assert_array_equal(one[1], other[1], err_msg=str(what))
+    assert one[1].dtype == other[1].dtype and one[1].strides == other[1].strides, what
+    assert one[1].flags.writeable == other[1].flags.writeable, what
+
+
+@pytest.mark.parametrize("name", ["view", "expand"])
+def test_views_of_the_cpu_are_those_of_any_backend(name: str) -> None:
+    draw = random.Random(SEED)
+    fast, generic = FastViews(numpy, ARRAYS), Views(numpy, ARRAYS)
+    for _ in range(2000):
+        x = arrays(draw)
+        sizes = [draw.choice((-2, -1, 0, 1, 2, 3, 4, 6, 12)) for _ in range(draw.randrange(5))]
+        if draw.random() < 0.5:
+            sizes = [*[2] * draw.randrange(2), *x.shape]
+            if sizes and draw.random() < 0.5:
+                sizes[draw.randrange(len(sizes))] = -1
+        size = tuple(sizes)
+        one = outcome(getattr(fast, name), x, size)
+        other = outcome(getattr(generic, name), x, size)
+        what = (SEED, name, x.shape, x.strides, size)
+        assert one[0] == other[0], (what, one, other)
+        if one[0] == "raised":
+            assert one == other, what
+            continue
+        assert one[1].shape == other[1].shape, what
+        numpy.testing.assert_array_equal(one[1], other[1], err_msg=str(what))
+        if one[1].size:
+            assert numpy.shares_memory(one[1], x), what
+
+
+@pytest.mark.parametrize("name", ["cat", "stack"])
+def test_joining_on_the_cpu_is_that_of_any_backend(name: str) -> None:
+    draw = random.Random(SEED)
+    fast, generic = FastJoining(numpy, ARRAYS), Shapes(numpy, ARRAYS)
+    for _ in range(1000):
+        first = arrays(draw)
+        given = [first, *[first.copy() if draw.random() < 0.7 else arrays(draw) for _ in "ab"]]
+        given = given[: draw.randrange(4)]
+        dim = draw.randrange(-4, 4)
+        one = outcome(getattr(fast, name), given, dim)
+        other = outcome(getattr(generic, name), given, dim)
+        assert_same(one, other, (SEED, name, [each.shape for each in given], dim))
