@@ -68,7 +68,6 @@ PUBLIC_MODULES = {
     "dovetail_autograd.transforms.forward_ad",
     "dovetail_autograd.checking.functional",
     "dovetail_autograd.transforms",
-    "dovetail_cpu.malloc",
     "dovetail_cuda.devices",
     "dovetail_cuda.memory",
     "dovetail_dispatcher._C",

@@ -32,7 +32,7 @@ from .memory import (
     memory_summary,
     reset_peak_memory_stats,
 )
-from .plugin import is_available, why_unavailable
+from .plugin import is_available, of_plugin, why_unavailable
 from .random import (
     get_rng_state,
     get_rng_state_all,
@@ -117,4 +117,4 @@ else:
             return _absent(name)
         if not is_available():
             return MemoryError
-        return import_module("dovetail_cuda.memory").OutOfMemoryError
+        return of_plugin("memory").OutOfMemoryError

@@ -39,9 +39,9 @@ class Compiled:
     name
         Unlike that of any other.
     signature
-        Its parameters, a word for each: the dtype (``f`` the one of the numbers, ``d`` float64, ``i``
-        int64, ``b`` bool), and the number of dimensions for a C-contiguous array. Behind ``>`` stand arrays that
-        are written.
+        Its parameters, a word for each: the dtype (``f`` the one of the numbers, ``d`` float64,
+        ``i`` int64, ``b`` bool), and the number of dimensions for a C-contiguous array. Behind
+        ``>`` stand arrays that are written.
     real
         The NumPy type that ``f`` stands for.
     relaxed
