@@ -4,6 +4,8 @@ is missing.
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -525,6 +527,15 @@ def test_writes_to_views_of_immutable_tensors_are_differentiated(
         (y * y + view).sum().backward()
         found.append((y.tolist(), x.grad.tolist(), type(y.grad_fn).__name__))
     assert found[0] == found[1]
+
+
+def test_places_in_memory_are_those_of_immutable_tensors_that_are_no_views(frozen: Backend) -> None:
+    x = at.arange(6.0, device=frozen.name).reshape(2, 3).clone()
+    with pytest.raises(NotImplementedError, match=r"as_strided of a view: .*Take it of a clone"):
+        x.t().as_strided((2, 2), (1, 1))
+    for view in (x.t(), x[1], x[:, ::2]):
+        assert copy.deepcopy(view).tolist() == view.tolist()
+        assert pickle.loads(pickle.dumps(view)).tolist() == view.tolist()
 
 
 def test_gradients_accumulate_in_immutable_arrays(frozen: Backend) -> None:

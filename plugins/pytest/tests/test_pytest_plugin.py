@@ -349,3 +349,34 @@ def test_a_test_without_namespace_is_refused(pytester: pytest.Pytester):
     (result.stdout if result.ret == 2 else result.stderr).fnmatch_lines(
         ["*has the fixture op_check and no namespace*"]
     )
+
+
+EXCEPTIONS = """
+    import pytest
+
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_fails(number): assert number == 2
+    def test_passes(): pass
+"""
+
+
+def test_what_is_known_to_fail_on_a_backend_is_expected_to(pytester):
+    known = pytester.path / "known.txt"
+    known.write_text("# why\n\n::test_fails[[]1] | it has no twos\n".replace("[[]", "["))
+    result = run(pytester, EXCEPTIONS, "--exceptions", str(known), "-rx")
+    result.assert_outcomes(passed=2, xfailed=1)
+    result.stdout.fnmatch_lines(["*XFAIL*it has no twos*"])
+
+
+def test_what_passes_though_it_is_known_to_fail_fails_the_run(pytester):
+    known = pytester.path / "known.txt"
+    known.write_text("::test_passes | it did once")
+    result = run(pytester, EXCEPTIONS, "--exceptions", str(known))
+    result.assert_outcomes(passed=1, failed=2)
+
+
+def test_an_exception_without_a_reason_is_refused(pytester):
+    known = pytester.path / "known.txt"
+    known.write_text("::test_passes")
+    result = run(pytester, EXCEPTIONS, "--exceptions", str(known))
+    result.stderr.fnmatch_lines(["*line 1 of the exceptions gives no reason*"])

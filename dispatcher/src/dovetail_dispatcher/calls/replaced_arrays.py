@@ -63,6 +63,11 @@ def note_views(
     views = views_of(source)
     if views is None:
         return
+    if views and op.name() == "aten::as_strided":
+        raise NotImplementedError(
+            f"as_strided of a view: arrays of backend {source._backend.name} have no memory that "
+            "strides could tell places of. Take it of a clone(), whose elements lie in order."
+        )
     several = isinstance(results, list | tuple)
     noted = _noted(storage)
     for place, result in enumerate(results if several else (results,)):

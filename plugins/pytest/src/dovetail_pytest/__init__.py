@@ -20,7 +20,7 @@ from .leaks import LeakedRegistrationWarning, pytest_runtest_call, pytest_runtes
 from .op_info_checks import op_check, pytest_generate_tests
 from .scoped_library import scoped_library
 
-pytest_plugins = ["dovetail_pytest.operators_option"]
+pytest_plugins = ["dovetail_pytest.exceptions_option", "dovetail_pytest.operators_option"]
 
 __all__ = [
     "LeakedRegistrationWarning",

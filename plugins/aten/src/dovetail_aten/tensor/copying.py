@@ -166,17 +166,19 @@ def storable(tensor: _Tensor) -> _Tensor:
     """Return `tensor`, or a copy of one that no strides and offset of a storage describe.
 
     A kernel may return an array that is read backwards, or that lies between the elements of what
-    it is a view of.
+    it is a view of. Where arrays cannot be written a view is an array of its own.
     """
     if tensor.array.__class__ is DatalessArray:
         _refuse_lost(tensor)
         return tensor
     storage, itemsize = share_storage(tensor), tensor.dtype.itemsize
+    is_shown = tensor._backend.arrays.mutable_arrays or tensor.array is storage.array
     steps = getattr(tensor.array, "strides", None) or ()
     low, high = tensor._backend.arrays.byte_bounds(tensor.array)
     start = storage.data_ptr()
     if (
-        all([step >= 0 and not step % itemsize for step in steps])
+        is_shown
+        and all([step >= 0 and not step % itemsize for step in steps])
         and not (low - start) % itemsize
         and start <= low
         and high <= start + storage.nbytes()
