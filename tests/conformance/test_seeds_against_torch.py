@@ -179,8 +179,6 @@ ROUNDED: dict[str, tuple[float, list[Draw]]] = {
         lambda lib: lib.ops.aten._sample_dirichlet(lib.full((20, 5), 2.0))]),
     "`rrelu` of bfloat16": (0.01, [lambda lib: lib.nn.functional.rrelu(
         -(lib.arange(100) + 1).to(lib.bfloat16), training=True)]),
-    "`dropout` of half precision": (1e-2, [
-        lambda lib: lib.nn.functional.dropout(lib.ones(1000, dtype=lib.float16), 0.3)]),
 }  # fmt: skip
 """What differs by rounding, and by how much of the greatest number."""
 

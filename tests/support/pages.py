@@ -51,8 +51,11 @@ def pieces(page: Path) -> list[Piece]:
 
 
 def dead_links(page: Path) -> list[str]:
-    """Return the files that a page links to and that are not there."""
+    """Return the files that a page links to and that are not there, but for those that the site is
+    built with.
+    """
     links = _LINK_TO_FILE.findall(page.read_text(encoding="utf-8"))
+    links = [link for link in links if not link.startswith("_made/")]
     return [link for link in links if not (page.parent / link).exists()]
 
 

@@ -142,7 +142,7 @@ class FastConvolutions(FastWindows, Convolutions):
             return Convolutions._weighed(self, x, y, windows, groups)
         inner = places // windows[0].kernel
         starts = windows[0].kernel
-        step = max(1, _ELEMENTS // (groups * channels * _elements(windows)))
+        step = max(1, _ELEMENTS // max(1, groups * channels * _elements(windows)))
         pieces = -(-images // step)
         sums: list[Any] = [None] * pieces
 
@@ -164,7 +164,7 @@ class FastConvolutions(FastWindows, Convolutions):
         """Return ``(groups, channels out of a group, channels in of a group * places)``."""
         planes, images = Planes(windows), len(x)
         elements = math.prod(x.shape[1:3]) * len(planes.starts) * planes.length
-        step = max(1, _ELEMENTS // elements)
+        step = max(1, _ELEMENTS // max(1, elements))
         sums: list[Any] = [None] * -(-images // step)
 
         def compute(first: int, last: int) -> None:
@@ -177,7 +177,7 @@ class FastConvolutions(FastWindows, Convolutions):
 
     def _by_images(self, images: int, elements: int, compute: Callable[[int, int], None]) -> None:
         """Call ``compute(start, stop)`` for as many images at a time as have some `elements`."""
-        step = max(1, _ELEMENTS // elements)
+        step = max(1, _ELEMENTS // max(1, elements))
 
         def some(first: int, last: int) -> None:
             for start in range(first * step, min(last * step, images), step):

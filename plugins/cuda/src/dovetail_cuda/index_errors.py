@@ -1,7 +1,7 @@
 """Indices out of range, which kernels find and the host hears of when it next waits for the device.
 
 Asking for them at once would make every indexing wait. A kernel writes the first wrong index that
-it finds into host memory that the device reaches; whoever waits looks there. Meanwhile the wrong
+it finds into host memory that the device reaches; what waits looks there. Meanwhile the wrong
 index wraps, so that no other memory is touched. ``CUDA_LAUNCH_BLOCKING=1`` waits at once, and the
 error comes from the call that is wrong.
 """

@@ -119,7 +119,10 @@ class _Recording:
             return None
         if any([call.casts for call in self.below.each(CallKernel)]):
             return None
-        if self.key & PYTHON_SCALAR and self.below.each(PromoteOperands):
+        # Where operands may have been cast, only a call tells; a result that is saved as an array
+        # needs the backend in any case.
+        keeps_result = any([saved.kind == "result" for saved in self.formula.saved])
+        if (self.key & PYTHON_SCALAR or keeps_result) and self.below.each(PromoteOperands):
             return None
         return backends[0] if backends[0].is_device else None
 
