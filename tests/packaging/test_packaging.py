@@ -62,7 +62,7 @@ THIRD_PARTY = {
     "dovetail-autograd": set(),
     "dovetail-aten": set(),
     "dovetail-cpu": {"ml-dtypes", "numpy", "scipy"},
-    "dovetail-cuda": {"numpy"},
+    "dovetail-cuda": {"ml-dtypes", "numpy"},
     "dovetail-mpi": {"mpi4py", "numpy"},
     "dovetail-numba": {"numba", "numpy"},
     "dovetail-pytest": {"pytest"},

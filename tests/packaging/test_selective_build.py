@@ -133,8 +133,9 @@ def test_every_module_of_the_front_end_can_be_imported_with_a_build(mlp: Path) -
         "for root in ('dovetail', 'dovetail_aten', 'dovetail_cpu', 'dovetail_autograd'):\n"
         "    package = importlib.import_module(root)\n"
         "    for module in pkgutil.walk_packages(package.__path__, root + '.'):\n"
-        "        if not module.name.endswith('__main__'):\n"
-        "            importlib.import_module(module.name)\n",
+        "        if module.name.endswith('__main__') or '.tensorboard' in module.name:\n"
+        "            continue  # the latter needs a package that need not be there\n"
+        "        importlib.import_module(module.name)\n",
     )
 
 

@@ -37,7 +37,7 @@ def _compile(source: str, name: str) -> CodeType:
 def _forget(filename: str, lines: list[str]) -> None:
     """Drop the text of code that is gone, unless equal text was compiled since."""
     shown = linecache.cache.get(filename)
-    if shown is not None and lines in shown:
+    if shown is not None and any([each is lines for each in shown]):
         del linecache.cache[filename]
 
 

@@ -125,12 +125,12 @@ class FastSoftmax(Softmax):
         if is_small(x, dim):
             classes = x.shape[1]
             if x.item(x.argmax()) < _SAFE and x.item(x.argmin()) > -_SAFE:  # a NaN is neither
-                result = _exp(x)
+                result = _exp(x, order="C")
                 return _divide(
                     result, across(result.dot(ones_of(classes, x.dtype)), classes), out=result
                 )
             # The maximum down the columns of a copy: many short rows cost more than the copy.
-            result = _subtract(x, across(_highest(_contiguous(x.T), 0), classes))
+            result = _subtract(x, across(_highest(_contiguous(x.T), 0), classes), order="C")
             _exp(result, out=result)
             return _divide(
                 result, across(result.dot(ones_of(classes, x.dtype)), classes), out=result

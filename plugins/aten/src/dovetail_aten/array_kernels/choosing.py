@@ -41,7 +41,8 @@ class Choosing(Family):
     ) -> None:
         super().__init__(xp, capabilities, table)
         native, of_dtype = self.native_dtypes, self.numbers.of_dtype
-        self._integers = {1: native[int8], 2: native[int16], 4: native[int32], 8: native[int64]}
+        integers = {1: int8, 2: int16, 4: int32, 8: int64}
+        self._integers = {n: native[each] for n, each in integers.items() if each in native}
         self._zeros = PerDtype(lambda own: of_dtype(0, own))
         self._ones = PerDtype(lambda own: of_dtype(1, own))
 

@@ -7,6 +7,8 @@ from functools import partial
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import bool as bool_
+from dovetail_kernel import uint16, uint32, uint64
 
 from .joining import pad
 
@@ -20,9 +22,18 @@ __all__ = [
     "replication_pad3d",
 ]
 
+_REFUSED = frozenset({bool_, uint16, uint32, uint64})
+"""Dtypes that PyTorch has no borders of."""
+
 
 def _padded(dims: int, mode: str, self: Any, padding: Sequence[int]) -> Any:
     """Return `self` with a border around its last `dims` dimensions, made of its own elements."""
+    if self.dtype in _REFUSED:
+        name = "reflection" if mode == "reflect" else "replication"
+        raise NotImplementedError(
+            f"\"{name}_pad{dims}d\" not implemented for '{self.dtype.scalar_name}'. Convert to "
+            "another dtype first."
+        )
     if self.ndim not in (dims + 1, dims + 2) or 0 in self.shape[self.ndim - dims - 1 :]:
         raise RuntimeError(
             f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size "

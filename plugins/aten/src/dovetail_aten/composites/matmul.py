@@ -77,17 +77,10 @@ def _batched(self: Any, other: Any) -> Any:
     right = F.unsqueeze(other, -1) if other.ndim == 1 else other
     *first, rows, inner = left.array.shape
     *second, depth, columns = right.array.shape
-    if first == second:
-        if len(first) == 1:
-            return F.bmm(left, right)
-        batch = tuple(first)
-    else:
-        batch = _broadcast(first, second)
-        left = F.expand(left, (*batch, rows, inner))
-        right = F.expand(right, (*batch, depth, columns))
+    batch = _broadcast(first, second)
     count = math.prod(batch)
-    stack = reshape(left, (count, rows, inner))
-    others = reshape(right, (count, depth, columns))
+    stack = F.reshape(F.expand(left, (*batch, rows, inner)), (count, rows, inner))
+    others = F.reshape(F.expand(right, (*batch, depth, columns)), (count, depth, columns))
     kept = (*batch, *(() if self.ndim == 1 else (rows,)), *(() if other.ndim == 1 else (columns,)))
     return F._unsafe_view(F.bmm(stack, others), kept)
 

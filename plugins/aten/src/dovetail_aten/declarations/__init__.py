@@ -29,6 +29,7 @@ FAMILIES: Final = (
     "convolution",
     "pooling",
     "activations",
+    "borders",
     "distances",
     "dropouts",
     "losses",

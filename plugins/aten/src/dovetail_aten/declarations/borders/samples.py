@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail_dispatcher.testing import OpInfo, SampleInput, TensorMaker
 
-from ..samples import ALL, INEXACT, Samples, op_info, refusals
+from ..samples import ALL, NUMBERS, Samples, op_info, refusals
 
 info = partial(op_info, family="borders")
 
@@ -45,7 +45,7 @@ def border(name: str, dims: int, mode: str) -> OpInfo:
         f"{name}_pad{dims}d",
         bordered(dims),
         reference(mode),
-        INEXACT,
+        NUMBERS,
         errors=refusals(
             (
                 lambda make: SampleInput(make(3), (1, 1) * dims),
