@@ -41,7 +41,9 @@ class Choosing(Family):
     ) -> None:
         super().__init__(xp, capabilities, table)
         native, of_dtype = self.native_dtypes, self.numbers.of_dtype
-        self._integers = {1: native[int8], 2: native[int16], 4: native[int32], 8: native[int64]}
+        self._integers = {
+            each.itemsize: native[each] for each in (int8, int16, int32, int64) if each in native
+        }
         self._zeros = PerDtype(lambda own: of_dtype(0, own))
         self._ones = PerDtype(lambda own: of_dtype(1, own))
 
