@@ -17,6 +17,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextvars import copy_context
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -170,11 +171,27 @@ def variables_put_back(functions: tuple[Any, ...], names: dict[str, Any]) -> set
     return found
 
 
-def test_functions_of_the_library_that_enter_guards_put_back_what_an_interrupt_leaves() -> None:
+NEEDED = {
+    "dovetail_cuda": "cupy",
+    "dovetail_dask": "dask",
+    "dovetail_mpi": "mpi4py",
+    "dovetail_numba": "numba",
+}
+"""What optional distributions need, by package; neither need be installed."""
+
+
+@pytest.mark.parametrize("package", ["the others", *NEEDED])
+def test_functions_of_the_library_that_enter_guards_put_back_what_an_interrupt_leaves(
+    package: str,
+) -> None:
+    for each in (package, NEEDED[package]) if package in NEEDED else ():
+        if find_spec(each) is None:
+            pytest.skip(f"needs {each}, which is not installed")
     missing, tried = [], 0
     for name, file in modules_of_the_library():
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        if not any(blocks(tree)) or name.startswith("dovetail_cuda"):  # it needs CuPy
+        top = name.partition(".")[0]
+        if (top if top in NEEDED else "the others") != package or not any(blocks(tree)):
             continue
         names = {**vars(importlib.import_module(name))}
         for block, functions in blocks(tree):
@@ -195,5 +212,5 @@ def test_functions_of_the_library_that_enter_guards_put_back_what_an_interrupt_l
                 variables = set(getattr(guard, "variables", (STATE,)))
                 if not variables <= variables_put_back(functions, names):
                     missing.append(f"{file.relative_to(ROOT)}:{block.lineno}: {call}")
-    assert tried > 30
+    assert tried > 30 or package in NEEDED
     assert missing == [], "decorate them by @restoring(*Guard.variables)"

@@ -18,7 +18,9 @@ from types import FrameType
 from typing import Any
 
 from dovetail_dispatcher.interception import intercepted_functions
+from dovetail_dispatcher.registration.supplied_kernels import SuppliedKernel
 from dovetail_dispatcher.table import registry
+from dovetail_dispatcher.table.kernels import Kernel
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 HARMLESS = frozenset({"dovetail_current_sample"})
@@ -132,13 +134,22 @@ def snapshot() -> dict[str, Any]:
         (op.name, op.overload): (
             op.schema if op.is_defined else None,
             tuple(
-                (key, tuple(id(k.fn) for k in stack)) for key, stack in op.kernels.items() if stack
+                (key, tuple(map(_identity, stack))) for key, stack in op.kernels.items() if stack
             ),
         )
         for op in registry.all_operators()
     }
     found["fallbacks"] = {key: id(kernel) for key, kernel in registry.fallbacks.items()}
     return found
+
+
+def _identity(kernel: Kernel) -> int:
+    """Return what tells a kernel from others: its function, for one may be registered anew.
+
+    That of a supplied kernel is not looked at. It would be made then, for every backend there is;
+    and one that an interrupt finds made, or not yet, is the same kernel.
+    """
+    return id(kernel if isinstance(kernel, SuppliedKernel) else kernel.fn)
 
 
 def held_locks() -> list[str]:

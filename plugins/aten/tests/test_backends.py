@@ -17,8 +17,10 @@ import pytest
 
 import dovetail_aten as at
 from dovetail_aten.backends import NamespaceArrays, devices, register_backend, use_cpu_fallback
-from dovetail_dispatcher import Library
+from dovetail_dispatcher import Library, ops
+from dovetail_dispatcher.table import registry
 from dovetail_kernel import (
+    DTYPES,
     Backend,
     Device,
     DispatchKey,
@@ -414,6 +416,19 @@ def test_a_namespace_may_have_dtypes_by_name_alone() -> None:
     made = register_backend(new_name(), namespace)
     x = at.ones(3, device=made.name)
     assert ((x + 1).sum().item(), x.dtype) == (6, float32)
+
+
+def test_the_kernels_of_every_family_are_made_for_a_namespace_of_few_dtypes() -> None:
+    few = {"bool", "int64", "float32"}
+    names = {"bool_", "bfloat16"} | {each.name for each in DTYPES}
+    made = register_backend(new_name(), without(*(names - few)))
+    key = DispatchKey[made.key_name]
+    kernels = [each for op in registry.all_operators() for each in op.kernels.get(key, ())]
+    assert len(kernels) > 500
+    assert all(callable(each.fn) for each in kernels)
+    x = at.tensor([-1.0, 0.5, 2.0] * 3000, device=made.name, dtype=float32)
+    assert at.relu(x)[:3].tolist() == [0, 0.5, 2]
+    assert ops.aten.leaky_relu(x, 0.5)[:3].tolist() == [-0.5, 0.5, 2]
 
 
 # -- immutable arrays ------------------------------------------------------------------------------

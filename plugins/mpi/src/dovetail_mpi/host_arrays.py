@@ -52,6 +52,7 @@ class HostArray:
             self.array = self.array.copy()
             self._is_copy = True
 
+    @dovetail.no_grad()
     def store(self) -> None:
         """Put the values of the array into the tensor."""
         if not self._is_copy:
@@ -61,5 +62,4 @@ class HostArray:
         values = dovetail.from_numpy(self.array)
         if self._moved_as is not None:
             values = values.view(self._moved_as)
-        with dovetail.no_grad():
-            self.tensor.detach().copy_(values)
+        self.tensor.detach().copy_(values)

@@ -41,8 +41,9 @@ class Choosing(Family):
     ) -> None:
         super().__init__(xp, capabilities, table)
         native, of_dtype = self.native_dtypes, self.numbers.of_dtype
-        integers = {1: int8, 2: int16, 4: int32, 8: int64}
-        self._integers = {n: native[each] for n, each in integers.items() if each in native}
+        self._integers = {
+            each.itemsize: native[each] for each in (int8, int16, int32, int64) if each in native
+        }
         self._zeros = PerDtype(lambda own: of_dtype(0, own))
         self._ones = PerDtype(lambda own: of_dtype(1, own))
 

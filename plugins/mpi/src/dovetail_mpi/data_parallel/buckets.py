@@ -111,10 +111,10 @@ class GradBucket:
         """Return the flat tensor of all its gradients."""
         return self._bucket.flat
 
+    @dovetail.no_grad()
     def set_buffer(self, tensor: dovetail.Tensor) -> None:
         """Replace the values of the flat tensor."""
-        with dovetail.no_grad():
-            self._bucket.flat.copy_(tensor)
+        self._bucket.flat.copy_(tensor)
 
     def gradients(self) -> list[Any]:
         """Return the gradients in the shapes of the parameters, as views of `buffer`."""

@@ -52,9 +52,9 @@ def _compressed(process_group: ProcessGroup | None, bucket: GradBucket, dtype: A
     buffer = bucket.buffer()
     future = _averaged(process_group, buffer.to(dtype))
 
+    @dovetail.no_grad()
     def widened(done: Future) -> Any:
-        with dovetail.no_grad():
-            return buffer.copy_(done.value()[0])
+        return buffer.copy_(done.value()[0])
 
     return future.then(widened)
 
