@@ -64,4 +64,5 @@ def test_ranks_in_different_collectives_are_told_of_each_other() -> None:
 
 def test_groups_may_be_left_and_made_again() -> None:
     ended = mpiexec(2, str(CHECKS / "fleeting.py"))
-    assert (ended.status, ended.output) == (0, "done\ndone\n")
+    # Processes that print at one time may do so into one line.
+    assert (ended.status, ended.output.replace("\n", "")) == (0, "donedone")
