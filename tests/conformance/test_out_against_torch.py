@@ -101,6 +101,7 @@ ONLY_CONTIGUOUS = {
             *("fractional_max_pool2d", "fractional_max_pool2d_backward"),
             *("fractional_max_pool3d", "fractional_max_pool3d_backward"),
             *("log_sigmoid_forward", "upsample_bicubic2d_backward"),
+            *[f"{name}_pad{dims}d" for name in ("reflection", "replication") for dims in (1, 2, 3)],
         ],
         "their elements are written one behind the other, wherever they lie",
     ),

@@ -127,6 +127,7 @@ BEYOND = {
     *("fractional_max_pool3d", "fractional_max_pool3d_backward"),
     *("_softmax", "_softmax_backward_data", "_log_softmax", "_log_softmax_backward_data"),
     *("log_sigmoid_forward", "upsample_bicubic2d_backward", "col2im", "im2col", "narrow_copy"),
+    *[f"{name}_pad{dims}d" for name in ("reflection", "replication") for dims in (1, 2, 3)],
 }
 """Operators that in PyTorch write as many elements as the result has behind the first one of `out`,
 wherever its elements lie: into expanded memory they write beyond its end, which ends the process.

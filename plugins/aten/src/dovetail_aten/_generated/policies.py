@@ -507,6 +507,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
 
 AUTOCAST: tuple[tuple[str, str, str], ...] = (
     ('cpu', 'fp32',
+        'reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d replication_pad3d '
         'ctc_loss.IntList ctc_loss.Tensor cdist fft_fft fft_ifft fft_rfft fft_irfft fft_hfft '
         'fft_ihfft fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_fftn fft_ifftn fft_rfftn '
         'fft_irfftn stft.center stft linalg_cholesky_ex linalg_cholesky cholesky cholesky_solve '
@@ -529,6 +530,7 @@ AUTOCAST: tuple[tuple[str, str, str], ...] = (
         'linalg_vecdot mm bmm addmm addbmm baddbmm matmul linear prelu'),
     ('cpu', 'promote', 'bilinear cat stack'),
     ('cuda', 'fp32',
+        'reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d replication_pad3d '
         'cosine_similarity pdist cdist dist renorm cholesky_solve cholesky_inverse '
         'linalg_lu_solve lu_solve linalg_householder_product orgqr ormqr linalg_matrix_norm '
         'linalg_matrix_norm.str_ord nuclear_norm nuclear_norm.dim frobenius_norm.dim nll_loss '
