@@ -97,8 +97,18 @@ def scan_entry_points() -> list[PluginEntry]:
 
 def _entries_of(distribution: Distribution, name: str) -> list[PluginEntry]:
     points = [point for point in distribution.entry_points if point.group in GROUPS]
-    version = distribution.metadata["Version"] if points else None
+    version = _version_of(distribution) if points else None
     return [PluginEntry(each.group, each.name, each.value, name, version) for each in points]
+
+
+def _version_of(distribution: Distribution) -> str | None:
+    """Return the version of a distribution, None if its metadata has none: what reads metadata does
+    not agree on whether that is an error.
+    """
+    from email import message_from_string
+
+    texts = (distribution.read_text(name) for name in ("METADATA", "PKG-INFO", ""))
+    return message_from_string(next(filter(None, texts), "")).get("Version")
 
 
 def _warn_of_broken(distribution: Distribution, name: str, error: Exception) -> None:
