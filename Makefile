@@ -140,7 +140,7 @@ cuda-emulator: $(STAMPS)/test
 	  else echo "the CUDA emulator needs g++, which is not installed"; fi
 
 test-cuda-emulated: cuda-emulator
-	@if [ -d $(EMULATOR)/site ]; then $(PY) tools/cuda_emulator/suite.py; \
+	@if [ -d $(EMULATOR)/site ]; then $(PY) tools/cuda_emulator/suite.py $(if $(SEED),--seed $(SEED)); \
 	  else echo "0 passed, 0 failed, 1 skipped"; fi
 
 test-cuda: $(TEST_STAMPS)
