@@ -7,45 +7,19 @@ What does not pass, and why, is in `op_db_exceptions.yaml`.
 
 from __future__ import annotations
 
-import os
-import random
-import time
-
 import pytest
 
 pytest.importorskip("expecttest", reason="PyTorch's table of operators needs it")
 
+from checked_tables import check_list, drawn, pairs, unexpected
 from op_db_checks import CHECKS, entries, run
 from op_db_exceptions import exceptions
 
-CALLS = int(os.environ.get("DOVETAIL_CALLS", "40"))
-SEED = int(os.environ.get("DOVETAIL_FIRST_CALL") or time.time_ns() // 10**9 % 100_000)
-
-
-def pairs() -> list[tuple[str, str]]:
-    """Return every entry with every check."""
-    return [(name, check) for name in sorted(entries()) for check in CHECKS]
-
 
 def test_entries_of_the_table_pass_the_checks_that_are_not_excepted() -> None:
-    every = pairs()
-    print(f"DOVETAIL_FIRST_CALL={SEED}")
-    listed = exceptions()
-    wrong = []
-    for name, check in random.Random(SEED).sample(every, min(CALLS, len(every))):
-        outcome = run(name, check)
-        if outcome is None:  # the entry has nothing to check
-            continue
-        found = f"{name} {check}: {outcome.passed} of {outcome.count} samples pass"
-        if outcome.is_passed and (name, check) in listed:
-            wrong.append(f"{found}; take it off the list of exceptions")
-        elif not outcome.is_passed and (name, check) not in listed:
-            wrong.append(f"{found}; {outcome.reason}")
+    wrong = unexpected(drawn(pairs(entries(), CHECKS)), run, exceptions(), is_whole=True)
     assert not wrong, "\n".join(wrong)
 
 
 def test_what_is_excepted_is_in_the_table_and_has_a_reason() -> None:
-    every = set(pairs())
-    listed = exceptions()
-    assert listed.keys() <= every
-    assert all(isinstance(reason, str) and reason.strip() for reason in listed.values())
+    check_list(exceptions(), pairs(entries(), CHECKS))
