@@ -40,6 +40,9 @@ try:
 except ImportError:
     torch = None
 
+from suite.machinery import function, square  # noqa: E402
+from suite.training import chain, fan_in  # noqa: E402
+
 import dovetail  # noqa: E402
 
 Run = Callable[[], object]
@@ -108,8 +111,8 @@ def benchmarks() -> Iterator[Benchmark]:
     yield Benchmark("custom_op with autograd, forward + backward", custom_step, 500, 0.20)
     yield Benchmark("Function.apply, forward + backward", function_step, 500, 0.25)
     yield Benchmark("one op, forward + backward", one_op_step, 500, 0.40)
-    yield Benchmark("chain of 100 products, backward, per node", chain_backward, 50, 0.35, per=100)
-    yield Benchmark("fan-in of 100, backward, per node", fan_in_backward, 30, 0.40, per=100)
+    yield Benchmark("chain of 100 products, backward, per node", chain, 50, 0.35, per=100)
+    yield Benchmark("fan-in of 100, backward, per node", fan_in, 30, 0.40, per=100)
     yield Benchmark("MLP 64-64-10, SGD step, batch 32", mlp_step, 200, 0.35)
 
 
@@ -122,11 +125,6 @@ def bound(function: Callable[..., object], *args: Any) -> Run:
     scope: dict[str, Any] = {"function": function, **dict(zip(names, args, strict=True))}
     run: Run = eval(f"lambda: function({', '.join(names)})", scope)
     return run
-
-
-def square(lib: Any, *, grad: bool = False) -> Any:
-    """Return an 8×8 tensor of float32."""
-    return lib.ones(8, 8, requires_grad=grad)
 
 
 def add(x: Any, y: Any) -> Any:
@@ -216,20 +214,12 @@ def custom_step(lib: Any) -> Run:
 def function_step(lib: Any) -> Run:
     """Return forward and backward through an autograd.Function."""
 
-    class Double(lib.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * 2
-
+    double = function(lib)
     x, seed = square(lib, grad=True), square(lib)
 
     def step() -> None:
         x.grad = None
-        Double.apply(x).backward(seed)
+        double(x).backward(seed)
 
     return step
 
@@ -243,34 +233,6 @@ def one_op_step(lib: Any) -> Run:
         (x * y).backward(seed)
 
     return step
-
-
-def chain_backward(lib: Any) -> Run:
-    """Return backward through 100 products, each on the one before."""
-    x, y, seed = square(lib, grad=True), square(lib), square(lib)
-    out = x
-    for _ in range(100):
-        out = out * y
-
-    def run() -> None:
-        x.grad = None
-        out.backward(seed, retain_graph=True)
-
-    return run
-
-
-def fan_in_backward(lib: Any) -> Run:
-    """Return backward through 100 products that meet in one sum."""
-    x, y, seed = square(lib, grad=True), square(lib), square(lib)
-    out = x * y
-    for _ in range(99):
-        out = out + x * y
-
-    def run() -> None:
-        x.grad = None
-        out.backward(seed, retain_graph=True)
-
-    return run
 
 
 def mlp_step(lib: Any) -> Run:

@@ -15,17 +15,13 @@ import sys
 from pathlib import Path
 
 from . import machine
+from .rows import add_options, chosen
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="benchmarks.suite", description=__doc__.splitlines()[0])
-    parser.add_argument("--group", default="", help="groups whose name contains this")
-    parser.add_argument("--family", default="", help="families whose name contains this")
-    parser.add_argument("--only", default="", help="rows whose name contains this")
-    parser.add_argument("--mode", default="", help="rows of this mode")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--threads", type=int, default=1)
+    add_options(parser)
     parser.add_argument("--untuned", action="store_true", help="leave malloc as it is")
     parser.add_argument("--quiet", action="store_true", help="print the summary alone")
     parser.add_argument("--json", default="", help="a file, or none")
@@ -35,7 +31,6 @@ def main() -> None:
     import dovetail  # after the environment is set
 
     from . import measuring, report
-    from .rows import rows
 
     libraries = {"dovetail": dovetail}
     torch = machine.torch(options.threads)
@@ -46,17 +41,11 @@ def main() -> None:
     about = machine.about(options.threads, tuned=not options.untuned)
     print(", ".join(f"{key} {value}" for key, value in about.items()))
     measured = []
-    for row in rows():
-        if (
-            options.group in row.group
-            and options.family in row.family
-            and options.only in row.name
-            and options.mode in row.mode
-        ):
-            measured.append(measuring.measure(row, libraries, options.rounds, clock))
-            if not options.quiet:
-                print(report.line(measured[-1], sides))
-                sys.stdout.flush()
+    for row in chosen(options):
+        measured.append(measuring.measure(row, libraries, options.rounds, clock))
+        if not options.quiet:
+            print(report.line(measured[-1], sides))
+            sys.stdout.flush()
     print(report.summary(measured, sides))
     if options.json != "none":
         path = Path(options.json) if options.json else machine.result_path(about)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 
 @dataclass(frozen=True)
 class Size:
@@ -45,6 +43,8 @@ def scope(size: Size) -> Any:
     """
 
     def make(lib: Any, grad: bool) -> dict[str, Any]:
+        import numpy as np  # after the environment is set
+
         rng = np.random.default_rng(0)
 
         def floats(*shape: int, leaf: bool = False) -> Any:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from . import machine, measuring, report
-from .rows import rows
+from .rows import add_options, chosen
 
 SOURCES = (
     "src",
@@ -88,30 +88,19 @@ def main() -> None:
     """Measure and print; the ratio is that of the working tree to the base."""
     parser = argparse.ArgumentParser(prog="benchmarks.suite.compare")
     parser.add_argument("base", help="a revision of this repository")
-    parser.add_argument("--group", default="")
-    parser.add_argument("--family", default="")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--mode", default="")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--threads", type=int, default=1)
+    add_options(parser)
     options = parser.parse_args()
     machine.prepare(options.threads, tuned=True)
     sides = Sides()
     with unpacked(options.base) as folder:
         libraries = {"new": sides.load("new", machine.ROOT), "base": sides.load("base", folder)}
         measured = []
-        for row in rows():
-            if (
-                options.group in row.group
-                and options.family in row.family
-                and options.only in row.name
-                and options.mode in row.mode
-            ):
-                clock = measuring.clock_for(options.threads)
-                made = measuring.measure(row, libraries, options.rounds, clock, sides.turn)
-                measured.append(made)
-                print(report.line(made, ("new", "base")))
-                sys.stdout.flush()
+        clock = measuring.clock_for(options.threads)
+        for row in chosen(options):
+            made = measuring.measure(row, libraries, options.rounds, clock, sides.turn)
+            measured.append(made)
+            print(report.line(made, ("new", "base")))
+            sys.stdout.flush()
         print(report.summary(measured, ("new", "base")))
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from .row import Row, Run, expression
 
 GROUP = "kernels"
@@ -182,6 +180,8 @@ def stepped(text: str) -> Any:
 
 def scope(lib: Any, grad: bool) -> dict[str, Any]:
     """Return the names of the expressions for a library."""
+    import numpy as np  # after the environment is set
+
     rng = np.random.default_rng(0)
 
     def normal(*shape: int, scale: float = 1.0) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,28 @@ def rows() -> Iterator[Row]:
     yield from arrays("large arrays")
     yield from long_arrays()
     yield from kernels.rows()
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what chooses rows, and how they are measured."""
+    parser.add_argument("--group", default="", help="groups whose name contains this")
+    parser.add_argument("--family", default="", help="families whose name contains this")
+    parser.add_argument("--only", default="", help="rows whose name contains this")
+    parser.add_argument("--mode", default="", help="rows of this mode")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--threads", type=int, default=1)
+
+
+def chosen(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield the rows that are asked for."""
+    for row in rows():
+        if (
+            options.group in row.group
+            and options.family in row.family
+            and options.only in row.name
+            and options.mode in row.mode
+        ):
+            yield row
 
 
 def small_calls() -> Iterator[Row]:
