@@ -84,10 +84,6 @@ def laid_out(value: Tensor, stride: Sequence[int]) -> Tensor:
     given = zip(value.shape, value.stride(), steps, strict=True)
     if not value.numel() or all([size < 2 or own == step for size, own, step in given]):
         return value
-    empty = _aten("new_empty_strided")(value, list(value.shape), steps)
-    copied: Tensor = functional_variant(_aten("copy_"))(empty, value)
+    empty = ops.aten.new_empty_strided.default(value, list(value.shape), steps)
+    copied: Tensor = functional_variant(ops.aten.copy_.default)(empty, value)
     return copied
-
-
-def _aten(name: str, overload: str = "default") -> Any:
-    return getattr(getattr(ops.aten, name), overload)

@@ -9,6 +9,7 @@ from typing import Any
 
 from numba import njit
 
+from .arithmetic import arithmetic
 from .collection import Collection
 
 _BLOCK = 1024
@@ -17,7 +18,7 @@ _BLOCK = 1024
 def add_reductions(m: Any, loop: Collection) -> None:
     """Add the loops over the numbers of a module, `single` or `double`."""
     real = m.real
-    zero, half = real(0), real(0.5)
+    zero = real(0)
 
     def summing(name: str, f: Callable[..., Any]) -> None:
         inner = njit(error_model="numpy", fastmath={"contract"}, forceinline=True)(f)
@@ -37,11 +38,7 @@ def add_reductions(m: Any, loop: Collection) -> None:
     def square(a, b, p, q):
         return (a - b) * (a - b)
 
-    def huber(a, b, delta, divisor):
-        size = abs(a - b)
-        lesser = delta if size > delta else size
-        return lesser * (size - lesser * half) / divisor
-
+    huber, _, _ = arithmetic(m)["huber"]
     summing("sum_of_squares", square)
     summing("sum_of_huber", huber)
 
