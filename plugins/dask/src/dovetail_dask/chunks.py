@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 __all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along"]
@@ -43,8 +43,3 @@ def one_chunk_along(array: Any, *axes: int) -> Any:
 def one_chunk(array: Any) -> Any:
     """Return `array` in one chunk."""
     return one_chunk_along(array, *range(array.ndim))
-
-
-def is_one_chunk(array: Any, axes: Iterable[int]) -> bool:
-    """Return whether `array` has one chunk along each of `axes`."""
-    return all(len(array.chunks[axis]) == 1 for axis in axes)

@@ -12,7 +12,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 
 from .flatten import flatten
-from .hooks import NodeHooks, RemovableHandle, TensorHooks
+from .hooks import NodeHooks, RemovableHandle
 
 if TYPE_CHECKING:
     from dovetail_kernel.devices.backends import Backend
@@ -252,9 +252,6 @@ class Node:
             ``handle.remove()`` takes the hook away.
         """
         return self._make_hooks().before.register(fn)
-
-    def _tensor_hooks(self, output_nr: int) -> TensorHooks:
-        return self._make_hooks().tensor_hooks(output_nr)
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError(
