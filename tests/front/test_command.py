@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 import dovetail
 from dovetail import Tensor
 from dovetail.command import app
+from dovetail.command.common import print_rows
 from dovetail.library import Library, _scoped_library, register_fake, register_op_infos
 from dovetail.testing import OpInfo, SampleInput, TensorMaker, floating_types
 from dovetail_kernel import plugin_manager
@@ -152,6 +153,14 @@ def test_the_examples_of_listings_list_something() -> None:
     assert "aten::conv2d" in run("coverage", "aten::conv*")
     text = run("coverage", "aten::conv2d*", "--missing")
     assert "cpu: 2 of 2 operators" in text
+
+
+def test_a_table_of_many_columns_keeps_the_name_of_each_row_whole(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    columns = ("operator", *(f"board{number}" for number in range(26)))
+    print_rows([dict.fromkeys(columns, "kernel") | {"operator": "aten::conv2d.padding"}], columns)
+    assert "aten::conv2d.padding" in capsys.readouterr().out
 
 
 def test_a_script_that_fails_in_graph_is_explained(tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ def print_json(data: Any) -> None:
 
 def print_rows(rows: Sequence[dict[str, Any]], fields: Sequence[str]) -> None:
     """Print `rows` as a table with the columns `fields`."""
-    table = Table(*[Column(field, overflow="fold") for field in fields], box=SIMPLE_HEAD)
+    first, *others = [Column(field, overflow="fold") for field in fields]
+    first.no_wrap = True  # the name of what a row is about stays whole, however many columns follow
+    table = Table(first, *others, box=SIMPLE_HEAD)
     for row in rows:
         table.add_row(*[str(row[field] or "") for field in fields])
     console = Console()
