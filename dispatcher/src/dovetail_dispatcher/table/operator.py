@@ -221,7 +221,8 @@ class Operator:
         schema = self._schema
         if schema is None:
             if self._schema_text is None:
-                if not self.kernels:
+                # A definition noted or covered, and no schema: another thread is changing them.
+                if not self.kernels or self.definition is not None or self.covered:
                     raise destroyed_error(self)
                 raise RuntimeError(
                     f"Could not find schema for {self.qualified_name}. but we found an "
