@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Final
@@ -28,10 +27,11 @@ def provided(name: str) -> ModuleType | None:
     return import_module(f"{_HERE}.{name}") if provides(name) else None
 
 
-class _ProvidedModules(MetaPathFinder, Loader):
+class _ProvidedModules:
     """Finds ``dovetail.x`` where a plugin has it, and ``dovetail.x.y`` inside of that.
 
-    Both names then mean one module, so that what is imported by either is the same.
+    Both names then mean one module, so that what is imported by either is the same. The classes
+    of `importlib.abc` are no bases: they would import `pathlib` and `tempfile`.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,8 @@ class _ProvidedModules(MetaPathFinder, Loader):
             return None
         name = inner.partition(".")[0]
         if name in self._targets or (name == inner and self._is_found(fullname, name, path)):
-            return ModuleSpec(fullname, self, is_package=True)
+            # The type asks for the base class, the import system only for the two methods below.
+            return ModuleSpec(fullname, self, is_package=True)  # type: ignore[arg-type]
         return None
 
     def _is_found(self, fullname: str, name: str, path: Sequence[str] | None) -> bool:

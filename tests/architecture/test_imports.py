@@ -50,6 +50,25 @@ LAZY = [
     "yaml",
 ]
 
+# What NumPy, or what makes an installation editable, has imported anyway, counts for neither.
+STANDARD_LAZY = [
+    "concurrent.futures",
+    "difflib",
+    "importlib.abc",
+    "importlib.resources",
+    "inspect",
+    "json",
+    "logging",
+    "multiprocessing",
+    "pathlib",
+    "pickle",
+    "random",
+    "shutil",
+    "tempfile",
+    "urllib",
+    "zipfile",
+]
+
 # Import names that differ from the name of the distribution they come in.
 DISTRIBUTION_OF = {"yaml": "pyyaml", "cupyx": "cupy"}
 
@@ -81,6 +100,18 @@ TYPES = {"dovetail_aten._generated.functions"}
 @pytest.fixture(scope="module")
 def modules_after_import() -> set[str]:
     return set(printed_by("import sys, dovetail; print(*sys.modules)").split())
+
+
+@pytest.fixture(scope="module")
+def modules_of_numpy() -> set[str]:
+    return set(printed_by("import sys, numpy; print(*sys.modules)").split())
+
+
+@pytest.mark.parametrize("module", STANDARD_LAZY)
+def test_import_dovetail_leaves_out_of_the_standard_library(
+    modules_after_import: set[str], modules_of_numpy: set[str], module: str
+) -> None:
+    assert module not in modules_after_import - modules_of_numpy
 
 
 @pytest.mark.parametrize("module", LAZY)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 
 __all__ = ["SharedPages", "nameless_file"]
 
@@ -20,6 +19,8 @@ def nameless_file(size: int) -> int:
     if hasattr(os, "memfd_create"):
         handle = os.memfd_create("dovetail")
     else:
+        import tempfile
+
         with tempfile.TemporaryFile() as stream:
             handle = os.dup(stream.fileno())
     try:

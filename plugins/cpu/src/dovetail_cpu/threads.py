@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import Context, copy_context
 from itertools import pairwise
 from threading import Lock, local
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dovetail_kernel.forks import call_in_child, renewed_after_fork
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 __all__ = ["get_num_threads", "processors", "run_pieces", "set_num_threads"]
 
@@ -82,6 +84,8 @@ def run_pieces(function: Callable[[int, int], object], count: int, work: int) ->
     if _number == 1 or count < 2 or work < SHARED_FROM or _worker.is_one:
         function(0, count)
         return
+    from concurrent.futures import wait  # imports logging
+
     parts = min(_number, count)
     ends = [count * part // parts for part in range(parts + 1)]
     futures = _submit(function, list(pairwise(ends[1:])))
@@ -98,6 +102,8 @@ def _submit(
 ) -> list[Future[object]]:
     """Hand pieces to the threads of the pool, which is made when there is none."""
     global _pool
+    from concurrent.futures import ThreadPoolExecutor
+
     with _lock:
         if _pool is None:
             _pool = ThreadPoolExecutor(max(1, _number - 1), "dovetail_cpu")
