@@ -53,9 +53,8 @@ class Operator:
         ``"complex"``; ``"wide_unsigned"``: uint16, uint32 and uint64; or ``"any_bool"``, if not
         even one of its operands may be bool.
     half
-        What is not rounded to float16 or bfloat16 before its result is: nothing, ``""``;
-        ``"number"``: a number, or an operand of another dtype; ``"single"``: nothing at all is
-        rounded, so that it computes in float32.
+        What is not rounded to half precision before its result: nothing, ``""``; ``"number"``: a
+        number, or an operand of another dtype; ``"single"``: all, so that it computes in float32.
     tags
         Tags of the definition.
     variant_of, variants
