@@ -35,7 +35,7 @@ def compared(reasons: dict[str, str]) -> list[Any]:
 def values(found: Any) -> Any:
     """Return a result as arrays and words that can be compared."""
     if isinstance(found, torch.Tensor | dovetail.Tensor):
-        return np.asarray(found.detach().to(type(found).__module__ and found.dtype).numpy())
+        return np.asarray(found.detach().to(type(found).__module__ and found.dtype).cpu().numpy())
     if isinstance(found, tuple | list):
         return [values(each) for each in found]
     return re.sub("dovetail|torch", "lib", repr(found))

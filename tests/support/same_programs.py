@@ -60,7 +60,7 @@ def plain(result: Any, digits: int = 5) -> Any:
         return result
     if result.is_meta:
         return "meta", tuple(result.shape)
-    values = np.asarray(result.detach())
+    values = np.asarray(result.detach().cpu())
     return str(values.dtype), np.round(values, digits).tolist() if values.size else values.shape
 
 
