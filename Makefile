@@ -148,7 +148,7 @@ test-cuda: $(TEST_STAMPS)
 	@$(PYTEST) --backend cuda $(ON_ANY_BACKEND)
 
 bench-cuda: $(TEST_STAMPS)
-	$(PY) benchmarks/cuda.py
+	$(PY) benchmarks/on_cuda.py $(REPEATS)
 
 # ------------------------------------------------------------------------------------------------------------------
 
