@@ -18,7 +18,7 @@ def array(*shape, seed=0):
 def both_run(program):
     """Run a program with each library, and return its arrays."""
     return [
-        [np.asarray(each.detach()) for each in program(library, maker(library))]
+        [np.asarray(each.detach().cpu()) for each in program(library, maker(library))]
         for library in (torch, dovetail)
     ]
 

@@ -7,12 +7,14 @@ the outcome of strict mode.
 from __future__ import annotations
 
 import os
+import signal
 import zlib
 from collections.abc import Iterator
 
 import pytest
 from cuda_emulator import STRICT
 
+_SECONDS = 120
 _KERNEL_ERRORS = (
     "CUDARuntimeError",
     "CUDADriverError",
@@ -45,6 +47,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = [each for each in items if zlib.crc32(each.nodeid.encode(), seed) % sample == 0]
     config.hook.pytest_deselected(items=[each for each in items if each not in set(chosen)])
     items[:] = chosen
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """In strict mode end what waits for a value that no kernel computes."""
+    if not STRICT:
+        return (yield)
+    before = signal.signal(signal.SIGALRM, _give_up)
+    signal.alarm(_SECONDS)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError(f"it waited {_SECONDS} s for a value")
 
 
 @pytest.hookimpl(wrapper=True)
