@@ -144,12 +144,13 @@ test-cuda-emulated: cuda-emulator
 	@if [ -d $(EMULATOR)/site ]; then $(PY) tools/cuda_emulator/suite.py $(if $(SEED),--seed $(SEED)); \
 	  else echo "0 passed, 0 failed, 1 skipped"; fi
 
+# Tests of any backend expect errors of indices at once.
 test-cuda: $(TEST_STAMPS)
 	@$(PY) -m pytest -q plugins/cuda/tests
-	@$(PYTEST) --backend cuda $(ON_ANY_BACKEND)
+	@CUDA_LAUNCH_BLOCKING=1 $(PYTEST) --backend cuda $(EXCEPTIONS) $(ON_CUDA)
 
 bench-cuda: $(TEST_STAMPS)
-	$(PY) benchmarks/cuda.py
+	$(PY) benchmarks/on_cuda.py $(REPEATS)
 
 # ------------------------------------------------------------------------------------------------------------------
 
