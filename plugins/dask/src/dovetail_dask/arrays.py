@@ -119,10 +119,6 @@ class DaskArrays(NamespaceArrays):
         """Return 0: there is no memory that has an address."""
         return 0
 
-    def storage_of(self, array: Any) -> Any:
-        """Return `array`: none is made of another's memory."""
-        return array
-
     def strides(self, array: Any) -> tuple[int, ...]:
         """Return those of C order."""
         return contiguous_strides(array.shape)
