@@ -109,6 +109,8 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
         copied = memo.get(id(storage))
         if copied is None:
             copied = memo[id(storage)] = _copy_of(storage)
+            # That of a copy which `_place` made would be gone, and its id another's.
+            memo.setdefault(id(memo), []).append(storage)
         made = rebuild_tensor(type(tensor), copied, *place[1:], tensor.requires_grad)
     memo[id(tensor)] = made
     if tensor.grad is not None:

@@ -1,12 +1,15 @@
-"""Initialisers and layers on arrays that cannot be written: the values are those of arrays that
-can, and what is made shares its memory with nothing else.
+"""Initialisers, layers, files and gradcheck on arrays that cannot be written, and have no address:
+the values are those of arrays that can, and what is made shares its memory with nothing else.
 """
 
 from __future__ import annotations
 
 import copy
 import gc
+import io
+import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +17,10 @@ import pytest
 
 import dovetail
 from dovetail import Tensor, nn
+from dovetail.autograd import forward_ad
 from dovetail.backends import NamespaceArrays, register_backend
 from dovetail.nn import init
+from dovetail.serialization import load_file, save_file
 
 pytestmark = pytest.mark.cpu_only(reason="the tests make backends of their own")
 
@@ -38,6 +43,9 @@ class FrozenArrays(NamespaceArrays):
 
     def to_host(self, array: Any) -> Any:
         return array.view(np.ndarray).copy()
+
+    def data_ptr(self, array: Any) -> int:
+        return 0
 
     def embed(self, value: Any, shape: Any, key: Any, fill: Any) -> Any:
         made = np.full(shape, fill, value.dtype)
@@ -139,7 +147,7 @@ LAYERS: dict[str, Callable[[], nn.Module]] = {
     "EmbeddingBag": lambda: nn.EmbeddingBag(5, 3, padding_idx=1),
     "BatchNorm1d": lambda: nn.BatchNorm1d(3),
     "LayerNorm": lambda: nn.LayerNorm(3),
-    "PReLU": lambda: nn.PReLU(),
+    "PReLU": nn.PReLU,
     "LSTM": lambda: nn.LSTM(3, 4, 2, bidirectional=True),
     "MultiheadAttention": lambda: nn.MultiheadAttention(4, 2, add_bias_kv=True),
     "TransformerEncoderLayer": lambda: nn.TransformerEncoderLayer(4, 2, 8),
@@ -177,3 +185,105 @@ def test_copies_of_a_model_share_nothing_with_it(devices: tuple[str, str]) -> No
         for each in twin.parameters():
             each.zero_()
     assert {key: each.tolist() for key, each in model.state_dict().items()} == before
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def roundtrips(value: Any, folder: Path) -> dict[str, Any]:
+    """Return what the ways of saving make of a dict of tensors, by name."""
+    found: dict[str, Any] = {
+        "deepcopy": copy.deepcopy(value),
+        "pickle": pickle.loads(pickle.dumps(value)),
+    }
+    for form in ("safetensors", "torch"):
+        stream = io.BytesIO()
+        dovetail.save(value, stream, format=form)
+        stream.seek(0)
+        found[form] = dovetail.load(stream, map_location="cpu")
+    return found
+
+
+def test_tensors_of_one_size_are_saved_each(devices: tuple[str, str], tmp_path: Path) -> None:
+    value = {
+        name: dovetail.full((2, 3), float(number), device=devices[0])
+        for number, name in enumerate("abc")
+    }
+    expected = {name: each.tolist() for name, each in value.items()}
+    for way, loaded in roundtrips(value, tmp_path).items():
+        assert {name: each.tolist() for name, each in loaded.items()} == expected, way
+    save_file(value, tmp_path / "file.safetensors")
+    loaded = load_file(tmp_path / "file.safetensors")
+    assert {name: each.tolist() for name, each in loaded.items()} == expected
+
+
+def test_views_and_what_they_are_of_are_saved_with_their_values(
+    devices: tuple[str, str], tmp_path: Path
+) -> None:
+    x = dovetail.arange(6.0, device=devices[0]).reshape(2, 3)
+    value = {"columns": x.t(), "x": x, "row": x[1], "again": x.detach()}
+    expected = {name: each.tolist() for name, each in value.items()}
+    for way, loaded in roundtrips(value, tmp_path).items():
+        assert {name: each.tolist() for name, each in loaded.items()} == expected, way
+
+
+def test_one_tensor_twice_is_stored_once(devices: tuple[str, str]) -> None:
+    x = dovetail.ones(1000, device=devices[0])
+    sizes = []
+    for value in ({"x": x}, {"x": x, "y": x.detach()}, {"x": x, "y": x.clone()}):
+        stream = io.BytesIO()
+        dovetail.save(value, stream)
+        sizes.append(len(stream.getvalue()))
+    assert sizes[1] - sizes[0] < 1000 < 4000 <= sizes[2] - sizes[0]
+
+
+def test_a_tensor_of_another_array_is_not_set_to_it(devices: tuple[str, str]) -> None:
+    x, y = (dovetail.ones(3, device=devices[0]) for _ in range(2))
+    assert x.is_set_to(x.detach())
+    assert not x.is_set_to(y)
+
+
+# -- gradcheck -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("kind", [dovetail.float64, dovetail.complex128])
+def test_gradcheck_perturbs_copies(
+    devices: tuple[str, str], fast: bool, kind: dovetail.dtype
+) -> None:
+    x = dovetail.tensor([0.5, -1.5], dtype=kind, device=devices[0], requires_grad=True)
+    assert dovetail.autograd.gradcheck(
+        lambda x: (x * x).exp(), x, fast_mode=fast, check_forward_ad=True
+    )
+    assert x.tolist() == [0.5, -1.5]
+    with pytest.raises(dovetail.autograd.GradcheckError, match="Jacobian mismatch"):
+        dovetail.autograd.gradcheck(lambda x: x * x.detach(), x, fast_mode=fast)
+
+
+# -- forward mode ----------------------------------------------------------------------------------
+
+
+def test_a_tangent_written_to_a_view_is_in_the_place_of_the_view(devices: tuple[str, str]) -> None:
+    found = []
+    for device in devices:
+        with forward_ad.dual_level():
+            base = dovetail.zeros(3, 4, device=device)
+            row, columns = base[1], base.t()
+            base[1:, 2] = forward_ad.make_dual(
+                dovetail.tensor([0.5, 0.25], device=device),
+                dovetail.tensor([1.0, 2.0], device=device),
+            )
+            row.mul_(10)
+            found.append(
+                [
+                    [primal.tolist(), tangent.tolist()]
+                    for primal, tangent in map(forward_ad.unpack_dual, (base, row, columns))
+                ]
+            )
+    assert found[0] == found[1]
+    assert found[0][1] == [[0, 0, 5.0, 0], [0, 0, 10.0, 0]]
+
+
+def test_copies_of_tensors_that_no_strides_describe_are_not_mixed_up() -> None:
+    made = [dovetail.flip(dovetail.arange(4) + 10 * number, [0]) for number in range(8)]
+    assert [each.tolist() for each in copy.deepcopy(made)] == [each.tolist() for each in made]
