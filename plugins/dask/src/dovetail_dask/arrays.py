@@ -32,6 +32,7 @@ class DaskArrays(NamespaceArrays):
     array_types = (da.Array,)
     mutable_arrays = False
     lazy = True
+    scipy_package = "scipy"  # whose functions of numbers Dask calls chunk by chunk
     checks_bounds = True  # when a chunk is computed
 
     def native_dtype(self, wanted: Any) -> Any:
