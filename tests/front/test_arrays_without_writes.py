@@ -19,6 +19,7 @@ import dovetail
 from dovetail import Tensor, nn
 from dovetail.autograd import forward_ad
 from dovetail.backends import NamespaceArrays, register_backend
+from dovetail.library import _scoped_library
 from dovetail.nn import init
 from dovetail.serialization import load_file, save_file
 
@@ -287,3 +288,40 @@ def test_a_tangent_written_to_a_view_is_in_the_place_of_the_view(devices: tuple[
 def test_copies_of_tensors_that_no_strides_describe_are_not_mixed_up() -> None:
     made = [dovetail.flip(dovetail.arange(4) + 10 * number, [0]) for number in range(8)]
     assert [each.tolist() for each in copy.deepcopy(made)] == [each.tolist() for each in made]
+
+
+class Opaque:
+    """An array of which nothing tells what memory it lies in."""
+
+    def __init__(self, host: Any) -> None:
+        self.host = np.array(host)
+
+    dtype = property(lambda self: self.host.dtype)
+    shape = property(lambda self: self.host.shape)
+    ndim = property(lambda self: self.host.ndim)
+    size = property(lambda self: self.host.size)
+
+    def __mul__(self, other: Any) -> Opaque:
+        return Opaque(self.host * other)
+
+
+class OpaqueArrays(FrozenArrays):
+    """Arrays without NumPy's attributes of memory."""
+
+    array_types = (Opaque,)
+
+    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
+        host = value.host if isinstance(value, Opaque) else value
+        return Opaque(np.array(host, native_dtype))
+
+    def to_host(self, array: Any) -> Any:
+        return array.host.copy()
+
+
+def test_a_kernel_of_a_library_may_return_arrays_that_have_no_base() -> None:
+    device = register_backend("opaque", np, OpaqueArrays)
+    with _scoped_library("opaque_arrays", "DEF") as library:
+        library.define("f(Tensor x) -> Tensor")
+        library.array_impl("f", lambda x: x * 3, device.key_name)
+        x = dovetail.tensor([1.0, 2.0], device=device.name)
+        assert dovetail.ops.opaque_arrays.f(x).tolist() == [3.0, 6.0]

@@ -89,8 +89,8 @@ def write_all(tensor: TensorBase, array: Any) -> None:
 
 def elements(value: TensorBase) -> list[complex]:
     """Return the elements as Python numbers, in row-major order."""
-    array = value.array
-    return [array[index].item() for index in indices(value)]
+    host = value._backend.arrays.to_host(value.array)
+    return [host[index].item() for index in indices(value)]
 
 
 def _steps(value: TensorBase, eps: float) -> list[complex]:
@@ -110,9 +110,8 @@ def numerical_jacobian(
     """
     value = arguments[input_nr]
     rows: Jacobian = []
-    for index in indices(value):
+    for index, original in zip(indices(value), elements(value), strict=True):
         row: list[complex] | None = None
-        original = value.array[index].item()
         for step in _steps(value, eps):
             try:
                 write(value, index, original + step)
