@@ -253,3 +253,15 @@ def test_a_model_is_saved_with_the_values_of_each_parameter(tmp_path, form):
     assert {name: each.tolist() for name, each in loaded.items()} == expected
     assert {each.device.type for each in loaded.values()} == {"dask"}
     model.load_state_dict(loaded)
+
+
+def test_what_is_infinite_or_no_number_is_a_result_and_no_warning():
+    x = lazy(np.array([0.0, -1.0, 4.0], np.float32), 2).requires_grad_()
+    y = x.clamp(min=0).log() + x.sqrt()
+    assert y.tolist() == pytest.approx([-np.inf, np.nan, np.log(4) + 2], nan_ok=True)
+    assert (x * np.inf).softmax(0).isnan().any()
+
+
+def test_samples_without_replacement_are_drawn_lazily():
+    drawn = dovetail.multinomial(dovetail.ones(3, 5, device="dask"), 4)
+    assert [len(set(row)) for row in drawn.tolist()] == [4, 4, 4]
