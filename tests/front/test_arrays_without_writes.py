@@ -244,6 +244,20 @@ def test_a_tensor_of_another_array_is_not_set_to_it(devices: tuple[str, str]) ->
     assert not x.is_set_to(y)
 
 
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_is_written_like_what_it_was_made_of(
+    devices: tuple[str, str], way: Callable[[Any], Any]
+) -> None:
+    x = dovetail.arange(6.0, device=devices[0]).reshape(2, 3).clone().requires_grad_()
+    y, same = way([x, x.detach()])
+    y.data[0] = 7
+    assert y.tolist() == same.tolist() == [[7, 7, 7], [3, 4, 5]]
+    assert x.tolist() == [[0, 1, 2], [3, 4, 5]]
+    with dovetail.no_grad():
+        y.mul_(2)
+    assert y.tolist() == same.tolist() == [[14, 14, 14], [6, 8, 10]]
+
+
 # -- gradcheck -------------------------------------------------------------------------------------
 
 

@@ -88,7 +88,7 @@ def _part_of(storage: UntypedStorage, record: TensorRecord) -> Tensor:
     """
     line: Tensor = aten.empty(0, dtype=record.dtype, device=storage.device)
     kind, array = line.array.dtype, storage.array.reshape((-1,))
-    arrays = storage._backend.arrays
+    arrays: Any = storage._backend.arrays
     line.array = array if array.dtype == kind else arrays.reinterpret(array, kind)
     return aten.as_strided(line, record.shape, record.stride, record.offset).clone()
 

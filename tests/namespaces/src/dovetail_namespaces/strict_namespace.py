@@ -47,6 +47,14 @@ STANDARD_NAMES: Final = {
 }
 """NumPy's names for functions of the standard."""
 
+OF_MASKS: Final = {
+    "add": standard.logical_or,
+    "maximum": standard.logical_or,
+    "minimum": standard.logical_and,
+    "multiply": standard.logical_and,
+}
+"""What NumPy's functions of numbers do with two masks."""
+
 _OPERATORS: Final = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or"),
     *("xor", "lshift", "rshift", "lt", "le", "gt", "ge", "eq", "ne"),
@@ -297,7 +305,10 @@ def _with_numpys_arguments(function: Function) -> Function:
         }
         if given.pop("kind", None) == "stable":
             given["stable"] = True
-        return wrapped(function(*unwrapped(_masks_as_numbers(args)), **given))
+        given_args = unwrapped(_masks_as_numbers(args))
+        if function.__name__ in OF_MASKS and given_args[0].dtype == standard.bool:
+            return wrapped(OF_MASKS[function.__name__](*given_args))
+        return wrapped(function(*given_args, **given))
 
     return call
 

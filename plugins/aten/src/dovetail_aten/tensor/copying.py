@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
+from dovetail_dispatcher import ops
+from dovetail_dispatcher.calls.replaced_arrays import note_views
 from dovetail_kernel import (
     Device,
     Storage,
@@ -284,6 +286,9 @@ def rebuild_tensor(
         view = aten.as_strided(whole, size, stride, offset)
     made = wrap(view.array, storage._backend, cls)
     made._storage = storage
+    if whole.array is storage.array and not storage._backend.arrays.mutable_arrays:
+        whole._storage = storage  # writes to either are to be seen by both
+        note_views(ops.aten.as_strided.default, made, whole, (size, stride, offset), {})
     if requires_grad:
         made.requires_grad = True
     return made
