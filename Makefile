@@ -56,7 +56,7 @@ help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
-	@echo "make test-backend BACKEND=loopback   what any installed backend can run, on that one"
+	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda)"
 	@echo "make cuda-emulator        build two emulated CUDA devices for the real CuPy (g++, a minute)"
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
 	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
@@ -127,8 +127,17 @@ test: check $(TEST_STAMPS)
 test-operators: $(TEST_STAMPS)
 	@$(PYTEST) --operators all $$(grep -lrE 'mark\.(operators|op_infos)\(' tests examples --include='test_*.py')
 
-test-backend: $(TEST_STAMPS)
+# Backends whose libraries are installed for this alone: each has its group in pyproject.toml, and its stamp below.
+test-backend: $(TEST_STAMPS) $(addprefix $(STAMPS)/,$(filter dask jax strict,$(BACKEND)))
 	@$(PYTEST) --backend $(BACKEND) $(EXCEPTIONS) $(ON_ANY_BACKEND)
+
+# -- namespaces: JAX, and the array API standard --------------------------------------------------------------------
+
+$(STAMPS)/jax $(STAMPS)/strict: $(STAMPS)/%: $(STAMPS)/test tests/namespaces/pyproject.toml pyproject.toml
+	$(PY) tools/dependency_group.py $* > $@.txt
+	$(PY) $(PIP_INSTALL) -r $@.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e tests/namespaces
+	@touch $@
 
 # -- cuda: on hardware, or on the real CuPy with an emulated driver -------------------------------------------------
 
