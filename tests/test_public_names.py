@@ -42,7 +42,8 @@ embedding_renorm_ empty empty_like empty_permuted empty_strided enable_grad eq e
 erfc_ erfinv exp exp2 exp2_ exp_ expand_copy explain expm1 expm1_ eye feature_alpha_dropout
 feature_alpha_dropout_ feature_dropout feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip
 fliplr flipud float float16 float32 float64 float_power floor floor_ floor_divide fmax fmin fmod
-frac frac_ frexp frobenius_norm from_dlpack from_numpy frombuffer full full_like func gather gcd
+frac frac_ frexp frobenius_norm from_dlpack from_file from_numpy frombuffer
+full full_like func gather gcd
 gcd_ ge geqrf ger get_autocast_dtype get_default_device get_default_dtype
 get_deterministic_debug_mode get_device get_float32_matmul_precision get_num_interop_threads
 get_num_threads get_printoptions get_rng_state gradient greater greater_equal grid_sampler
@@ -366,8 +367,9 @@ embedding_bag
 embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_ erfc erfc_ erfinv
 exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
 feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor
-floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_dlpack from_numpy frombuffer
-full full_like gather gcd gcd_ ge geqrf ger get_printoptions get_rng_state gradient greater
+floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_dlpack from_file from_numpy
+frombuffer full full_like gather gcd gcd_ ge geqrf ger get_printoptions get_rng_state gradient
+greater
 greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt hamming_window
 hann_window hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack
 hypot i0 i0_ igamma igammac imag index_add index_copy index_fill index_put index_put_ index_reduce

@@ -58,7 +58,7 @@ from .tensor.like_factories import (
     zeros_like,
 )
 from .tensor.low_rank import lu, pca_lowrank, svd_lowrank
-from .tensor.more_factories import empty_permuted, frombuffer, logspace
+from .tensor.more_factories import empty_permuted, from_file, frombuffer, logspace
 from .tensor.normal_numbers import normal  # type: ignore[no-redef]
 from .tensor.norms import norm  # type: ignore[no-redef]
 from .tensor.places import nonzero, unravel_index
@@ -156,6 +156,7 @@ __all__ = [
     "eye",
     "from_dlpack",
     "from_numpy",
+    "from_file",
     "frombuffer",
     "full",
     "full_like",
