@@ -136,17 +136,26 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
             raise RuntimeError(
                 "from_file can only be called on derived classes. Call that of FloatStorage, say."
             )
-        wanted: Dtype = cls.dtype
+        wanted: Dtype = _dtype_of(cls)
         return _rebuilt(UntypedStorage.from_file(filename, shared, size * wanted.itemsize), wanted)
 
     @classmethod
-    def from_buffer(cls, buffer: Any, *args: Any, **kwargs: Any) -> TypedStorage:
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: Dtype | None = None,
+    ) -> TypedStorage:
         """Return a copy of the elements of a buffer; see `UntypedStorage.from_buffer`."""
-        wanted = getattr(cls, "dtype", None)
-        if not isinstance(wanted, Dtype):
-            wanted = kwargs.pop("dtype", None) or get_default_dtype()
-        storage = UntypedStorage.from_buffer(buffer, *args, dtype=wanted, **kwargs)
-        return _rebuilt(storage, wanted)
+        if cls is TypedStorage:
+            wanted = dtype or get_default_dtype()
+        else:
+            wanted = _dtype_of(cls)
+        made = UntypedStorage.from_buffer(buffer, byte_order, count, offset, dtype=wanted)
+        return _rebuilt(made, wanted)
 
     def _line(self) -> Any:
         """Return a tensor of all elements, which shares the memory."""
@@ -303,6 +312,12 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
         if self.device.type == "meta":
             return f"...\n{where}"
         return "".join([f" {value}\n" for value in self.tolist()]) + where
+
+
+def _dtype_of(cls: Any) -> Dtype:
+    """Return the dtype of a class such as ``FloatStorage``."""
+    wanted: Dtype = cls.dtype
+    return wanted
 
 
 def _rebuilt(storage: UntypedStorage, wanted: Any) -> TypedStorage:
