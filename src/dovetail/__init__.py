@@ -3,7 +3,10 @@
 import typing as _typing
 from importlib import import_module as _import_module
 
-import dovetail_aten as _aten
+from dovetail_kernel.garbage import collection_paused as _collection_paused
+
+with _collection_paused():
+    import dovetail_aten as _aten
 from dovetail_aten import *  # noqa: F403 - its public names: the operators, Tensor and what makes tensors
 from dovetail_aten import Tensor as Tensor
 from dovetail_dispatcher.testing import install_checks as _install_checks

@@ -150,10 +150,7 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
         dtype: Dtype | None = None,
     ) -> TypedStorage:
         """Return a copy of the elements of a buffer; see `UntypedStorage.from_buffer`."""
-        if cls is TypedStorage:
-            wanted = dtype or get_default_dtype()
-        else:
-            wanted = _dtype_of(cls)
+        wanted = dtype or get_default_dtype() if cls is TypedStorage else _dtype_of(cls)
         made = UntypedStorage.from_buffer(buffer, byte_order, count, offset, dtype=wanted)
         return _rebuilt(made, wanted)
 
