@@ -75,7 +75,6 @@ def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Form
     return register
 
 
-@register_flop_formula(ops.aten.mm)
 def mm_flop(
     a_shape: Shape, b_shape: Shape, *args: Any, out_shape: Any = None, **kwargs: Any
 ) -> int:
@@ -83,7 +82,6 @@ def mm_flop(
     return 2 * prod(a_shape) * b_shape[-1]
 
 
-@register_flop_formula(ops.aten.addmm)
 def addmm_flop(
     self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any
 ) -> int:
@@ -91,13 +89,11 @@ def addmm_flop(
     return mm_flop(a_shape, b_shape)
 
 
-@register_flop_formula(ops.aten.bmm)
 def bmm_flop(a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any) -> int:
     """Return the operations of the products of matrices of a batch."""
     return 2 * prod(a_shape) * b_shape[-1]
 
 
-@register_flop_formula(ops.aten.baddbmm)
 def baddbmm_flop(
     self_shape: Shape, a_shape: Shape, b_shape: Shape, out_shape: Any = None, **kwargs: Any
 ) -> int:
@@ -115,7 +111,6 @@ def conv_flop_count(
     return 2 * x_shape[0] * prod(places[2:]) * prod(w_shape)
 
 
-@register_flop_formula(ops.aten.convolution)
 def conv_flop(
     x_shape: Shape,
     w_shape: Shape,
@@ -132,7 +127,6 @@ def conv_flop(
     return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
-@register_flop_formula(ops.aten.convolution_backward)
 def conv_backward_flop(
     grad_out_shape: Shape,
     x_shape: Shape,
@@ -152,6 +146,19 @@ def conv_backward_flop(
     """
     once = conv_flop_count(x_shape, w_shape, grad_out_shape, transposed)
     return once * sum(map(bool, output_mask[:2]))
+
+
+_FORMULAS: Final[dict[str, Formula]] = {
+    "mm": mm_flop,
+    "addmm": addmm_flop,
+    "bmm": bmm_flop,
+    "baddbmm": baddbmm_flop,
+    "convolution": conv_flop,
+    "convolution_backward": conv_backward_flop,
+}
+for _name, _formula in _FORMULAS.items():
+    if hasattr(ops.aten, _name):  # or a selective build has left it out
+        register_flop_formula(getattr(ops.aten, _name))(_formula)
 
 
 class FlopCounterMode:
