@@ -3,7 +3,7 @@
 import typing as _typing
 from importlib import import_module as _import_module
 
-from dovetail_kernel.garbage import collection_paused as _collection_paused
+from dovetail_kernel import collection_paused as _collection_paused
 
 with _collection_paused():
     import dovetail_aten as _aten

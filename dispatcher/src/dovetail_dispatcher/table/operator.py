@@ -302,18 +302,12 @@ class Operator:
         stack[stack.index(old)] = new
         return True
 
-    def clear_routes(self) -> None:
-        """Drop the composed callables of this operator, in place: entries and methods hold the
-        dict for ever.
-        """
+    def forget_routes(self) -> None:
+        """Drop every composed callable, in place: entries and methods hold the dict for ever."""
         self.routes.clear()
         if self.redispatch_routes:
             for routes in list(self.redispatch_routes.values()):
                 routes.clear()
-
-    def forget_routes(self) -> None:
-        """Drop the composed callables of this operator, and of those that are made of it."""
-        self.clear_routes()
         for other in self.variants:
             other.forget_routes()
         for other in self.fused_in:

@@ -130,7 +130,8 @@ def forget_all_routes() -> None:
     """
     with lock:
         for op in all_operators():
-            op.clear_routes()
+            if op.routes or op.redispatch_routes:
+                op.forget_routes()
         count_change()
 
 
