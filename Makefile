@@ -18,7 +18,7 @@ OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
   plugins/pytest/src src $(OPTIONAL:%=%/src)
-LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) tests tools $(wildcard examples benchmarks)
+LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) conftest.py tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
@@ -49,14 +49,14 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare codegen dist clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare bench-others codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda bench-cuda
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
-	@echo "make test-backend BACKEND=loopback   what any installed backend can run, on that one"
+	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda)"
 	@echo "make cuda-emulator        build two emulated CUDA devices for the real CuPy (g++, a minute)"
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
 	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
@@ -72,6 +72,7 @@ help:
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
 	@echo "make bench-suite [THREADS=2]   measure the whole library, and keep the figures as JSON"
 	@echo "make bench-compare BASE=REV    measure what is here against a revision, in one process"
+	@echo "make bench-others         training steps in Dovetail, PyTorch, JAX, autograd, mygrad, tinygrad"
 	@echo "make dist [REQUIREMENTS=1] wheels and source distributions into dist (REQUIREMENTS=1: and what they need)"
 	@echo "make codegen              write the generated code again"
 	@echo "make install              every distribution, editable, into $(VENV)"
@@ -126,8 +127,17 @@ test: check $(TEST_STAMPS)
 test-operators: $(TEST_STAMPS)
 	@$(PYTEST) --operators all $$(grep -lrE 'mark\.(operators|op_infos)\(' tests examples --include='test_*.py')
 
-test-backend: $(TEST_STAMPS)
+# Backends whose libraries are installed for this alone: each has its group in pyproject.toml, and its stamp below.
+test-backend: $(TEST_STAMPS) $(addprefix $(STAMPS)/,$(filter dask jax strict,$(BACKEND)))
 	@$(PYTEST) --backend $(BACKEND) $(EXCEPTIONS) $(ON_ANY_BACKEND)
+
+# -- namespaces: JAX, and the array API standard --------------------------------------------------------------------
+
+$(STAMPS)/jax $(STAMPS)/strict: $(STAMPS)/%: $(STAMPS)/test tests/namespaces/pyproject.toml pyproject.toml
+	$(PY) tools/dependency_group.py $* > $@.txt
+	$(PY) $(PIP_INSTALL) -r $@.txt
+	$(PY) $(PIP_INSTALL) --no-build-isolation --no-deps -e tests/namespaces
+	@touch $@
 
 # -- cuda: on hardware, or on the real CuPy with an emulated driver -------------------------------------------------
 
@@ -165,6 +175,11 @@ bench-suite: $(TEST_STAMPS)
 bench-compare: $(TEST_STAMPS)
 	@test -n "$(BASE)" || { echo "name a revision: make bench-compare BASE=main"; exit 2; }
 	$(PY) -m benchmarks.suite.compare $(BASE)
+
+# What is not installed is left out; tinygrad asks for clang.
+bench-others: $(TEST_STAMPS)
+	$(PY) $(PIP_INSTALL) jax autograd mygrad tinygrad
+	$(PY) -m benchmarks.others --threads $(or $(THREADS),1)
 
 codegen: $(STAMPS)/install
 	$(PY) tools/codegen.py

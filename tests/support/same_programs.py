@@ -100,6 +100,7 @@ def assert_same(
 
 def _outcome(program: Program, library: Any, words: int, warns: bool) -> tuple[Any, Any]:
     def run() -> Any:
+        library.manual_seed(0)
         result = program(library)
         if not isinstance(result, library.Tensor):
             return _anywhere(result)

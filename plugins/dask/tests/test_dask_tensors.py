@@ -224,3 +224,44 @@ def test_importing_dovetail_imports_no_dask():
     command = [sys.executable, "-c", program]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == ["False", "False"]
+
+
+def test_numbers_that_need_functions_of_scipy_are_drawn_chunk_by_chunk():
+    pytest.importorskip("scipy")
+    rates = dovetail.full((4000,), 3.0, device="dask")
+    drawn = [dovetail.poisson(rates), dovetail.binomial(rates * 4, rates / 6)]
+    for each, variance in zip(drawn, (3.0, 6.0), strict=True):
+        assert each.mean().item() == pytest.approx(variance, rel=0.1)
+        assert each.tolist() == each.tolist()  # as often as it is computed
+
+
+def test_attention_to_nothing_is_zero():
+    q = dovetail.randn(1, 1, 3, 4, device="dask")
+    shown = dovetail.ones(3, 3, dtype=dovetail.bool, device="dask").tril(-1)
+    found = F.scaled_dot_product_attention(q, q, q, attn_mask=shown)
+    assert found[0, 0, 0].tolist() == [0.0] * 4
+    assert np.isfinite(found.cpu().numpy()).all()
+
+
+@pytest.mark.parametrize("form", ["safetensors", "torch"])
+def test_a_model_is_saved_with_the_values_of_each_parameter(tmp_path, form):
+    dovetail.manual_seed(0)
+    model = dovetail.nn.Sequential(*[dovetail.nn.Linear(3, 3) for _ in range(3)]).to("dask")
+    expected = {name: each.tolist() for name, each in model.state_dict().items()}
+    dovetail.save(model.state_dict(), tmp_path / "model", format=form)
+    loaded = dovetail.load(tmp_path / "model")
+    assert {name: each.tolist() for name, each in loaded.items()} == expected
+    assert {each.device.type for each in loaded.values()} == {"dask"}
+    model.load_state_dict(loaded)
+
+
+def test_what_is_infinite_or_no_number_is_a_result_and_no_warning():
+    x = lazy(np.array([0.0, -1.0, 4.0], np.float32), 2).requires_grad_()
+    y = x.clamp(min=0).log() + x.sqrt()
+    assert y.tolist() == pytest.approx([-np.inf, np.nan, np.log(4) + 2], nan_ok=True)
+    assert (x * np.inf).softmax(0).isnan().any()
+
+
+def test_samples_without_replacement_are_drawn_lazily():
+    drawn = dovetail.multinomial(dovetail.ones(3, 5, device="dask"), 4)
+    assert [len(set(row)) for row in drawn.tolist()] == [4, 4, 4]

@@ -380,3 +380,44 @@ def test_an_exception_without_a_reason_is_refused(pytester):
     known.write_text("::test_passes")
     result = run(pytester, EXCEPTIONS, "--exceptions", str(known))
     result.stderr.fnmatch_lines(["*line 1 of the exceptions gives no reason*"])
+
+
+REFUSED = """
+    import pytest
+
+    def refuse(): raise NotImplementedError("frames: [2, 3] are not known here")
+
+    def test_refused(): refuse()
+    def test_refused_within():
+        try:
+            refuse()
+        except NotImplementedError as error:
+            raise RuntimeError("no") from error
+    def test_fails(): raise NotImplementedError("something else")
+    def test_passes(): pass
+"""
+
+
+def test_what_a_backend_is_known_to_refuse_is_expected_wherever_it_does(pytester):
+    known = pytester.path / "known.txt"
+    known.write_text("raises: NotImplementedError: frames: [2, *] are not known * | it has none")
+    result = run(pytester, REFUSED, "--exceptions", str(known), "-rx")
+    result.assert_outcomes(passed=1, failed=1, xfailed=2)
+    result.stdout.fnmatch_lines(["*XFAIL*it has none*"])
+
+
+def test_a_module_that_a_backend_refuses_is_skipped_with_the_reason(pytester):
+    known = pytester.path / "known.txt"
+    known.write_text("raises: NotImplementedError: frames: * | it has none")
+    result = run(pytester, REFUSED + "\n    refuse()\n", "--exceptions", str(known), "-rs")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*SKIPPED*it has none*"])
+    result = run(pytester, REFUSED + "\n    1 / 0\n", "--exceptions", str(known))
+    result.assert_outcomes(errors=1)
+
+
+def test_a_test_that_would_not_end_is_not_run(pytester):
+    known = pytester.path / "known.txt"
+    known.write_text("not run: ::test_endless | each call takes as long as all before")
+    suite = "def test_endless():\n    while True: pass"
+    run(pytester, suite, "--exceptions", str(known)).assert_outcomes(xfailed=1)

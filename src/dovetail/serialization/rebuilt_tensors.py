@@ -70,13 +70,27 @@ def _tensor_on(
     if 0 in record.shape:  # it may lie anywhere, and need not make the storage larger
         untyped = UntypedStorage(0, device=untyped.device) if record.offset else untyped
         record = record._replace(offset=0)
-    made = made.set_(untyped, record.offset, record.shape, record.stride)
+    if untyped._backend.arrays.mutable_arrays:
+        made = made.set_(untyped, record.offset, record.shape, record.stride)
+    else:
+        made = _part_of(untyped, record)
     for name, applied in _set_bits(metadata):
         if applied:
             made = made.conj().resolve_conj() if name == "conj" else made.neg()
     if requires_grad:
         made.requires_grad_()
     return made
+
+
+def _part_of(storage: UntypedStorage, record: TensorRecord) -> Tensor:
+    """Return what a tensor shows of a storage whose array cannot be written: a part of its value,
+    as another tensor.
+    """
+    line: Tensor = aten.empty(0, dtype=record.dtype, device=storage.device)
+    kind, array = line.array.dtype, storage.array.reshape((-1,))
+    arrays: Any = storage._backend.arrays
+    line.array = array if array.dtype == kind else arrays.reinterpret(array, kind)
+    return aten.as_strided(line, record.shape, record.stride, record.offset).clone()
 
 
 def _set_bits(metadata: Any) -> list[tuple[str, Any]]:

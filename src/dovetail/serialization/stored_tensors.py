@@ -63,7 +63,7 @@ class TensorWriter:
                 "to_empty(device='cpu') first."
             )
         storage = tensor.untyped_storage()
-        key = (storage.data_ptr(), storage.nbytes(), str(tensor.device))
+        key = storage.place()
         if storage.nbytes() and key in self._names:
             return self._names[key]
         if storage.nbytes() % tensor.dtype.itemsize:

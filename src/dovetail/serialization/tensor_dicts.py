@@ -47,18 +47,18 @@ def save_file(
             f"Expected a dict of [str, dovetail.Tensor] but received {type(tensors)}. Give the "
             "tensors by names."
         )
-    owners: dict[int, str] = {}
+    owners: dict[tuple[Any, ...], str] = {}
     entries: dict[str, Entry] = {}
     for name, tensor in tensors.items():
         entries[_checked_name(name)] = _entry(name, tensor)
-        address = tensor.untyped_storage().data_ptr()
-        if tensor.numel() and address in owners:
+        place = tensor.untyped_storage().place()
+        if tensor.numel() and place in owners:
             raise RuntimeError(
-                f"Some tensors share memory: {owners[address]!r} and {name!r}. The file would hold "
+                f"Some tensors share memory: {owners[place]!r} and {name!r}. The file would hold "
                 "it twice, and they would share none when they are loaded. Give copies (clone()), "
                 "or use dovetail.save, which keeps what is shared."
             )
-        owners[address] = name
+        owners[place] = name
     write_file(os.fsdecode(filename), pack(entries, {"format": "pt", **(metadata or {})}))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dovetail_aten import Tensor
 from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput, current_sample
-from dovetail_kernel import Device, complex128, float32, float64
+from dovetail_kernel import Device, backend, complex128, float32, float64
 from dovetail_kernel import dtype as DType
 
 from .closeness import assert_close
@@ -24,6 +24,7 @@ __all__ = [
     "differentiable_calls",
     "dtypes_of",
     "is_inexact",
+    "known_on",
     "quiet",
     "representative_dtypes",
     "results_of",
@@ -36,6 +37,12 @@ def is_inexact(value: Any) -> bool:
     return isinstance(value, Tensor) and (value.dtype.is_floating_point or value.dtype.is_complex)
 
 
+def known_on(device: Device, dtypes: Iterable[DType]) -> list[DType]:
+    """Return those of the dtypes that arrays of a device can have."""
+    known = backend(device.type).arrays.native_dtypes
+    return [each for each in dtypes if each in known]
+
+
 def dtypes_of(
     info: OpInfo, check: str, device: Device, among: Iterable[DType] | None = None
 ) -> list[DType]:
@@ -46,7 +53,7 @@ def dtypes_of(
     CheckSkipped
         If there are none.
     """
-    wanted = info.dtypes if among is None else info.dtypes & set(among)
+    wanted = known_on(device, info.dtypes if among is None else info.dtypes & set(among))
     skips = {each: info.skip_of(check, device, each) for each in wanted}
     left_out = next((skip for skip in skips.values() if skip is not None), None)
     found = sorted([each for each in wanted if skips[each] is None], key=str)

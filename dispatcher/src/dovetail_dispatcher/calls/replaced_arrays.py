@@ -151,7 +151,7 @@ def _written(storage: Storage, own: Views, array: Any, views: Sequence[Views]) -
     bases = [wrap(storage.array, backend)]
     for view in own[:-1]:
         bases.append(view.show(bases[-1]))
-    whole = wrap(array, backend)
+    part = whole = wrap(array, backend)  # an array of the backend's class, which all then show
     for view, base in zip(reversed(own), reversed(bases), strict=False):
         whole = view.put(base, whole)
     shown: dict[Views, TensorBase] = {(): whole}
@@ -161,4 +161,4 @@ def _written(storage: Storage, own: Views, array: Any, views: Sequence[Views]) -
                 shown[each[:length]] = each[length - 1].show(shown[each[: length - 1]])
     set_state(before)
     storage._array = whole.array
-    return [array if each == own else shown[each].array for each in views]
+    return [part.array if each == own else shown[each].array for each in views]

@@ -66,6 +66,15 @@ class Storage:
             (0, 0) if array.__class__ is DatalessArray else self._backend.arrays.byte_bounds(array)
         )
 
+    def place(self) -> tuple[Any, ...]:
+        """Return what is equal for two storages exactly if they are the same memory: where it lies
+        and how large it is. Memory that cannot be written has no address, and is that of one
+        storage.
+        """
+        if self._backend.arrays.mutable_arrays:
+            return self.data_ptr(), self.nbytes(), str(self.device)
+        return id(self), 0, str(self.device)
+
     def size(self) -> int:
         """Return the size in bytes (an untyped storage counts bytes)."""
         return self.nbytes()

@@ -32,6 +32,7 @@ class DaskArrays(NamespaceArrays):
     array_types = (da.Array,)
     mutable_arrays = False
     lazy = True
+    scipy_package = "scipy"  # whose functions of numbers Dask calls chunk by chunk
     checks_bounds = True  # when a chunk is computed
 
     def native_dtype(self, wanted: Any) -> Any:
@@ -118,10 +119,6 @@ class DaskArrays(NamespaceArrays):
     def data_ptr(self, array: Any) -> int:
         """Return 0: there is no memory that has an address."""
         return 0
-
-    def storage_of(self, array: Any) -> Any:
-        """Return `array`: none is made of another's memory."""
-        return array
 
     def strides(self, array: Any) -> tuple[int, ...]:
         """Return those of C order."""

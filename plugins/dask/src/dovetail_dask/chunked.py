@@ -23,7 +23,7 @@ from .shapes import Shaped, results_of
 __all__ = ["AlongDim", "OneTask", "OverBatch", "define"]
 
 ALONG_DIM: Final = (
-    *("cummax", "cummin", "logcumsumexp", "_safe_softmax", "sort", "sort.stable", "kthvalue"),
+    *("cummax", "cummin", "logcumsumexp", "sort", "sort.stable", "kthvalue"),
     *("median.dim", "nanmedian.dim", "mode"),
 )
 """Operators with an argument `dim`, along which they work: all other dimensions are alike."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask.array.core import elemwise
 
 from .chunks import automatic
 from .indexing import take, take_along_axis
@@ -98,6 +99,35 @@ def _eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
     return da.eye(n, M=m, dtype=dtype, chunks="auto") if n else da.zeros((n, m or n), dtype=dtype)
 
 
+def _argsort(array: Any, axis: int = -1, kind: str = "stable") -> Any:
+    """Return the places in order along an axis, which becomes one chunk."""
+    whole = array.rechunk({axis % array.ndim: -1})
+    return whole.map_blocks(np.argsort, axis=axis, kind=kind, dtype=np.int64)
+
+
+class Quiet:
+    """An elementwise function of NumPy that warns of nothing in the threads that compute: what is
+    infinite, or no number, is a result.
+    """
+
+    __slots__ = ("__name__", "_function")
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+        self._function = getattr(np, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what the function returns."""
+        with np.errstate(all="ignore"):
+            return self._function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Quiet, (self.__name__,)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return "dovetail", "quiet", self.__name__
+
+
 class Namespace:
     """The names that array kernels use. What is not here is that of `dask.array`, or missing."""
 
@@ -117,12 +147,16 @@ class Namespace:
         self.take, self.take_along_axis = take, take_along_axis
         self.broadcast_arrays, self.eye, self.matmul = _broadcast_arrays, _eye, matmul
         self.bool_, self.dtype = np.bool_, np.dtype
+        self.conjugate, self.argsort = da.conj, _argsort
         for kind in (np.integer, np.inexact):
             for each in _scalar_types(kind):
                 setattr(self, each.__name__, each)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(da, name)
+        found = getattr(da, name)
+        if isinstance(found, da.ufunc.ufunc):
+            return partial(elemwise, Quiet(name))
+        return found
 
 
 def _scalar_types(kind: type) -> list[type]:

@@ -93,7 +93,8 @@ class CheckOwn(Step):
             to.add(*lines)
             return
         tests = [f"{array}.__class__ is not {to.bind('Array', self.array_type)}"]
-        tests.append(f"{array}.base is not None")
+        if hasattr(self.array_type, "base"):
+            tests.append(f"{array}.base is not None")
         tests += [f"{array} is {each.text(to)}" for each in self.given]
         tests += [f"{array} is {each}" for each in earlier]
         test = " or ".join(tests)

@@ -99,10 +99,18 @@ class NamespaceArrays(CoreArrays):
 
     # -- views -------------------------------------------------------------------------------------
 
+    def storage_of(self, array: Any) -> Any:
+        """Return the array that owns the memory of `array`; where arrays cannot be written, `array`
+        itself, a value that is no part of another's.
+        """
+        return super().storage_of(array) if self.mutable_arrays else array
+
     def view(self, array: Any, shape: Sequence[int]) -> Any | None:
         """Return a view with another shape of as many elements; None if the strides do not allow
-        it.
+        it. Arrays that cannot be written always do: there nothing tells a view from a copy.
         """
+        if not self.mutable_arrays:
+            return array.reshape(tuple(shape))
         try:
             return array.reshape(tuple(shape), copy=False)
         except ValueError:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pickle import UnpicklingError
 from typing import Any, TypeVar, cast
 
+from dovetail_dispatcher import ops
+from dovetail_dispatcher.calls.replaced_arrays import note_views
 from dovetail_kernel import (
     Device,
     Storage,
@@ -109,6 +111,8 @@ def deepcopy_tensor(tensor: TensorBase, memo: dict[int, Any]) -> Any:
         copied = memo.get(id(storage))
         if copied is None:
             copied = memo[id(storage)] = _copy_of(storage)
+            # That of a copy which `_place` made would be gone, and its id another's.
+            memo.setdefault(id(memo), []).append(storage)
         made = rebuild_tensor(type(tensor), copied, *place[1:], tensor.requires_grad)
     memo[id(tensor)] = made
     if tensor.grad is not None:
@@ -282,6 +286,9 @@ def rebuild_tensor(
         view = aten.as_strided(whole, size, stride, offset)
     made = wrap(view.array, storage._backend, cls)
     made._storage = storage
+    if whole.array is storage.array and not storage._backend.arrays.mutable_arrays:
+        whole._storage = storage  # writes to either are to be seen by both
+        note_views(ops.aten.as_strided.default, made, whole, (size, stride, offset), {})
     if requires_grad:
         made.requires_grad = True
     return made

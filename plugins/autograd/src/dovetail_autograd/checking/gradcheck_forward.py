@@ -16,7 +16,7 @@ from ..transforms.dual_interpreter import JvpLevel, attached_dual
 from ..transforms.forward_ad import dual_level, make_dual, unpack_dual
 from ..transforms.levels import leaves_levels
 from ..transforms.mapping import vmap
-from .gradcheck_jacobian import GradcheckError, elements, indices, project, show
+from .gradcheck_jacobian import GradcheckError, elements, indices, project, show, write, write_all
 
 
 def check_forward(
@@ -118,7 +118,7 @@ def _units(value: TensorBase, unit: complex) -> list[TensorBase]:
     made = []
     for index in indices(value):
         direction = filled_like(value, 0)
-        direction.array[index] = unit
+        write(direction, index, unit)
         made.append(direction)
     return made
 
@@ -183,20 +183,20 @@ def _differences(
     """Return, per output, the difference quotient along `direction`; the input is changed in place
     and put back.
     """
-    array = arguments[input_nr].array
-    original = array.copy()
+    value = arguments[input_nr]
+    original = value.array.copy()
 
     def values() -> list[list[complex]]:
         outputs = as_tuple(func(*arguments))
         return [elements(outputs[position]) for position in positions]
 
     try:
-        array[...] = original + eps * direction.array
+        write_all(value, original + eps * direction.array)
         above = values()
-        array[...] = original - eps * direction.array
+        write_all(value, original - eps * direction.array)
         below = values()
     finally:
-        array[...] = original
+        write_all(value, original)
     return [
         [(high - low) / (2 * eps) for high, low in zip(one, other, strict=True)]
         for one, other in zip(above, below, strict=True)

@@ -68,10 +68,29 @@ def indices(value: TensorBase) -> list[tuple[int, ...]]:
     return list(product(*[range(size) for size in value.array.shape]))
 
 
+def write(tensor: TensorBase, index: Any, number: Any) -> None:
+    """Write a number to an element of a tensor; where arrays cannot be written it gets another."""
+    arrays = tensor._backend.arrays
+    if arrays.mutable_arrays:
+        tensor.array[index] = number
+        return
+    host = arrays.to_host(tensor.array).copy()
+    host[index] = number
+    tensor.array = arrays.asarray(host, tensor.array.dtype)
+
+
+def write_all(tensor: TensorBase, array: Any) -> None:
+    """Write all elements of a tensor; where arrays cannot be written it gets another."""
+    if tensor._backend.arrays.mutable_arrays:
+        tensor.array[...] = array
+    else:
+        tensor.array = array
+
+
 def elements(value: TensorBase) -> list[complex]:
     """Return the elements as Python numbers, in row-major order."""
-    array = value.array
-    return [array[index].item() for index in indices(value)]
+    host = value._backend.arrays.to_host(value.array)
+    return [host[index].item() for index in indices(value)]
 
 
 def _steps(value: TensorBase, eps: float) -> list[complex]:
@@ -90,19 +109,17 @@ def numerical_jacobian(
     back.
     """
     value = arguments[input_nr]
-    array = value.array
     rows: Jacobian = []
-    for index in indices(value):
+    for index, original in zip(indices(value), elements(value), strict=True):
         row: list[complex] | None = None
-        original = array[index].item()
         for step in _steps(value, eps):
             try:
-                array[index] = original + step
+                write(value, index, original + step)
                 above = _values(outputs, arguments, output_nr, part)
-                array[index] = original - step
+                write(value, index, original - step)
                 below = _values(outputs, arguments, output_nr, part)
             finally:
-                array[index] = original
+                write(value, index, original)
             unit = step / eps
             differences = [
                 unit * (high - low) / (2 * eps) for high, low in zip(above, below, strict=True)
@@ -132,7 +149,7 @@ def analytical_column(
 ) -> list[complex]:
     """Return the gradient of element `index` of `output` with respect to `value`."""
     gradient = engine_ops.filled_like(output, 0)
-    gradient.array[indices(output)[index]] = part
+    write(gradient, indices(output)[index], part)
     return _gradient(output, value, gradient, check_dtype)
 
 
@@ -160,10 +177,10 @@ def project(
     generator = random.Random(seed)
     result = engine_ops.filled_like(output, 0)
     for index in indices(result):
-        number = generator.uniform(-1, 1)
-        result.array[index] = (
-            number + 1j * generator.uniform(-1, 1) if output.dtype.is_complex else number
-        )
+        number: complex = generator.uniform(-1, 1)
+        if output.dtype.is_complex:
+            number += 1j * generator.uniform(-1, 1)
+        write(result, index, number)
     if noncontiguous and output.ndim:
         result.array = result.array.repeat(2, axis=-1)[..., ::2]
     if requires_grad:
@@ -187,21 +204,20 @@ def directional(
     value = arguments[input_nr]
     direction = project(value, seed=1)
     weights = [each.real for each in map(complex, elements(project(output, seed=2)))]
-    array = value.array
-    original = array.copy()
+    original = value.array.copy()
     try:
-        array[...] = original + eps * direction.array
+        write_all(value, original + eps * direction.array)
         above = _values(outputs, arguments, output_nr, part)
-        array[...] = original - eps * direction.array
+        write_all(value, original - eps * direction.array)
         below = _values(outputs, arguments, output_nr, part)
     finally:
-        array[...] = original
+        write_all(value, original)
     numerical = sum(
         [w * (high - low) for w, high, low in zip(weights, above, below, strict=True)]
     ) / (2 * eps)
     gradient = engine_ops.filled_like(output, 0)
     for index, weight in zip(indices(output), weights, strict=True):
-        gradient.array[index] = weight * part
+        write(gradient, index, weight * part)
     steps = [complex(each) for each in elements(direction)]
 
     def analytical() -> float:

@@ -11,6 +11,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
 
 from ..graph.engine_ops import operator
+from ..graph.view_memory import Place, viewed
 from ..graph.views import fills_its_memory, view_info
 from .arrays import is_wrapped
 from .duals import DualArray
@@ -47,6 +48,10 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
             f"{list(base.stride())}. Write to a "
             "view of base.contiguous()."
         )
+    if not base._backend.arrays.mutable_arrays:
+        _make_dual_by_views(level, base, views, tangent)
+        operator("copy_", "default")(tensor.array.tangent, tangent)
+        return
     start = base.storage_offset()
     places = [(list(v.array.shape), list(v.stride()), v.storage_offset() - start) for v in views]
     as_strided = operator("as_strided", "default")
@@ -62,6 +67,22 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
         view._storage = base.untyped_storage()
         view._counter = base._counter
     operator("copy_", "default")(tensor.array.tangent, tangent)
+
+
+def _make_dual_by_views(
+    level: Any, base: TensorBase, views: list[TensorBase], tangent: TensorBase
+) -> None:
+    """Make a base dual, and its views: where arrays cannot be written, there is no memory that
+    strides tell places of, and the operators by which views were made are called again.
+    """
+    places = [Place(view, base) for view in views]
+    zeros = operator("new_zeros", "default")(tangent, list(base.array.shape), dtype=base.dtype)
+    primal = _moved_out(base)
+    _replace(level, base, primal, zeros)
+    for view, place in zip(views, places, strict=True):
+        _replace(level, view, viewed(primal, place), viewed(zeros, place))
+        view._storage = base.untyped_storage()
+        view._counter = base._counter
 
 
 def _views_of(base: TensorBase) -> list[TensorBase]:
