@@ -18,7 +18,7 @@ OPTIONAL := $(wildcard $(addprefix plugins/,dask mpi numba))
 # What mypy --strict and ruff look at.
 TYPED := kernel/src dispatcher/src plugins/autograd/src plugins/aten/src plugins/cpu/src plugins/cuda/src \
   plugins/pytest/src src $(OPTIONAL:%=%/src)
-LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) tests tools $(wildcard examples benchmarks)
+LINTED := $(DISTRIBUTIONS:.=src) $(OPTIONAL) conftest.py tests tools $(wildcard examples benchmarks)
 
 TEST_STAMPS := $(STAMPS)/test
 # make test ORACLE=1 also installs PyTorch, which the conformance tests compare with.
@@ -49,7 +49,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes test side by side: threads of BLAS and of PyTorch would only wait for each other.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare codegen dist clean install-dispatcher install-noautograd
+.PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare bench-others codegen dist clean install-dispatcher install-noautograd
 .PHONY: cuda-emulator test-cuda-emulated test-cuda bench-cuda
 
 help:
@@ -72,6 +72,7 @@ help:
 	@echo "make bench [ORACLE=1]     measure the overhead of calls (ORACLE=1: against PyTorch)"
 	@echo "make bench-suite [THREADS=2]   measure the whole library, and keep the figures as JSON"
 	@echo "make bench-compare BASE=REV    measure what is here against a revision, in one process"
+	@echo "make bench-others         training steps in Dovetail, PyTorch, JAX, autograd, mygrad, tinygrad"
 	@echo "make dist [REQUIREMENTS=1] wheels and source distributions into dist (REQUIREMENTS=1: and what they need)"
 	@echo "make codegen              write the generated code again"
 	@echo "make install              every distribution, editable, into $(VENV)"
@@ -152,12 +153,13 @@ test-cuda-emulated: cuda-emulator
 	@if [ -d $(EMULATOR)/site ]; then $(PY) tools/cuda_emulator/suite.py $(if $(SEED),--seed $(SEED)); \
 	  else echo "0 passed, 0 failed, 1 skipped"; fi
 
+# Tests of any backend expect errors of indices at once.
 test-cuda: $(TEST_STAMPS)
 	@$(PY) -m pytest -q plugins/cuda/tests
-	@$(PYTEST) --backend cuda $(ON_ANY_BACKEND)
+	@CUDA_LAUNCH_BLOCKING=1 $(PYTEST) --backend cuda $(EXCEPTIONS) $(ON_CUDA)
 
 bench-cuda: $(TEST_STAMPS)
-	$(PY) benchmarks/cuda.py
+	$(PY) benchmarks/on_cuda.py $(REPEATS)
 
 # ------------------------------------------------------------------------------------------------------------------
 
@@ -173,6 +175,11 @@ bench-suite: $(TEST_STAMPS)
 bench-compare: $(TEST_STAMPS)
 	@test -n "$(BASE)" || { echo "name a revision: make bench-compare BASE=main"; exit 2; }
 	$(PY) -m benchmarks.suite.compare $(BASE)
+
+# What is not installed is left out; tinygrad asks for clang.
+bench-others: $(TEST_STAMPS)
+	$(PY) $(PIP_INSTALL) jax autograd mygrad tinygrad
+	$(PY) -m benchmarks.others --threads $(or $(THREADS),1)
 
 codegen: $(STAMPS)/install
 	$(PY) tools/codegen.py

@@ -45,13 +45,14 @@ def pointwise(lib: Library) -> Iterator[Any]:
                 "same",
                 promote,
                 (),
+                "",
                 (),
                 None,
                 "aa.yaml",
                 1,
             ),
             *[
-                (f"aa::{text}", "pointwise", "same", promote, (), (), "aa::add", "aa.yaml", 1)
+                (f"aa::{text}", "pointwise", "same", promote, (), "", (), "aa::add", "aa.yaml", 1)
                 for text in (
                     "add_(Tensor(a!) self, Tensor other, *, Scalar alpha=1) -> Tensor(a!)",
                     "add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(b!) out) -> "

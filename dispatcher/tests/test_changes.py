@@ -160,7 +160,7 @@ def test_the_steps_make_every_kind_of_change(definitions: Owner) -> None:
     for step in STEPS.values():
         step(made)
     define_many(
-        [("rev::t(Tensor x) -> Tensor", "other", "none", (), (), (), None, "t.yaml", 3)], "here"
+        [("rev::t(Tensor x) -> Tensor", "other", "none", (), (), "", (), None, "t.yaml", 3)], "here"
     )
     table = registry.find_or_throw("rev::t").definition
     kinds = {each for each in subclasses(Change) if each.__module__ != __name__} - {Change}
@@ -225,7 +225,7 @@ def test_a_rule_of_a_covered_definition_is_reverted_beneath_the_one_that_covers_
 def test_a_table_that_cannot_be_defined_leaves_nothing(definitions: Owner) -> None:
     before = state_of_the_table()
     rows: list[Any] = [
-        (f"rev::{name}(Tensor x) -> Tensor", "other", "none", (), (), (), None, "t.yaml", 3)
+        (f"rev::{name}(Tensor x) -> Tensor", "other", "none", (), (), "", (), None, "t.yaml", 3)
         for name in ("new", "f")
     ]
     with pytest.raises(RuntimeError, match="Tried to register an operator"):

@@ -79,9 +79,13 @@ def test_the_generated_entries_are_what_the_templates_give() -> None:
         function = getattr(functions, own, None) or getattr(functions, f"{own}_default", None)
         if op.namespace != "aten" or function is None or "out=None" in inspect.getsource(function):
             continue
-        takes_old = "old" in function.__code__.co_varnames
+        names = function.__code__.co_varnames
         text = PythonFunction(
-            op.schema, op.promote, function.__name__, takes_old=takes_old
+            op.schema,
+            op.promote,
+            function.__name__,
+            takes_old=sum(name in ("old1", "old2") for name in names),
+            takes_numpy=bool({"surplus", "old1", "named"}.intersection(names)),
         ).source()
         if f"{own}_routes" not in function.__code__.co_names:
             if "complete" not in function.__code__.co_names:

@@ -30,6 +30,7 @@ from dovetail_dispatcher import (
     redispatch_function,
     wrap_torch_function,
 )
+from dovetail_dispatcher import plain_signature as _plain_signature
 from dovetail_dispatcher._C import _pop_torch_function_stack, _push_on_torch_function_stack
 
 from .absent_names import names_of as _names_of
@@ -151,7 +152,7 @@ def _signature(function: Any) -> _inspect.Signature:
     accessed = getattr(function, "__self__", None)
     if isinstance(accessed, property):
         return _inspect.signature(accesses(accessed)[function.__name__])
-    found = _inspect.signature(function)
+    found = _plain_signature(function)
     if [p.kind for p in found.parameters.values()] != [_VAR_POSITIONAL, _VAR_KEYWORD]:
         return found
     packet = getattr(ops.aten, function.__name__)

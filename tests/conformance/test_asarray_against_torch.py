@@ -79,6 +79,7 @@ def described(lib: Any, make: Maker, options: dict[str, Any]) -> Any:
     return shown
 
 
+@pytest.mark.cpu_only(reason="NumPy and the PyTorch of the tests share memory on the CPU")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", SOURCES)
 def test_asarray_shares_and_copies_as_pytorch_does(kind: str) -> None:

@@ -18,7 +18,7 @@ def array(*shape, seed=0):
 def both_run(program):
     """Run a program with each library, and return its arrays."""
     return [
-        [np.asarray(each.detach()) for each in program(library, maker(library))]
+        [np.asarray(each.detach().cpu()) for each in program(library, maker(library))]
         for library in (torch, dovetail)
     ]
 
@@ -225,6 +225,6 @@ def test_weights_are_dropped_while_training_only():
         warnings.simplefilter("error")
         (_, kept), _ = call(dovetail, make, **options, dropout_p=0.5, training=False)
         (_, dropped), _ = call(dovetail, make, **options, dropout_p=0.5, average_attn_weights=False)
-    np.testing.assert_allclose(kept.sum(-1).detach().numpy(), 1)
+    np.testing.assert_allclose(kept.sum(-1).detach().cpu().numpy(), 1)
     share = (dropped == 0).double().mean().item()
     assert 0.4 < share < 0.6

@@ -54,6 +54,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.cpu_only(reason="every device has lists of its own")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_result_has_the_same_dtype(name: str, dtype: str) -> None:

@@ -120,7 +120,7 @@ def outcome(m: Any, f: Any, text: str) -> Any:
 def described(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple([described(each) for each in value])
-    return value.detach().numpy().tolist(), value.requires_grad
+    return value.detach().cpu().numpy().tolist(), value.requires_grad
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -159,7 +159,7 @@ def test_jacobians_of_several_inputs_and_outputs(strategy: str, vectorize: bool)
     found, expected = run(dovetail, functional), run(torch, torch_functional)
     for ours, theirs in zip(found, expected, strict=True):
         for one, other in zip(ours, theirs, strict=True):
-            np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-10)
+            np.testing.assert_allclose(one.cpu().numpy(), other.cpu().numpy(), rtol=1e-10)
 
 
 @pytest.mark.parametrize("outer", ["reverse-mode", "forward-mode"])
@@ -178,5 +178,5 @@ def test_hessians_of_several_inputs(outer: str) -> None:
     for ours, theirs in zip(found, expected, strict=True):
         for one, other in zip(ours, theirs, strict=True):
             np.testing.assert_allclose(
-                one.detach().numpy(), other.detach().numpy(), rtol=1e-8, atol=1e-12
+                one.detach().cpu().numpy(), other.detach().cpu().numpy(), rtol=1e-8, atol=1e-12
             )

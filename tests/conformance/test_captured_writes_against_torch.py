@@ -200,7 +200,7 @@ def test_results_of_every_kind_of_call_may_be_written() -> None:
         "list": lambda lib, y: lib.unbind(y.clone())[0],
         "several": lambda lib, y: lib.max(y, 0)[0],
         "where": lambda lib, y: lib.where(y > 0, y, y),
-        "array": lambda lib, y: lib.from_numpy(y.detach().numpy().copy())[0],
+        "array": lambda lib, y: lib.from_numpy(y.detach().cpu().numpy().copy())[0],
         "full": lambda lib, y: lib.full((), 2.0),
         "random": lambda lib, y: lib.rand(()) * 0,
         "linear": lambda lib, y: lib.nn.functional.linear(y, lib.ones(1, 2))[0],

@@ -14,7 +14,7 @@ import dovetail
 def ours(value: Any) -> Any:
     """Return the same argument for Dovetail: tensors, dtypes and memory formats become its own."""
     if isinstance(value, torch.Tensor):
-        return dovetail.from_numpy(value.numpy())
+        return dovetail.from_numpy(value.cpu().numpy())
     if isinstance(value, torch.dtype | torch.memory_format):
         return getattr(dovetail, str(value).removeprefix("torch."))
     if isinstance(value, list | tuple):
@@ -25,7 +25,7 @@ def ours(value: Any) -> Any:
 def theirs(value: Any) -> Any:
     """Return a result of Dovetail as PyTorch's."""
     if isinstance(value, dovetail.Tensor):
-        return torch.from_numpy(value.numpy().copy())
+        return torch.from_numpy(value.cpu().numpy().copy())
     if isinstance(value, list | tuple):
         return [theirs(item) for item in value]
     return value

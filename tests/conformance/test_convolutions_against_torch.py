@@ -49,7 +49,10 @@ def results(library: Any, arrays: list[Any], needs: list[bool], how: tuple[Any, 
     grad = library.tensor(np.resize(arrays[3], tuple(made.shape)))
     if any(needs):
         made.backward(grad)
-    return [made.detach().numpy(), *[each.grad.numpy() for each in leaves if each.requires_grad]]
+    return [
+        made.detach().cpu().numpy(),
+        *[each.grad.cpu().numpy() for each in leaves if each.requires_grad],
+    ]
 
 
 def test_convolutions_with_any_numbers_and_their_gradients_are_those_of_pytorch() -> None:
@@ -135,7 +138,7 @@ def test_patches_fold_back_to_as_many_times_the_image_as_windows_cover_it() -> N
             columns = functional.unfold(x, kernel, **how)
             folded = functional.fold(columns * columns, (6, 7), kernel, **how)
             (folded * folded).sum().backward()
-            rows.append([each.detach().numpy() for each in (columns, folded, x.grad)])
+            rows.append([each.detach().cpu().numpy() for each in (columns, folded, x.grad)])
         for mine, other in zip(*rows, strict=True):
             np.testing.assert_allclose(mine, other, 1e-9, 1e-9, err_msg=str((kernel, how)))
 

@@ -96,6 +96,7 @@ def outcome(program: Callable[[], Any]) -> Any:
         return type(error), str(error)[:90]
 
 
+@pytest.mark.cpu_only(reason="the PyTorch of the tests is on the CPU, and the device is compared")
 @pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize("name", TENSORS)
 def test_a_copy_is_what_it_is_in_torch(name: str, way: str) -> None:
@@ -319,6 +320,7 @@ class Marked(dovetail.Tensor):
     """A subclass with nothing of its own."""
 
 
+@pytest.mark.cpu_only(reason="the state of a generator of the CPU")
 def test_a_state_of_another_size_is_refused() -> None:
     with pytest.raises(
         RuntimeError, match=r"Expected a generator state of size 5056 for cpu but found.*to be 3"

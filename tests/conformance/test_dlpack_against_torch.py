@@ -13,6 +13,8 @@ import torch
 
 import dovetail
 
+pytestmark = pytest.mark.cpu_only(reason="the PyTorch of the tests reads memory of the CPU")
+
 DTYPES = (
     *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
     *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),

@@ -38,12 +38,14 @@ TYPES: dict[str, Any] = {
 }
 
 
+@pytest.mark.cpu_only(reason="the types of old are those of the CPU")
 @pytest.mark.parametrize("name", TYPES)
 def test_a_tensor_is_converted_to_what_a_type_of_old_makes(name: str) -> None:
     ours, theirs = (lib.tensor([1, 2]).type(TYPES[name](lib)) for lib in (dovetail, torch))
     assert str(ours).replace("dovetail.", "torch.") == str(theirs)
 
 
+@pytest.mark.cpu_only(reason="about tensors of the CPU")
 def test_no_tensor_of_the_cpu_is_one_of_the_types_of_cuda() -> None:
     x = dovetail.ones(2)
     assert isinstance(x, dovetail.FloatTensor)

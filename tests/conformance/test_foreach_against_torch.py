@@ -71,7 +71,7 @@ def outcome(lib: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     except (RuntimeError, TypeError) as error:
         return type(error)
     results = first if found is None else found
-    values = [(str(each.dtype).split(".")[1], each.detach().numpy()) for each in results]
+    values = [(str(each.dtype).split(".")[1], each.detach().cpu().numpy()) for each in results]
     if not results[0].requires_grad:
         return type(found) is list, values
     try:
@@ -79,7 +79,7 @@ def outcome(lib: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     except RuntimeError as error:  # PyTorch has no derivative where scalars are in a tensor
         assert "is not implemented" in str(error)
         return False, values
-    return False, values + [("", each.numpy()) for each in gradients]
+    return False, values + [("", each.cpu().numpy()) for each in gradients]
 
 
 def test_pytorchs_functions_are_those_here() -> None:

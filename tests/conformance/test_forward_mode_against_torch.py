@@ -58,7 +58,7 @@ def run(
 
     def convert(value: Any, differentiable: bool) -> Any:
         if isinstance(value, torch.Tensor):
-            own = value.clone() if m is torch else dovetail.tensor(value.numpy().copy())
+            own = value.clone() if m is torch else dovetail.tensor(value.cpu().numpy().copy())
             if differentiable and (value.is_floating_point() or value.is_complex()):
                 return ad.make_dual(own, m.tensor(tangent(value, next(seeds))))
             return own
@@ -81,7 +81,9 @@ def run(
         unpacked = [
             ad.unpack_dual(each).tangent if isinstance(each, m.Tensor) else None for each in results
         ]
-    return [None if each is None else each.resolve_conj().detach().numpy() for each in unpacked]
+    return [
+        None if each is None else each.resolve_conj().detach().cpu().numpy() for each in unpacked
+    ]
 
 
 @pytest.mark.parametrize("name", operator_names())

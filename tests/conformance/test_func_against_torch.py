@@ -93,7 +93,9 @@ def both(name: str, names: tuple[str, ...], x: np.ndarray) -> tuple[Any, Any]:
 def agree(found: Any, expected: Any) -> None:
     assert tuple(found.shape) == tuple(expected.shape)
     assert not found.requires_grad
-    np.testing.assert_allclose(found.numpy(), expected.detach().numpy(), rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(
+        found.cpu().numpy(), expected.detach().cpu().numpy(), rtol=1e-7, atol=1e-8
+    )
 
 
 def numbers(shape: tuple[int, ...], seed: int) -> np.ndarray:

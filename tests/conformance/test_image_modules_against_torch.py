@@ -59,7 +59,7 @@ def results(library: Any, module: Any, array: Any) -> list[Any]:
     made = list(made) if isinstance(made, tuple) else [made]
     (made[0] * made[0]).sum().backward()
     grads = [each.grad for each in (x, *module.parameters())]
-    return [each.detach().numpy() for each in (*made, *grads)]
+    return [each.detach().cpu().numpy() for each in (*made, *grads)]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,9 @@ def test_a_module_of_images_is_that_of_pytorch(
     assert repr(mine) == repr(theirs)
     state = theirs.state_dict()
     assert list(mine.state_dict()) == list(state)
-    mine.load_state_dict({key: dovetail.from_numpy(each.numpy()) for key, each in state.items()})
+    mine.load_state_dict(
+        {key: dovetail.from_numpy(each.cpu().numpy()) for key, each in state.items()}
+    )
     array = np.random.default_rng(0).random(shape, dtype="float32")
     found, expected = results(dovetail, mine, array), results(torch, theirs, array)
     assert len(found) == len(expected)
@@ -91,7 +93,7 @@ def test_a_module_of_unpooling_takes_the_places_of_a_pooling(name: str) -> None:
     for library in (dovetail, torch):
         pool = getattr(library.nn, name.replace("Unpool", "Pool"))(2, return_indices=True)
         unpool = getattr(library.nn, name)(2)
-        rows.append((repr(unpool), unpool(*pool(library.tensor(array))).numpy()))
+        rows.append((repr(unpool), unpool(*pool(library.tensor(array))).cpu().numpy()))
     assert rows[0][0] == rows[1][0]
     np.testing.assert_array_equal(rows[0][1], rows[1][1])
 
@@ -104,7 +106,7 @@ def test_fractional_pooling_takes_the_numbers_it_is_given() -> None:
         pool = library.nn.FractionalMaxPool2d(
             2, output_ratio=0.5, return_indices=True, _random_samples=library.tensor(samples)
         )
-        rows.append([each.numpy() for each in pool(library.tensor(array))])
+        rows.append([each.cpu().numpy() for each in pool(library.tensor(array))])
     for one, other in zip(*rows, strict=True):
         np.testing.assert_array_equal(one, other)
 

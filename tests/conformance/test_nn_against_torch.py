@@ -28,7 +28,7 @@ def same_weights(theirs, ours):
     """Give our module the values of theirs."""
     ours.load_state_dict(
         {
-            name: dovetail.from_numpy(value.numpy().copy())
+            name: dovetail.from_numpy(value.cpu().numpy().copy())
             for name, value in theirs.state_dict().items()
         }
     )

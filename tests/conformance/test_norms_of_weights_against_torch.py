@@ -101,7 +101,7 @@ def cases(lib):
     ]
     found["sn conv"] = lambda: lib.linalg.svdvals(
         (lambda m: (m(lib.ones(1, 2, 4, 4)), m.weight)[1])(
-            quiet(lambda: U.spectral_norm(nn.Conv2d(2, 3, 3), n_power_iterations=60))
+            quiet(lambda: U.spectral_norm(nn.Conv2d(2, 3, 3), n_power_iterations=200))
         ).reshape(3, -1)
     )[0]
     found["names"] = lambda: [

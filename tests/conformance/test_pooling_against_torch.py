@@ -68,7 +68,7 @@ def results(library: Any, function: Any, array: Any, options: dict[str, Any]) ->
     made = list(made) if isinstance(made, tuple) else [made]
     weights = np.arange(made[0].numel()).reshape(tuple(made[0].shape)) % 7 + 1.0
     made[0].backward(library.tensor(weights))
-    return [each.detach().numpy() for each in (*made, x.grad)]
+    return [each.detach().cpu().numpy() for each in (*made, x.grad)]
 
 
 def test_pooling_with_any_numbers_its_places_and_gradients_are_those_of_pytorch() -> None:
@@ -107,7 +107,7 @@ def test_fractional_pooling_begins_its_windows_where_pytorch_does(ndim: int) -> 
             options = {"output_size": out, "_random_samples": library.tensor(samples)}
             made, places = pool(x, kernel, return_indices=True, **options)
             (made * made).sum().backward()
-            rows.append([each.detach().numpy() for each in (made, places, x.grad)])
+            rows.append([each.detach().cpu().numpy() for each in (made, places, x.grad)])
         for mine, other in zip(*rows, strict=True):
             np.testing.assert_array_equal(mine, other, err_msg=f"seed {seed}")
 
@@ -125,7 +125,7 @@ def test_unpooling_puts_maxima_back_and_takes_gradients_from_there(ndim: int) ->
             made = made.requires_grad_()
             back = unpool(made, places, kernel, stride, 0, size)
             (back * back).sum().backward()
-            rows.append([each.detach().numpy() for each in (back, made.grad)])
+            rows.append([each.detach().cpu().numpy() for each in (back, made.grad)])
         for mine, other in zip(*rows, strict=True):
             np.testing.assert_array_equal(mine, other)
 
@@ -157,6 +157,6 @@ def test_power_averages_and_their_gradients_are_those_of_pytorch(ndim: int) -> N
             x = library.tensor(array, requires_grad=True)
             made = getattr(functional, f"lp_pool{ndim}d")(x, power, kernel, stride, ceil_mode)
             made.sum().backward()
-            rows.append([each.detach().numpy() for each in (made, x.grad)])
+            rows.append([each.detach().cpu().numpy() for each in (made, x.grad)])
         for mine, other in zip(*rows, strict=True):
             np.testing.assert_allclose(mine, other, 1e-9)

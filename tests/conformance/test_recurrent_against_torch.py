@@ -113,7 +113,7 @@ def test_dropout_between_layers_drops_and_scales():
     found, _ = dovetail.rnn_relu(x, state, params, False, 2, 0.25, True, False, False)
     kept = (found > 0).double().mean().item()
     assert 0.6 < kept < 0.9
-    np.testing.assert_allclose(found[found > 0].numpy(), 1 / 0.75)
+    np.testing.assert_allclose(found[found > 0].cpu().numpy(), 1 / 0.75)
     idle, _ = dovetail.rnn_relu(x, state, params, False, 2, 0.25, False, False, False)
     assert (idle == 1).all()
 

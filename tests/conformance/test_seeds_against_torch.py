@@ -201,7 +201,7 @@ def numbers(drawn: Any) -> list[np.ndarray[Any, Any]]:
         lib = torch if isinstance(each, torch.Tensor) else dovetail
         wide = lib.complex128 if each.is_complex() else lib.float64
         kept = each.detach() if each.dtype == lib.int64 else each.detach().to(wide)
-        found.append(np.asarray(kept.numpy()))
+        found.append(np.asarray(kept.cpu().numpy()))
     return found
 
 

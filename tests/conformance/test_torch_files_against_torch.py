@@ -66,7 +66,9 @@ def test_a_model_trained_in_pytorch_gives_the_same_here() -> None:
     ours.load_state_dict(dovetail.load(written(trained.state_dict())))
     ours.eval()
     found = ours(dovetail.from_numpy(images.numpy()))
-    np.testing.assert_allclose(found.detach().numpy(), trained(images).detach().numpy(), 1e-5, 1e-6)
+    np.testing.assert_allclose(
+        found.detach().cpu().numpy(), trained(images).detach().cpu().numpy(), 1e-5, 1e-6
+    )
     stream = io.BytesIO()
     dovetail.save(ours.state_dict(), stream, format="torch")
     stream.seek(0)
@@ -203,7 +205,9 @@ def test_a_whole_module_needs_weights_only_false_and_is_then_looked_for_here() -
     assert type(loaded) is dovetail.nn.Sequential
     x = torch.randn(4, 2)
     found = loaded(dovetail.from_numpy(x.numpy()))
-    np.testing.assert_allclose(found.detach().numpy(), module(x).detach().numpy(), 1e-5, 1e-6)
+    np.testing.assert_allclose(
+        found.detach().cpu().numpy(), module(x).detach().cpu().numpy(), 1e-5, 1e-6
+    )
 
 
 def test_a_file_without_checksums_is_read() -> None:

@@ -274,5 +274,5 @@ def test_the_losses_of_a_model_are_pytorchs(name: str) -> None:
         ours.state_dict().items(), theirs.state_dict().values(), strict=True
     ):
         np.testing.assert_allclose(
-            tensor.numpy(), other.numpy(), rtol=2e-3, atol=2e-4, err_msg=name_
+            tensor.cpu().numpy(), other.cpu().numpy(), rtol=2e-3, atol=2e-4, err_msg=name_
         )

@@ -39,7 +39,7 @@ def as_arrays(value: Any) -> Any:
         return [as_arrays(each) for each in value]
     if isinstance(value, dict):
         return {key: as_arrays(each) for key, each in value.items()}
-    return value.detach().numpy() if hasattr(value, "detach") else value
+    return value.detach().cpu().numpy() if hasattr(value, "detach") else value
 
 
 def run(lib: Any, function: Function, args: Any, options: dict[str, Any]) -> Any:

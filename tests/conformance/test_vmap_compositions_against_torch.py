@@ -78,7 +78,7 @@ def arrays(value: Any) -> list[Any]:
         return [each for item in value for each in arrays(item)]
     if isinstance(value, dict):
         return [each for key in sorted(value) for each in arrays(value[key])]
-    return [value.detach().numpy()]
+    return [value.detach().cpu().numpy()]
 
 
 def assert_same(found: Any, wanted: Any) -> None:
@@ -138,4 +138,6 @@ def test_gradients_of_a_model_per_sample() -> None:
     mine, theirs = found
     assert sorted(mine) == sorted(theirs)
     for name in theirs:
-        np.testing.assert_allclose(mine[name].numpy(), theirs[name].numpy(), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            mine[name].cpu().numpy(), theirs[name].cpu().numpy(), rtol=1e-4, atol=1e-5
+        )

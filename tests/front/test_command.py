@@ -347,6 +347,52 @@ def test_conformance_runs_on_another_backend_and_goes_back() -> None:
     assert dovetail.zeros(1).device.type == "cpu"
 
 
+def outcomes(*words: str) -> list[str]:
+    """Return the operators that a run of conformance tested, and check its last words."""
+    result = CliRunner().invoke(
+        app, ("conformance", "--check", "samples", "--only", "aten::*mm", "--json", *words)
+    )
+    assert result.exit_code == 0, result.output
+    return list(dict.fromkeys(each["operator"] for each in json.loads(result.stdout)))
+
+
+def test_conformance_runs_a_sample_that_its_seed_repeats() -> None:
+    every = outcomes("--operators", "all")
+    some = outcomes("--operators", "3", "--seed", "7")
+    assert len(some) == 3
+    assert some == outcomes("--operators", "3", "--seed", "7") == [e for e in every if e in some]
+    assert some != outcomes("--operators", "3", "--seed", "9")
+    parts = [outcomes("--operators", f"{part}/2", "--seed", "7") for part in (1, 2)]
+    assert sorted([*parts[0], *parts[1]]) == sorted(every)
+    assert outcomes("--operators", "100") == every
+
+
+def test_conformance_says_how_to_repeat_a_sample_and_how_far_it_is() -> None:
+    words = ("conformance", "--check", "samples", "--only", "aten::m*", "--operators", "20")
+    result = CliRunner().invoke(app, (*words, "--seed", "7", "--markdown"))
+    assert "These again: --operators 20 --seed 7. All: --operators all." in result.stderr
+    assert "2 of 20 operators, 0 checks failed" in result.stderr
+    assert "20 of 20 operators, 0 checks failed" in result.stderr
+    assert (
+        "Made by `dovetail conformance --backend cpu --only 'aten::m*' --operators 20 --seed 7 "
+        "--markdown`, dovetail"
+    ) in result.stdout
+    assert re.search(r"A sample of 20 of \d+ operators\.", result.stdout)
+
+
+@pytest.mark.parametrize("text", ["4/3", "0", "some", "1/0"])
+def test_conformance_says_what_operators_may_be(text: str) -> None:
+    result = CliRunner().invoke(app, ("conformance", "--operators", text))
+    assert result.exit_code == 2
+    assert f"--operators is {text!r}. Give how many, such as 100, a part" in result.stderr
+
+
+def test_conformance_in_several_processes_gives_the_same() -> None:
+    assert outcomes("--jobs", "2", "--operators", "3", "--seed", "7") == outcomes(
+        "--operators", "3", "--seed", "7"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

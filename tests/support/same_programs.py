@@ -60,7 +60,7 @@ def plain(result: Any, digits: int = 5) -> Any:
         return result
     if result.is_meta:
         return "meta", tuple(result.shape)
-    values = np.asarray(result.detach())
+    values = np.asarray(result.detach().cpu())
     return str(values.dtype), np.round(values, digits).tolist() if values.size else values.shape
 
 
@@ -100,9 +100,10 @@ def assert_same(
 
 def _outcome(program: Program, library: Any, words: int, warns: bool) -> tuple[Any, Any]:
     def run() -> Any:
+        library.manual_seed(0)
         result = program(library)
         if not isinstance(result, library.Tensor):
-            return result
+            return _anywhere(result)
         return Values(str(result.dtype).rpartition(".")[2], result.tolist())
 
     if not warns:
@@ -113,6 +114,18 @@ def _outcome(program: Program, library: Any, words: int, warns: bool) -> tuple[A
     return result, [
         (each.category, str(each.message)[:60]) for each in caught if not _asks_for_grad(each)
     ]
+
+
+def _anywhere(result: Any) -> Any:
+    """Return a result with texts as if tensors were on the CPU, where those of PyTorch are."""
+    if isinstance(result, str):
+        here = f"{dovetail.get_default_device()}:0"
+        return result.replace(f", device='{here}'", "").replace(f" ({here})", "")
+    if type(result) in (list, tuple):
+        return type(result)(map(_anywhere, result))
+    if type(result) is dict:
+        return {key: _anywhere(value) for key, value in result.items()}
+    return result
 
 
 def _asks_for_grad(warning: warnings.WarningMessage) -> bool:

@@ -74,9 +74,10 @@ class Build:
         }
         started = {target: self.start_pip(target, wanted) for target, wanted in installed.items()}
         driver = ("memory", "threads", "races", "driver")
-        for name in (*driver, "nvrtc", "cublas"):
+        for name in (*driver, "nvrtc", "cublas", "cupti"):
             self.object_of(name)
         self.link("libcuda.so.1", self.lib, [self.objects / f"{name}.o" for name in driver])
+        self.link("libcupti.so.12", self.lib, [self.objects / "cupti.o"])
         self.link("libnvrtc.so.12", self.lib / "emulated", [self.objects / "nvrtc.o"])
         for target, process in started.items():
             self.finish_pip(target, process)

@@ -3,7 +3,7 @@
     python tools/cuda_emulator/suite.py [--sample N] [--seed SEED] [--strict] [PYTEST ARGUMENT...]
 
 One of N tests that any backend can run (default: 100; 1: all) is chosen by the seed, which is
-printed. With paths among the arguments of pytest, these are run instead.
+printed. With paths among the arguments of pytest, these are run instead (default: all of them).
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ PLUGIN = "cuda_emulator_pytest"
 def main(arguments: Sequence[str]) -> int:
     """Run the suites, and return whether one of them failed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sample", type=int, default=100)
+    parser.add_argument("--sample", type=int)
     parser.add_argument("--seed", type=int, default=int(time.time()) % 1000)
     parser.add_argument("--strict", action="store_true")
     own, rest = parser.parse_known_args(arguments)
     settings = environment(["--strict"] if own.strict else [])
+    paths = [each for each in rest if (ROOT / each.partition("::")[0]).exists()]
+    own.sample = own.sample or (1 if paths else 100)
     sampled = ["--backend", "cuda", "--sample", str(own.sample), "--seed", str(own.seed)]
     # Tests of any backend expect errors of indices at once.
     blocking = {**settings, "CUDA_LAUNCH_BLOCKING": "1"}
-    paths = [each for each in rest if (ROOT / each.partition("::")[0]).exists()]
     if paths:
         return pytest([*sampled, *rest], blocking)
     failed = pytest([*OWN, *rest], settings)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .inspection.kernel_handles import get_kernel
     from .inspection.notebook_trees import InNotebooks
     from .inspection.opcheck import OpCheckError, opcheck
+    from .inspection.signatures import plain_signature
     from .inspection.spans import CallSpan, Observer, Span, open_span
     from .inspection.tracing import Trace
     from .interception.function_modes import BaseTorchFunctionMode, TorchFunctionMode
@@ -109,6 +110,7 @@ _ON_DEMAND = {
     "operator_modules": "interception.interceptable_attributes",
     "overridable": "interception.intercepted_functions",
     "overridden_name": "interception.overrides",
+    "plain_signature": "inspection.signatures",
     "register_autograd": "registration.register",
     "register_fake": "registration.register",
     "register_kernel": "registration.register",
@@ -174,6 +176,7 @@ __all__ = [
     "overridable",
     "overridden_name",
     "parse_schema",
+    "plain_signature",
     "redispatch_function",
     "register_autocast",
     "register_autograd",

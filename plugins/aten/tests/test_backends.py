@@ -57,6 +57,10 @@ class Frozen(np.ndarray[Any, Any]):
     def __setitem__(self, key: Any, value: Any) -> None:
         raise AssertionError("an immutable array was written to")
 
+    def reshape(self, *shape: Any) -> Any:
+        """Return another shape; there is no ``copy``, as for JAX's arrays."""
+        return super().reshape(*shape)
+
 
 class FrozenArrays(NamespaceArrays):
     """Immutable arrays, with the methods that NumPy's functions cannot stand for."""

@@ -15,6 +15,9 @@ import pytest
 import dovetail_aten
 from dovetail_aten import functions
 from dovetail_aten.calling.first_call import complete
+from dovetail_dispatcher import plain_signature
+from dovetail_dispatcher.calls.entry_support import MISSING
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.calls.templates.python_function import PythonFunction
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import int64
@@ -30,8 +33,9 @@ def short(name: str, overload: str, function: str) -> tuple[Any, list[str]]:
         return complete(function, *operator)
 
     namespace = {name: getattr(functions, name) for name in functions.__all__}
-    namespace["complete"] = noted
-    exec(PythonFunction(op.schema, op.promote, function).short_source(), namespace)
+    namespace |= {"complete": noted, "numpy_call": numpy_call, "MISSING": MISSING}
+    text = PythonFunction(op.schema, op.promote, function, takes_numpy=True)
+    exec(text.short_source(), namespace)
     return namespace[function], completed
 
 
@@ -43,7 +47,7 @@ def test_the_first_call_completes_the_function_that_methods_hold() -> None:
     assert holder.add_(x, 1.0).tolist() == [8.0, 8.0, 8.0]
     assert completed == ["add_"]
     assert holder.add_ is add_
-    assert inspect.getsource(add_).startswith("def add_(input, other, *, alpha=1):\n    if alpha")
+    assert inspect.getsource(add_).startswith("def add_(input=MISSING, other=MISSING, ")
 
 
 def test_the_signature_is_the_same_before_and_after() -> None:
@@ -51,7 +55,8 @@ def test_the_signature_is_the_same_before_and_after() -> None:
     before = str(inspect.signature(mul_out))
     out = dovetail_aten.empty(2)
     assert mul_out(dovetail_aten.ones(2), 3, out=out) is out
-    assert str(inspect.signature(mul_out)) == before == "(input, other, *, out)"
+    assert str(inspect.signature(mul_out)) == before
+    assert before.startswith("(input=MISSING, other=MISSING, surplus=MISSING, out=MISSING, x=None")
     assert completed == ["mul_out"]
 
 
@@ -110,3 +115,15 @@ def test_formulas_are_imported_when_one_is_first_read() -> None:
     assert result.stdout == "False aten::exp False\nExpBackward0 ('self',) True\nFalse\n", (
         result.stderr
     )
+
+
+def test_a_signature_is_shown_as_people_call_the_function() -> None:
+    def shown(name: str) -> str:
+        return str(plain_signature(getattr(functions, name)))
+
+    assert shown("add") == "(input, other, *, alpha=1, out=None)"
+    assert shown("unsqueeze") == "(input, dim)"
+    assert shown("cat") == "(tensors, dim=0, *, out=None)"
+    assert shown("tile") == "(input, *dimss_, dims=None)"
+    assert shown("transpose") == "(input, dim0, dim1)"
+    assert shown("sum") == "(*args, **kwargs)"

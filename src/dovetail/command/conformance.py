@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,11 +13,15 @@ from typing import Annotated
 
 import typer
 
-from dovetail_kernel import Device, has_backend, plugin_manager
-from dovetail_kernel import backend as backend_of
-
-from ..testing import Outcome, check_op_info, op_infos
+from ..testing import Outcome, op_infos
 from .common import AsJson, UsageError, failures, print_json, print_rows
+from .conformance_runs import (
+    ALL,
+    chosen_operators,
+    loaded_device,
+    outcomes_of,
+    with_progress,
+)
 
 STATES = ("passed", "failed", "skipped")
 
@@ -32,6 +37,20 @@ def conformance(
     only: Annotated[
         str, typer.Option(metavar="PATTERN", help="Only these operators: 'aten::add*'.")
     ] = "",
+    operators: Annotated[
+        str,
+        typer.Option(
+            metavar="COUNT|K/N|all",
+            help="How many operators, chosen by --seed; a part of them; or all, which takes about "
+            "a second each.",
+        ),
+    ] = "100",
+    seed: Annotated[
+        int | None, typer.Option(help="By which operators are chosen. Default: another each time.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="In how many processes, if the libraries are installed.")
+    ] = 1,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the table as Markdown, for a README.")
     ] = False,
@@ -42,30 +61,40 @@ def conformance(
     The samples and checks are installed with the libraries; nothing else is needed. Prints a table
     by family of operators, and what failed; ends with status 1 if something did.
     """
+    seed = random.randrange(10**6) if seed is None else seed
     with failures(), loaded_device(backend) as device:
-        names = tuple(check or ())
-        chosen = [info for info in op_infos(namespace) if fnmatchcase(info.name, only or "*")]
-        if not chosen:
+        matching = [info for info in op_infos(namespace) if fnmatchcase(info.name, only or "*")]
+        if not matching:
             raise UsageError(f"no operator of {namespace!r} with samples matches {only or '*'!r}.")
-        outcomes = [
-            each for info in chosen for each in check_op_info(info, device=device, names=names)
-        ]
+        chosen = chosen_operators(matching, operators, seed)
+        given = f" --only '{only}'" if only else ""
+        if len(chosen) < len(matching):
+            given += f" --operators {operators} --seed {seed}"
+            typer.echo(
+                f"{len(chosen)} of {len(matching)} operators. These again: --operators "
+                f"{operators} --seed {seed}. All: --operators {ALL}.",
+                err=True,
+            )
+        runs = outcomes_of(chosen, device, tuple(check or ()), jobs)
+        outcomes = [each for run in with_progress(runs, len(chosen)) for each in run]
     failed = [each for each in outcomes if each.state == "failed"]
     if as_json:
         print_json([asdict(each) for each in outcomes])
     else:
         fields = ("family", "operators", *STATES)
         if markdown:
-            typer.echo(markdown_of(rows_of(outcomes), fields, device))
+            made_by = (
+                f"dovetail conformance --backend {device.type}{given or f' --operators {ALL}'}"
+            )
+            typer.echo(markdown_of(rows_of(outcomes), fields, len(matching), made_by))
         else:
             print_rows(rows_of(outcomes), fields)
         for each in failed:
             typer.secho(f"✗ {each.operator}: {each.check}", fg="red")
             typer.echo(indent(each.detail, "    "))
-        operators = len({each.operator for each in outcomes})
+        tested = len({each.operator for each in outcomes})
         typer.echo(
-            f"{operators} operators on {device.type}: {len(failed)} of {len(outcomes)} checks "
-            "failed"
+            f"{tested} operators on {device.type}: {len(failed)} of {len(outcomes)} checks failed"
         )
     if failed:
         raise typer.Exit(1)
@@ -85,26 +114,16 @@ def rows_of(outcomes: list[Outcome]) -> list[dict[str, str]]:
     return rows
 
 
-def markdown_of(rows: list[dict[str, str]], fields: Sequence[str], device: Device) -> str:
+def markdown_of(
+    rows: list[dict[str, str]], fields: Sequence[str], there_are: int, made_by: str
+) -> str:
     """Return rows, and their sum, as a table in Markdown with the command that made it."""
     total = {"family": "all"} | {
         field: str(sum([int(row[field]) for row in rows])) for field in fields[1:]
     }
     lines = [f"| {' | '.join(fields)} |", f"|{'---|' * len(fields)}"]
     lines += [f"| {' | '.join([row[field] for field in fields])} |" for row in [*rows, total]]
-    made_by = f"`dovetail conformance --backend {device.type} --markdown`"
-    return "\n".join([*lines, "", f"Made by {made_by}, dovetail {version('dovetail')}.", ""])
-
-
-def loaded_device(name: str) -> Device:
-    """Return a device, after loading its backend.
-
-    Raises
-    ------
-    PluginError
-        If the backend cannot be had, with the reason.
-    """
-    device = Device(name)
-    if not (has_backend(device.type) and backend_of(device.type).is_attached):
-        plugin_manager.load_backend(device.type)
-    return device
+    tested = int(total["operators"])
+    sample = f" A sample of {tested} of {there_are} operators." if tested < there_are else ""
+    made = f"Made by `{made_by} --markdown`, dovetail {version('dovetail')}.{sample}"
+    return "\n".join([*lines, "", made, ""])

@@ -4,13 +4,12 @@ kernels a call would run.
 
 from __future__ import annotations
 
-import inspect
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
-from dovetail_dispatcher import _C, Explanation, dispatch_table
+from dovetail_dispatcher import _C, Explanation, dispatch_table, plain_signature
 
 from ..inspection.explanation import explain as explained
 from .common import AsJson, Operator, UsageError, failures, load_library_of, overloads_of
@@ -74,7 +73,7 @@ def _ask_for_arguments(op: str) -> None:
     for part in op.removeprefix("dovetail.").split("."):
         found = getattr(found, part, None)
     try:
-        parameters = inspect.signature(found).parameters.values()
+        parameters = plain_signature(found).parameters.values()
     except (TypeError, ValueError):  # it says itself what it is
         return
     if any(
@@ -83,7 +82,7 @@ def _ask_for_arguments(op: str) -> None:
         for each in parameters
     ):
         raise UsageError(
-            f"{op} needs arguments. Give them as --args: {op}{inspect.signature(found)}\n"
+            f"{op} needs arguments. Give them as --args: {op}{plain_signature(found)}\n"
             f"Example: {example}"
         )
 

@@ -70,6 +70,10 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExpl
     runs on them; what a function does besides (printing, hooks, counting, calls on tensors that it
     captured or makes on another device) it does. What depends on data ends the tree, which says so.
 
+    An operator on CUDA tensors is called once on copies of them, unless it draws random numbers, to
+    list the kernels that it launches (`Explanation.launches`). Those of a function or a module are
+    listed by `tracing`.
+
     Examples
     --------
     ::

@@ -29,6 +29,7 @@ class tracing(Trace):
             loss = model(x).sum()
             loss.backward()
         t.print()
+        t.launches  # on a CUDA device: the kernels
         t.calls("aten::mm")[0].decision.chain
         t.export_chrome_trace("step.json")
 
@@ -64,7 +65,7 @@ class tracing(Trace):
         """
         from rich.tree import Tree
 
-        top = Tree(f"trace: {len(self)} spans", guide_style="dim")
+        top = Tree(self.headline(), guide_style="dim")
         pending: list[tuple[Span, Tree]] = [(span, top) for span in reversed(self.spans)]
         while pending:
             span, parent = pending.pop()

@@ -87,15 +87,21 @@ def _is_exact(dtype: DType) -> bool:
 
 def check_dtypes(info: OpInfo, device: Device) -> None:
     """Check that samples of the dtypes of the `OpInfo` are taken, and of all others refused."""
+    taken = []
     for dtype in sorted(known_on(device, EVERY_DTYPE | info.dtypes), key=str):
         if info.skip_of("dtypes", device, dtype):
             continue
         refusal = _refusal(info, device, dtype)
         if dtype in info.dtypes:
             assert refusal is None, f"{dtype} is among its dtypes, but refused: {refusal!r}"
+        elif refusal is None:
+            taken.append(str(dtype))
         else:
-            assert refusal is not None, f"{dtype} is not among its dtypes, but taken"
             assert str(refusal), f"{dtype} is refused without a word"
+    assert not taken, (
+        f"not among its dtypes, but taken: {', '.join(taken)}. Add them to dtypes= of the OpInfo, "
+        "or have the kernel refuse them with a TypeError."
+    )
 
 
 def _refusal(info: OpInfo, device: Device, dtype: DType) -> Exception | None:

@@ -141,7 +141,37 @@ inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0.0, std::abs(x
 inline double cyl_bessel_i1(double x) { return std::copysign(std::cyl_bessel_i(1.0, std::abs(x)), x); }
 inline double normcdf(double x) { return std::erfc(-x * 0.70710678118654752) / 2; }
 inline float normcdff(float x) { return float(normcdf(x)); }
-inline double erfcx(double x) { return std::exp(x * x) * std::erfc(x); }
+inline double erfcx(double x) {
+    if (x < 20) return std::exp(x * x) * std::erfc(x);
+    double below = x;  // a continued fraction, where the exponential overflows
+    for (int k = 12; k > 0; --k) below = x + k / 2.0 / below;
+    return 0.56418958354775629 / below;
+}
+// By Halley's method, from an approximation.
+inline double erfcinv(double p) {
+    if (!(p > 0 && p < 2)) return p == 0 ? INFINITY : p == 2 ? -INFINITY : NAN;
+    double q = p < 1 ? p : 2 - p, t = std::sqrt(-2 * std::log(q / 2));
+    double x = 0.70711 * (t - (2.30753 + t * 0.27061) / (1 + t * (0.99229 + t * 0.04481)));
+    for (int step = 0; step < 4; ++step) {
+        double away = std::erfc(x) - q;
+        x += away / (1.1283791670955126 * std::exp(-x * x) - x * away);
+    }
+    return p < 1 ? x : -x;
+}
+inline double erfinv(double y) {
+    if (std::abs(y) >= 0.5) return std::copysign(erfcinv(1 - std::abs(y)), y);
+    double x = y * 0.88622692545275801;
+    for (int step = 0; step < 4; ++step) {
+        double away = std::erf(x) - y;
+        x -= away / (1.1283791670955126 * std::exp(-x * x) + x * away);
+    }
+    return x;
+}
+inline double normcdfinv(double p) { return -1.4142135623730951 * erfcinv(2 * p); }
+inline float erfcxf(float x) { return float(erfcx(x)); }
+inline float erfinvf(float x) { return float(erfinv(x)); }
+inline float erfcinvf(float x) { return float(erfcinv(x)); }
+inline float normcdfinvf(float x) { return float(normcdfinv(x)); }
 template <class T>
 inline T __ldg(const T *p) { return *p; }
 using std::abs;

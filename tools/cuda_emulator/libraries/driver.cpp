@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +36,7 @@ struct Function {
 std::recursive_mutex lock;
 std::vector<std::string> noted;
 bool noting = false;
+std::atomic<void (*)(const char *)> teller{nullptr};
 
 sigjmp_buf escape;
 void *touched;
@@ -87,9 +89,15 @@ void emulator_note_launches(int on) {
     noted.clear();
 }
 
+void emulator_tell_launches(void (*to)(const char *)) { teller = to; }
+
+// Not to be called under the lock: who is told may wait for another thread that needs it.
 void emulator_note_launch(const char *name) {
-    std::lock_guard<std::recursive_mutex> guard(lock);
-    if (noting) noted.emplace_back(name);
+    {
+        std::lock_guard<std::recursive_mutex> guard(lock);
+        if (noting) noted.emplace_back(name);
+    }
+    if (auto tell = teller.load()) tell(name);
 }
 
 const char *emulator_noted(size_t index) {
@@ -180,9 +188,9 @@ int cuLaunchKernel(Function *function, unsigned gx, unsigned gy, unsigned gz, un
         emulator_set_error(text);
         return invalid_value;
     }
+    emulator_note_launch(function->name.c_str());
     std::lock_guard<std::recursive_mutex> guard(lock);
     emulator_count(launches);
-    emulator_note_launch(function->name.c_str());
     if (!function->run) return 0;
     Launch launch{function->name.c_str(), function->run, function->style, {gx, gy, gz}, {bx, by, bz}, arguments};
     return emulator_run(launch.name, [](void *data) { return run_threads(*static_cast<Launch *>(data)); }, &launch);

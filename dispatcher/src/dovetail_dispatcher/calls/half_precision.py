@@ -18,24 +18,16 @@ HALVES: Final = (float16, bfloat16)
 
 _HALF_BITS: Final = float16.bit | bfloat16.bit
 
-_BY_NUMBER: Final = frozenset(("mul", "div", "floor_divide"))
-"""Base operators whose second operand, a number or without dimensions, is not rounded to the dtype
-of the first.
-"""
-
-_ROUNDED_ONCE: Final = frozenset(("addcmul", "addcdiv", "addmm", "addmv", "addbmm", "baddbmm"))
-"""Base operators whose factors and products are not rounded to the dtype of the result."""
-
 
 def computes_in_single(op: Operator, kernel: Kernel, key: int) -> bool:
     """Return whether a route for arguments of half precision computes in single precision.
 
     The product of two tensors of one dtype need not: the kernel rounds it once anyway.
     """
-    if not key & _HALF_BITS or not kernel.returns_by_schema or op.namespace != "aten":
+    if not op.half or not key & _HALF_BITS or not kernel.returns_by_schema:
         return False
-    base, others = op.base_name.removesuffix("_"), key & DTYPE_MASK & ~_HALF_BITS
-    return base in _ROUNDED_ONCE or (base in _BY_NUMBER and bool(key & PYTHON_SCALAR or others))
+    others = key & DTYPE_MASK & ~_HALF_BITS
+    return op.half == "single" or bool(key & PYTHON_SCALAR or others)
 
 
 def in_single(backend: Backend, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ from .decisions import Decision, decide
 from .dumps import existing_operator
 from .explanation_text import function_lines, operator_lines
 from .inner_calls import InnerCall, InnerCalls, inner_calls
+from .launched_kernels import launched_kernels
 from .notebook_trees import InNotebooks
 
 __all__ = ["Explanation", "FunctionExplanation", "explain", "explain_function"]
@@ -60,6 +61,9 @@ class Explanation(_Printed, InNotebooks, Decision):
         What a composite calls, in order, as a tree.
     unknown
         Why that cannot be told, or not to the end; None where it can.
+    launches
+        Names of the kernels that an array kernel hands to the device, in order; None where they are
+        not known.
     """
 
     arguments: tuple[ArgumentKeys, ...]
@@ -67,6 +71,7 @@ class Explanation(_Printed, InNotebooks, Decision):
     error: str | None
     calls: tuple[InnerCall, ...] = ()
     unknown: str | None = None
+    launches: tuple[str, ...] | None = None
 
     def as_text(self, *, route: bool = True) -> str:
         """Return the tree as plain text.
@@ -127,7 +132,8 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExpl
 
     What a composite calls is found by calling it on the meta device, on tensors without data; so is
     what a function calls. Only the arguments are replaced by such tensors: a call on a tensor that
-    a function captures, or makes on another device, runs its kernel.
+    a function captures, or makes on another device, runs its kernel. On a device that tells which
+    kernels it is handed, CUDA, an array kernel runs once, on copies of the arguments.
 
     Parameters
     ----------
@@ -177,6 +183,7 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExpl
         error=error,
         calls=inner.calls,
         unknown=inner.unknown,
+        launches=launched_kernels(operator, decision, args, kwargs) if error is None else None,
     )
 
 

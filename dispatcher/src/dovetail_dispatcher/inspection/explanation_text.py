@@ -9,6 +9,7 @@ from ..table.kernels import FORMULA
 from ..table.places import short_place
 from .decisions import Decision, Step
 from .inner_calls import InnerCall
+from .spans import brief_launches
 
 if TYPE_CHECKING:
     from .explanation import Explanation, FunctionExplanation
@@ -46,6 +47,8 @@ def operator_lines(e: Explanation, *, route: bool = True) -> list[str]:
             *[f"│  │    {line}" for line in _of_step(step)],
         ]
     lines += ["│  └─ no further"] if e.chain else ["│  └─ none"]
+    if e.launches is not None:
+        lines.append(f"├─ launches {brief_launches(e.launches) or 'nothing'}")
     if e.calls or e.unknown:
         lines += ["├─ calls", *[f"│  {line}" for line in _calls(e.calls, e.unknown)]]
     if e.error is not None:

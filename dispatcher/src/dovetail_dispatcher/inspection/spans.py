@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextvars import ContextVar
 from threading import get_ident
@@ -54,6 +55,9 @@ class Span:
         Type and text of the exception that ended it; None if none did.
     children
         What it called, in order.
+    launches
+        Names of the kernels that it handed to a device, in order, without those of its children;
+        of backends that tell them.
     start_ns, end_ns
         Times of a clock without meaning of its own. The difference includes the work of the trace
         itself.
@@ -72,6 +76,7 @@ class Span:
         "error",
         "given",
         "kind",
+        "launches",
         "name",
         "observer",
         "overhead_ns",
@@ -88,6 +93,7 @@ class Span:
         self.called_at: str | None = None
         self.error: str | None = None
         self.children: list[Span] = []
+        self.launches: list[str] = []
         self.start_ns = self.end_ns = self.overhead_ns = 0
         self.thread = get_ident()
         self.observer: Observer | None = None
@@ -122,6 +128,8 @@ class Span:
         """
         lines = [] if self.called_at is None else [f"called at {short_place(self.called_at)}"]
         lines += self._kernels(keys)
+        if self.launches:
+            lines.append(f"launches {brief_launches(self.launches)}")
         if self.error is not None:
             lines.append(f"raised {self.error.splitlines()[0]}")
         return lines
@@ -141,6 +149,7 @@ class Span:
             "results": list(self.results),
             "called_at": self.called_at,
             "error": self.error,
+            "launches": list(self.launches),
             "time_ns": self.time_ns,
             "start_ns": self.start_ns,
             "end_ns": self.end_ns,
@@ -226,6 +235,13 @@ class CallSpan(Span):
                 f"{step.key}: {step.kernel.rpartition('.')[2]} at {short_place(step.source)}{whose}"
             )
         return lines
+
+
+def brief_launches(names: Sequence[str]) -> str:
+    """Return names of kernels with how often each is launched where that is more than once."""
+    return ", ".join(
+        f"{count} × {name}" if count > 1 else name for name, count in Counter(names).items()
+    )
 
 
 def _brief(text: str) -> str:

@@ -30,7 +30,9 @@ from ..calls.templates.arguments import is_tensor_like
 from ..calls.tensor_plans import equals_default
 from ..table.operator import Operator
 from .argument_keys import describe_arguments, describe_value
+from .chrome_traces import chrome_trace
 from .decisions import decide
+from .launches import ask_backends, listen, stop_listening, why_unknown
 from .notebook_trees import InNotebooks
 from .spans import CALL, NODE, REDISPATCH, CallSpan, Observer, Span, open_span
 
@@ -60,6 +62,8 @@ class Trace(InNotebooks, Guard):
     spans
         The outermost spans, in order. Backward shows as nodes, with the calls of their formulas
         inside.
+    unknown
+        Why launches of some backend are not noted; None if they are, and before the trace ends.
 
     Notes
     -----
@@ -76,11 +80,17 @@ class Trace(InNotebooks, Guard):
     def __init__(self, observer: Observer | None = None) -> None:
         self._observer = observer
         self._root = Span("trace", "trace")
+        self.unknown: str | None = None
 
     @property
     def spans(self) -> list[Span]:
         """The outermost spans."""
         return self._root.children
+
+    @property
+    def launches(self) -> list[str]:
+        """Names of the kernels that were handed to devices: those of no call, then span by span."""
+        return [*self._root.launches, *(name for _, each in self.walk() for name in each.launches)]
 
     @property
     def time_ns(self) -> int:
@@ -99,6 +109,7 @@ class Trace(InNotebooks, Guard):
         """Open a new outermost span."""
         root = self._root = Span("trace", "trace")
         root.observer = self._observer
+        listen(root)
         open_span.set(root)
         set_state(tracing_on(state()))
         root.start_ns = perf_counter_ns()
@@ -111,8 +122,11 @@ class Trace(InNotebooks, Guard):
         if not was_traced:
             set_state(tracing_off(state()))
         open_span.set(outer)
+        self.unknown = why_unknown() or self.unknown
+        stop_listening(root)
         if outer is not None and root.children and root.children[0] not in outer.children:
             outer.children += root.children
+            outer.launches += root.launches
             outer.overhead_ns += root.overhead_ns
 
     def walk(self) -> Iterator[tuple[int, Span]]:
@@ -155,43 +169,7 @@ class Trace(InNotebooks, Guard):
         Times are those of the clock, so that inner spans lie in outer ones; ``args`` has the time
         without overhead.
         """
-        from os import getpid
-
-        process = getpid()
-        events: list[dict[str, Any]] = [
-            {
-                "ph": "M",
-                "name": "process_name",
-                "pid": process,
-                "tid": 0,
-                "args": {"name": "dovetail"},
-            }
-        ]
-        for _, span in self.walk():
-            arguments: dict[str, Any] = {"given": list(span.given), "results": list(span.results)}
-            arguments["time_us"] = span.time_ns / 1e3
-            if span.called_at is not None:
-                arguments["called_at"] = span.called_at
-            if span.error is not None:
-                arguments["error"] = span.error
-            if isinstance(span, CallSpan):
-                arguments["keys"] = list(span.decision.keys)
-                arguments["kernels"] = [
-                    f"{s.key}: {s.kernel} at {s.source}" for s in span.decision.chain
-                ]
-            events.append(
-                {
-                    "ph": "X",
-                    "name": span.name,
-                    "cat": span.kind,
-                    "ts": (span.start_ns - self._root.start_ns) / 1e3,
-                    "dur": (span.end_ns - span.start_ns) / 1e3,
-                    "pid": process,
-                    "tid": span.thread,
-                    "args": arguments,
-                }
-            )
-        return {"traceEvents": events, "displayTimeUnit": "ns"}
+        return chrome_trace([span for _, span in self.walk()], self._root.start_ns)
 
     def as_text(self, *, keys: bool = False) -> str:
         """Return the tree as plain text.
@@ -202,6 +180,12 @@ class Trace(InNotebooks, Guard):
             With the keys of each argument, and what the state adds and takes. Default: False.
         """
         return _text_of(self, keys)
+
+    def headline(self) -> str:
+        """Return one line for people: how many spans there are, and launches if any."""
+        launches = len(self.launches)
+        text = f"trace: {len(self)} spans{f', {launches} launches' if launches else ''}"
+        return text if self.unknown is None else f"{text}; {self.unknown}"
 
     def __str__(self) -> str:
         return self.as_text()
@@ -313,6 +297,7 @@ def trace_layer(
         The call, as for `decide`.
     """
     began = perf_counter_ns()
+    ask_backends()
     decision = decide(op, key, now, keys)
     try:
         inner = build(compose())
@@ -343,7 +328,7 @@ set_trace_layer(trace_layer)
 
 
 def _text_of(trace: Trace, keys: bool) -> str:
-    lines = [f"trace: {len(trace)} spans"]
+    lines = [trace.headline()]
     last_at: list[bool] = []  # per depth whether the span there is the last of its parent
     siblings = {
         id(span): position for position, span in enumerate(trace.spans, 1 - len(trace.spans))

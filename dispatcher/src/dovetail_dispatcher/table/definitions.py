@@ -14,10 +14,10 @@ from .redefinition import stale_kernels, take_out
 from .registrars import Registrar
 
 Row: TypeAlias = tuple[
-    str, str, str, tuple[str, ...], tuple[str, ...], tuple[Any, ...], "str | None", str, int
+    str, str, str, tuple[str, ...], tuple[str, ...], str, tuple[Any, ...], "str | None", str, int
 ]
-"""Schema text, kind, promotion, promote, refuses, tags, functional operator, file and line of the
-declaration.
+"""Schema text, kind, promotion, promote, refuses, half, tags, functional operator, file and line of
+the declaration.
 """
 
 
@@ -166,7 +166,8 @@ class DefinitionTable(Change):
     def apply(self) -> None:
         """Define every operator of the table."""
         defined = self._defined
-        for text, kind, promotion, promote, refuses, tags, functional, file, line in self._rows:
+        for row in self._rows:
+            text, kind, promotion, promote, refuses, half, tags, functional, file, line = row
             name, _, overload = text[: text.index("(")].partition(".")
             op = registry.find_or_add(name, overload)
             if op.is_defined:
@@ -178,6 +179,7 @@ class DefinitionTable(Change):
             op.promotion = promotion
             op.promote = promote
             op.refuses = refuses
+            op.half = half
             op.tags = tags
             op.define(text, self)
             if functional is not None:

@@ -156,6 +156,8 @@ class Kernel:
     def source(self) -> str:
         """``file:line`` of the function itself where it is Python, else of its registration."""
         function = self._named_function
+        while (inner := getattr(function, "__wrapped__", None)) is not None:
+            function = inner  # a backend puts guards around its kernels
         code = getattr(function, "__code__", None) or getattr(
             type(function).__call__, "__code__", None
         )

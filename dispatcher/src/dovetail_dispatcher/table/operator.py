@@ -52,6 +52,9 @@ class Operator:
         Kinds of dtypes that no kernel of it computes in: ``"bool"``, ``"int"``, ``"float"``,
         ``"complex"``; ``"wide_unsigned"``: uint16, uint32 and uint64; or ``"any_bool"``, if not
         even one of its operands may be bool.
+    half
+        What is not rounded to half precision before its result: nothing, ``""``; ``"number"``: a
+        number, or an operand of another dtype; ``"single"``: all, so that it computes in float32.
     tags
         Tags of the definition.
     variant_of, variants
@@ -82,6 +85,7 @@ class Operator:
         "formula",
         "fused_in",
         "fusion",
+        "half",
         "kernels",
         "kind",
         "name",
@@ -114,6 +118,7 @@ class Operator:
         self.promotion = "none"
         self.promote: tuple[str, ...] = ()
         self.refuses: tuple[str, ...] = ()
+        self.half = ""
         self.tags: Sequence[Any] = ()
         self.torch_dispatch_rules: dict[type, Callable[..., Any]] = {}
         self.definition: Defined | None = None
@@ -148,13 +153,8 @@ class Operator:
         self.formula = self.batching_rule = self.fusion = None
         self.settings = {}
         self._drop_derivative_kernels()
-        self.kind, self.promotion, self.promote, self.refuses, self.tags = (
-            "other",
-            "none",
-            (),
-            (),
-            (),
-        )
+        self.kind, self.promotion, self.promote = "other", "none", ()
+        self.refuses, self.half, self.tags = (), "", ()
 
     def _drop_derivative_kernels(self) -> None:
         stack = self.kernels.get(DispatchKey.Autograd, [])

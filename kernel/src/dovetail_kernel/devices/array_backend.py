@@ -43,6 +43,8 @@ class ArrayBackend:
         none.
     several_devices
         Whether arrays may be on another device than the current one.
+    launches_kernels
+        Whether array functions hand kernels to a device, whose names `tell_launches` tells.
     """
 
     array_types: tuple[type, ...] = ()
@@ -57,6 +59,7 @@ class ArrayBackend:
     shared_allocator: Allocator | None = None
     bit_generators: tuple[str, ...] = ()
     several_devices: bool = False
+    launches_kernels: bool = False
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its
@@ -126,6 +129,12 @@ class ArrayBackend:
         and the numbers of the rule; it writes to all but the gradients.
         """
         return None
+
+    def tell_launches(self, to: Callable[[str], None] | None) -> str | None:
+        """Call `to` with the name of every kernel that is handed to a device from now on, in the
+        thread that does; None ends it. Return why the names are not known, None where they are.
+        """
+        return f"{type(self).__name__} does not tell them"
 
     def data_ptr(self, array: Any) -> int:
         """Return the address of the first element."""

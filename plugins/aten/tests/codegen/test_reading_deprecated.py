@@ -38,15 +38,18 @@ def test_an_overload_of_old_is_one_of_the_functional_and_of_the_inplace_name(
 
 def test_functions_with_overloads_of_old_take_surplus_arguments(tmp_path: Path) -> None:
     text = write_functions(read(tmp_path, OLD), is_split=False)["functions.py"]
-    assert "def plus(input, other, *old, alpha=1, out=None):" in text
-    assert "def plus_(input, other, *old, alpha=1): return complete(" in text
+    own = "input=MISSING, other=MISSING, old1=MISSING, alpha=1"
+    assert f"def plus({own}, out=None, x=None, " in text
+    assert f"def plus_({own}, x=None, x1=None, a=None, x2=None): return complete(" in text
+    assert "if old1 is not MISSING:\n        return old_overload(plus, (input, other, old1)" in text
     assert '"(Tensor input, Number alpha, Tensor other, *, Tensor out = None)"' in text
     assert '"(Tensor input, Tensor other, *, Number alpha = 1)"' in text
 
 
 def test_functions_without_them_do_not(tmp_path: Path) -> None:
     text = write_functions(read(tmp_path, ""), is_split=False)["functions.py"]
-    assert "def plus(input, other, *, alpha=1, out=None):" in text
+    assert "def plus(input=MISSING, other=MISSING, surplus=MISSING, alpha=1, out=None, " in text
+    assert "old1" not in text
     assert "OldOverloads(" not in text
 
 

@@ -18,6 +18,8 @@ from .blocks import in_blocks
 _FACTORS = 256
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _FLOATS = (_SINGLE, _DOUBLE)
+_WRITTEN_OVER = 1 << 15
+"""Elements from which a temporary that is written over pays for looking whether it may be."""
 _VERY_MANY = 1 << 16
 """Elements from which importing SciPy pays."""
 _LEAST = 1e-30
@@ -128,13 +130,13 @@ class FastArithmetic(Arithmetic):
 
     def addcmul(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Return ``x + value * tensor1 * tensor2``."""
-        if _are_alike(x, tensor1, tensor2):
+        if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
             return _added(x, _multiply(tensor1, tensor2), self._factor(x, value))
         return Arithmetic.addcmul(self, x, tensor1, tensor2, value=value)
 
     def addcdiv(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Return ``x + value * tensor1 / tensor2``."""
-        if _are_alike(x, tensor1, tensor2):
+        if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
             return _added(x, numpy.divide(tensor1, tensor2), self._factor(x, value))
         return Arithmetic.addcdiv(self, x, tensor1, tensor2, value=value)
 
@@ -144,7 +146,7 @@ class FastArithmetic(Arithmetic):
 
     def lerp_number(self, x: Any, end: Any, weight: Any) -> Any:
         """Return ``x + weight * (end - x)`` for a number `weight`."""
-        if not _are_alike(x, end):
+        if x.size < _WRITTEN_OVER or not _are_alike(x, end):
             return Arithmetic.lerp_number(self, x, end, weight)
         step = numpy.subtract(end, x)
         if abs(weight) < 0.5:

@@ -75,8 +75,8 @@ class FastChoices(Choices):
     """Bounds by clip."""
 
     def _clipped(self, x: Any, least: Any, greatest: Any) -> Any | None:
-        """Return a large array of floats limited to two numbers; None for what is none."""
-        if x.size < _MANY or x.dtype not in _FLOATS:
+        """Return an array of floats limited to two numbers; None for what is none."""
+        if not x.ndim or x.dtype not in _FLOATS:
             return None
         bounds = []
         for bound, none in ((least, -math.inf), (greatest, math.inf)):

@@ -44,6 +44,7 @@ class CudaArrays(CudaRandom):
     array_types = (cupy.ndarray,)
     scipy_package = "cupyx.scipy"
     dlpack_types = (2, 13)  # device memory, also where it is managed
+    launches_kernels = True
 
     def __init__(self, device_type: str = "cuda", namespace: Any = cupy) -> None:
         super().__init__(device_type, namespace)
@@ -115,6 +116,14 @@ class CudaArrays(CudaRandom):
         from .optimizer_steps import STEPS
 
         return STEPS.get(rule)
+
+    def tell_launches(self, to: Callable[[str], None] | None) -> str | None:
+        """Call `to` with the name of every kernel that is launched from now on; see
+        `ArrayBackend.tell_launches`.
+        """
+        from .launch_names import tell_launches
+
+        return tell_launches(to)
 
     # -- making arrays -----------------------------------------------------------------------------
 

@@ -8,13 +8,20 @@ __all__ = ["FUSED_FAMILIES"]
 
 FUSED_FAMILIES: Final = {
     "arithmetic.Arithmetic": "dovetail_cuda.fused_arithmetic.FusedArithmetic",
+    "average_pooling.AveragePooling": "dovetail_cuda.fused_pooling.FusedAveragePooling",
+    "channel_normalization.ChannelNormalization": (
+        "dovetail_cuda.fused_channels.FusedChannelNormalization"
+    ),
+    "convolution.Convolutions": "dovetail_cuda.fused_convolution.FusedConvolutions",
     "distributions.Distributions": "dovetail_cuda.counted_numbers.CountedNumbers",
     "indexed_writes.IndexedWrites": "dovetail_cuda.fused_indexing.DeviceIndexedWrites",
     "indexing.Indexing": "dovetail_cuda.fused_indexing.DeviceIndexing",
     "indexing_along.IndexingAlong": "dovetail_cuda.fused_indexing.DeviceIndexingAlong",
     "likelihood.Likelihood": "dovetail_cuda.fused_likelihood.FusedLikelihood",
+    "max_pooling.MaxPooling": "dovetail_cuda.fused_pooling.FusedMaxPooling",
     "normalization.Normalization": "dovetail_cuda.fused_normalization.FusedNormalization",
     "number_parts.NumberParts": "dovetail_cuda.fused_arithmetic.FusedNumberParts",
+    "pooled_places.PooledPlaces": "dovetail_cuda.fused_pooling.FusedPooledPlaces",
     "random.Random": "dovetail_cuda.fused_random.FusedRandom",
     "rectifiers.Rectifiers": "dovetail_cuda.fused_activations.FusedRectifiers",
     "shapes.Shapes": "dovetail_cuda.device_shapes.DeviceShapes",

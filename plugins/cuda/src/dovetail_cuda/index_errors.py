@@ -21,8 +21,9 @@ _MESSAGES: Final = (
     "index {index} is out of bounds for dimension {dim} with size {size}",
     "index out of range in self: {index} is not in [0, {size})",
     "Target {index} is out of bounds. There are {size} classes.",
+    "Found an invalid max index: {index} (output volumes have {size} elements)",
 )
-INDEX, ROW, CLASS = 1, 2, 3
+INDEX, ROW, CLASS, PLACE = 1, 2, 3, 4
 """Which words the error has."""
 
 REPORT_CODE: Final = """

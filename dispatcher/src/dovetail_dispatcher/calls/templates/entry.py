@@ -23,7 +23,8 @@ wrong with the call.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from ...schema import Argument, FunctionSchema
 from .arguments import (
@@ -38,6 +39,7 @@ from .arguments import (
     parameter,
     spelling,
 )
+from .numpy_names import SURPLUS, by_name, called, numpy_lines
 
 INDENT = "    "
 
@@ -95,7 +97,8 @@ def name_source(
     parameters: list[str] | None = None,
     first: Sequence[str] = (),
     is_operator: bool = False,
-    takes_old: bool = False,
+    takes_old: int = 0,
+    numpy: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the text of the function that users call by `name`: the same entry with a Python
     signature of its own.
@@ -123,12 +126,22 @@ def name_source(
         Whether the function is one of Python's binary operators: it has operands alone, and what is
         no operand of `public` it leaves to the other one.
     takes_old
-        Whether the function has overloads of old, whose arguments are more than its own: those end
-        in ``old``, and such a call in `old_overload`.
+        How many arguments its overloads of old have beyond its own: those end in ``old1`` and so
+        on, and such a call in `old_overload`.
+    numpy
+        NumPy's names for its arguments, which it takes too, and what they are by default.
     """
+    if parameters is None:
+        parameters = name_parameters(
+            schema, takes_out=out is not None, takes_old=takes_old, numpy=numpy
+        )
     lines = list(first)
     if takes_old:
-        lines += _old_lines(schema, name, takes_out=out is not None)
+        lines += _old_lines(schema, name, takes_old, numpy, takes_out=out is not None)
+    if numpy and "**named" not in parameters:
+        lines += numpy_lines(
+            schema, name, numpy, takes_out=out is not None, takes_old=takes_old > 0
+        )
     if out:
         written = f"{outs[0]}=out" if outs else "out=out"
         if len(outs) > 1:
@@ -136,8 +149,6 @@ def name_source(
             written = f'**several_outs("{public}", ({names}), out)'
         given = ", ".join([*passed_on(schema), written])
         lines += ["if out is not None:", f"{INDENT}return {out}({given})"]
-    if parameters is None:
-        parameters = name_parameters(schema, takes_out=out is not None, takes_old=takes_old)
     return _source(
         schema,
         name,
@@ -152,32 +163,52 @@ def name_source(
     )
 
 
-def _old_lines(schema: FunctionSchema, name: str, *, takes_out: bool) -> list[str]:
+def _old_lines(
+    schema: FunctionSchema, name: str, count: int, numpy: Iterable[str], *, takes_out: bool
+) -> list[str]:
     """Return the lines that leave a call with surplus arguments to the overloads of old."""
     positional = [parameter(a) for a in schema.arguments if not a.kwarg_only]
-    keywords = [f'"{parameter(a)}": {parameter(a)}' for a in schema.arguments if a.kwarg_only]
-    if takes_out:
-        keywords.append('"out": out')
-    args, kwargs = ", ".join([*positional, "*old"]), ", ".join(keywords)
-    return ["if old:", f"{INDENT}return old_overload({name}, ({args}), {{{kwargs}}})"]
+    keywords = [parameter(a) for a in schema.arguments if a.kwarg_only]
+    args = ", ".join([*positional, *old_parameters(count)])
+    kwargs = by_name([*keywords, *(["out"] if takes_out else []), *numpy])
+    return ["if old1 is not MISSING:", f"{INDENT}return old_overload({name}, ({args}), {kwargs})"]
+
+
+def old_parameters(count: int) -> list[str]:
+    """Return the parameters for what overloads of old have beyond those of the function."""
+    return [f"old{number}" for number in range(1, count + 1)]
 
 
 def name_parameters(
-    schema: FunctionSchema, *, takes_out: bool = False, takes_old: bool = False
+    schema: FunctionSchema,
+    *,
+    takes_out: bool = False,
+    takes_old: int = 0,
+    numpy: Mapping[str, str] = MappingProxyType({}),
 ) -> list[str]:
     """Return the parameters of the function that users call by name, ``input, *, alpha=1``."""
-    positional = [declared(a) for a in schema.arguments if not a.kwarg_only]
-    keyword = [declared(a) for a in schema.arguments if a.kwarg_only]
-    if takes_out:
-        keyword.append("out=None")
-    if takes_old:
-        return [*positional, "*old", *keyword]
-    return [*positional, "*", *keyword] if keyword else positional
+    positional = [a for a in schema.arguments if not a.kwarg_only]
+    keyword = [a for a in schema.arguments if a.kwarg_only]
+    outs = ["out=None"] if takes_out else []
+    if not takes_old and not numpy:
+        heads = [declared(a) for a in positional]
+        only = [*[declared(a) for a in keyword], *outs]
+        return [*heads, "*", *only] if only else heads
+    slots = old_parameters(takes_old) or [SURPLUS]
+    return [
+        *[declared(a, required="=MISSING") for a in positional],
+        *[f"{slot}=MISSING" for slot in slots],
+        *[declared(a, required="=MISSING") for a in keyword],
+        *outs,
+        *[f"{each}={default}" for each, default in numpy.items()],
+    ]
 
 
-def declared(argument: Argument) -> str:
-    """Return an argument as it stands in the head of a function, ``alpha=1``."""
-    default = f"={default_text(argument)}" if argument.has_default_value() else ""
+def declared(argument: Argument, required: str = "") -> str:
+    """Return an argument as it stands in the head of a function, ``alpha=1``; `required` is behind
+    one without default.
+    """
+    default = f"={default_text(argument)}" if argument.has_default_value() else required
     return parameter(argument) + default
 
 
@@ -209,8 +240,7 @@ def _source(
     given = [*positional, "*extra"] if surplus else positional
     args = f"({', '.join(given)}{',' if given else ''})"
     kwargs = f"{{{', '.join([*keywords, '**unknown'] if surplus else keywords)}}}"
-    if any(public == parameter(a) for a in arguments):
-        public = f'globals()["{public}"]'
+    public = called(schema, public)
     missed = f"miss({own}_op, {args}, {kwargs}{f', {public}' if public else ''})"
     values = [local(a) for a in arguments]
     if is_operator:
@@ -312,6 +342,7 @@ __all__ = [
     "name_parameters",
     "name_source",
     "numbers_allowed",
+    "old_parameters",
     "passed_on",
     "symbol",
 ]

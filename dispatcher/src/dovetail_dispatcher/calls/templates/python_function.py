@@ -15,7 +15,16 @@ from dataclasses import replace
 
 from ...schema import Argument, FunctionSchema
 from .arguments import parameter
-from .entry import INDENT, declared, name_parameters, name_source, passed_on, symbol
+from .entry import (
+    INDENT,
+    declared,
+    name_parameters,
+    name_source,
+    old_parameters,
+    passed_on,
+    symbol,
+)
+from .numpy_names import SURPLUS, by_name, numpy_names
 
 
 class PythonFunction:
@@ -37,7 +46,9 @@ class PythonFunction:
     is_operator
         Whether it is one of Python's binary operators, ``__add__``.
     takes_old
-        Whether it takes the arguments of overloads of old too: ``add(x, 2, y)``.
+        How many arguments more overloads of old have, which it takes too: ``add(x, 2, y)``.
+    takes_numpy
+        Whether it takes its arguments by NumPy's names too: ``cat(tensors, axis=1)``.
     """
 
     def __init__(
@@ -49,7 +60,8 @@ class PythonFunction:
         out: str | None = None,
         outs: Sequence[str] = (),
         is_operator: bool = False,
-        takes_old: bool = False,
+        takes_old: int = 0,
+        takes_numpy: bool = False,
     ) -> None:
         self.schema = schema
         self.promote = promote
@@ -58,6 +70,9 @@ class PythonFunction:
         self.outs = outs
         self.is_operator = is_operator
         self.takes_old = takes_old
+        self.numpy: dict[str, str] = {}
+        if takes_numpy:
+            self.numpy = numpy_names(python_schema(schema), takes_out=out is not None)
 
     def source(self) -> str:
         """Return the text of the function."""
@@ -73,9 +88,10 @@ class PythonFunction:
             named=f"{symbol(self.schema)}_named" if result_type(self.schema) else "",
             returns_list=returns_list(self.schema),
             parameters=self._parameters(schema),
-            first=_gather(schema),
+            first=self._gather(schema),
             is_operator=self.is_operator,
             takes_old=self.takes_old,
+            numpy=self.numpy,
         )
 
     def short_source(self) -> str:
@@ -86,11 +102,13 @@ class PythonFunction:
         given = passed_on(schema)
         if self.is_operator:
             given = [parameter(a) for a in schema.arguments if not a.kwarg_only]
-        if self.takes_old:
-            given.insert(sum([not a.kwarg_only for a in schema.arguments]), "*old")
+        if self.numpy and variadic_argument(schema) is None:
+            slots = old_parameters(self.takes_old) or [SURPLUS]
+            given += [f"{each}={each}" for each in (*slots, *self.numpy)]
         if (variadic := variadic_argument(schema)) is not None:
             name = parameter(variadic)
             given[given.index(name)] = f"*{name}s_, {name}={name}"
+            given += ["**named"] if self.numpy else []
         return f"{head}: return complete({self.name}, {operator})({', '.join(given)})"
 
     def _parameters(self, schema: FunctionSchema) -> list[str]:
@@ -98,24 +116,37 @@ class PythonFunction:
         if self.is_operator:
             return [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if variadic is None:
-            return name_parameters(schema, takes_out=self.out is not None, takes_old=self.takes_old)
+            return name_parameters(
+                schema,
+                takes_out=self.out is not None,
+                takes_old=self.takes_old,
+                numpy=self.numpy,
+            )
         name = parameter(variadic)
         plain = [a for a in schema.arguments if a is not variadic]
-        before = [declared(a) for a in plain if not a.kwarg_only]
+        required = "=MISSING" if self.numpy else ""
+        before = [declared(a, required) for a in plain if not a.kwarg_only]
         keyword = [declared(a) for a in plain if a.kwarg_only]
         outs = ["out=None"] if self.out is not None else []
-        return [*before, f"*{name}s_", f"{name}=None", *keyword, *outs]
+        named = ["**named"] if self.numpy else []
+        return [*before, f"*{name}s_", f"{name}=None", *keyword, *outs, *named]
 
-
-def _gather(schema: FunctionSchema) -> list[str]:
-    """Return the lines that make one list of ints that were given one by one."""
-    variadic = variadic_argument(schema)
-    if variadic is None:
-        return []
-    name = parameter(variadic)
-    one = f"len({name}s_) == 1 and {name}s_[0].__class__ is not int"
-    # None is refused as any other value that is no list of ints.
-    return [f"if {name} is None:", f"{INDENT}{name} = {name}s_[0] if {one} else {name}s_ or None"]
+    def _gather(self, schema: FunctionSchema) -> list[str]:
+        """Return the lines that make one list of ints that were given one by one."""
+        variadic = variadic_argument(schema)
+        if variadic is None:
+            return []
+        name = parameter(variadic)
+        one = f"len({name}s_) == 1 and {name}s_[0].__class__ is not int"
+        # None is refused as any other value that is no list of ints.
+        lines = [
+            f"if {name} is None:",
+            f"{INDENT}{name} = {name}s_[0] if {one} else {name}s_ or None",
+        ]
+        if self.numpy:
+            own = by_name([parameter(a) for a in schema.arguments] + ["out"] * bool(self.out))
+            lines += ["if named:", f"{INDENT}return numpy_call({self.name}, {own}, MISSING, named)"]
+        return lines
 
 
 def python_schema(schema: FunctionSchema) -> FunctionSchema:

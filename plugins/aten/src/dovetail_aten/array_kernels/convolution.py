@@ -129,7 +129,7 @@ class Convolutions(SlidingWindows):
             made = self._summed_over_places(x, weight, windows, groups)
         else:
             patches = self._matrices_of_patches(x, windows, groups)
-            made = self._product(_matrices_of_weight(weight, groups), patches)
+            made = self._product(matrices_of_weight(weight, groups), patches)
         return made.reshape(x.shape[0], weight.shape[0], *counts)
 
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
@@ -140,7 +140,7 @@ class Convolutions(SlidingWindows):
             parts = self._products_with_places(y, weight, windows, groups)
         else:
             columns = self._product(
-                _turned(_matrices_of_weight(weight, groups)), _matrices_of_channels(y, groups)
+                turned(matrices_of_weight(weight, groups)), matrices_of_channels(y, groups)
             )
             counts = [window.number for window in windows]
             places = math.prod([window.kernel for window in windows])
@@ -155,10 +155,10 @@ class Convolutions(SlidingWindows):
         if x.shape[1] == groups and channels <= FEW:
             return self._weighed_by_places(x, y, windows, groups)
         patches = self._matrices_of_patches(x, windows, groups)
-        results = _matrices_of_channels(y, groups)
+        results = matrices_of_channels(y, groups)
         if channels > results.shape[3]:  # the images side by side are smaller than their products
-            return self._product(_side_by_side(results), _turned(_side_by_side(patches)))
-        return self.xp.sum(self._product(results, _turned(patches)), axis=0, dtype=y.dtype)
+            return self._product(_side_by_side(results), turned(_side_by_side(patches)))
+        return self.xp.sum(self._product(results, turned(patches)), axis=0, dtype=y.dtype)
 
     def _product(self, left: Any, right: Any) -> Any:
         """Return the products of matrices; of a column and a row without BLAS, which is no help."""
@@ -223,7 +223,7 @@ def _is_apart(weight: Any, groups: int) -> bool:
     return bool(weight.shape[1] == 1 and weight.shape[0] <= FEW * groups and groups > 1)
 
 
-def _matrices_of_weight(weight: Any, groups: int) -> Any:
+def matrices_of_weight(weight: Any, groups: int) -> Any:
     """Return the weight as ``(groups, channels out, channels in * places)``."""
     rows = weight.shape[0] // groups
     return weight.reshape(groups, rows, math.prod(weight.shape[1:]))
@@ -233,7 +233,7 @@ def _places_of_weight(weight: Any, groups: int) -> list[Any]:
     """Return the weight of groups of one channel by places, beside ``(images, groups, channels,
     *counts)``.
     """
-    matrices = _matrices_of_weight(weight, groups)
+    matrices = matrices_of_weight(weight, groups)
     ones = (1,) * (weight.ndim - 2)
     return [
         matrices[:, :, place].reshape(*matrices.shape[:2], *ones)
@@ -241,7 +241,7 @@ def _places_of_weight(weight: Any, groups: int) -> list[Any]:
     ]
 
 
-def _matrices_of_channels(y: Any, groups: int) -> Any:
+def matrices_of_channels(y: Any, groups: int) -> Any:
     """Return results as ``(images, groups, channels of a group, windows)``."""
     return y.reshape(y.shape[0], groups, y.shape[1] // groups, math.prod(y.shape[2:]))
 
@@ -252,6 +252,6 @@ def _side_by_side(matrices: Any) -> Any:
     return matrices.transpose(1, 2, 0, 3).reshape(groups, rows, images * columns)
 
 
-def _turned(matrices: Any) -> Any:
+def turned(matrices: Any) -> Any:
     """Return the transposes of a stack of matrices."""
     return matrices.transpose(*range(matrices.ndim - 2), matrices.ndim - 1, matrices.ndim - 2)

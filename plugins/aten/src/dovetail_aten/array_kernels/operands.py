@@ -59,6 +59,7 @@ class Numbers:
         self._dtypes = capabilities.dtypes
         self._native_dtypes = capabilities.native_dtypes
         self._known: dict[Any, Any] = {}
+        self._fitting: dict[Any, Any] = {}
 
     def of_dtype(self, value: Any, native_dtype: Any) -> Any:
         """Return `value` as an operand of `native_dtype`."""
@@ -96,9 +97,18 @@ class Numbers:
         RuntimeError
             If the dtype cannot hold it.
         """
+        key = (value, value.__class__, array.dtype)
+        known = self._fitting.get(key)
+        if known is not None:
+            return known
         own = self._dtypes[array.dtype]
         check_representable(value, own)
-        return self.like(array, real_number(value) if own.category != COMPLEX else value)
+        known = self.like(array, real_number(value) if own.category != COMPLEX else value)
+        if value and value == value:  # -0.0 would be found for 0.0, and a NaN never
+            if len(self._fitting) >= _CACHED_NUMBERS:
+                self._fitting.clear()
+            self._fitting[key] = known
+        return known
 
     def pair(self, array: Any, value: Any) -> tuple[Any, Any]:
         """Return an array and a number, or another array, with one dtype.

@@ -107,8 +107,10 @@ class NamespaceArrays(CoreArrays):
 
     def view(self, array: Any, shape: Sequence[int]) -> Any | None:
         """Return a view with another shape of as many elements; None if the strides do not allow
-        it.
+        it. Arrays that cannot be written always do: there nothing tells a view from a copy.
         """
+        if not self.mutable_arrays:
+            return array.reshape(tuple(shape))
         try:
             return array.reshape(tuple(shape), copy=False)
         except ValueError:

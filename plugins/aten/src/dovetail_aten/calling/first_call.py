@@ -4,6 +4,7 @@ the first call.
 
 from __future__ import annotations
 
+import re
 from types import FunctionType
 from typing import Any
 
@@ -41,13 +42,14 @@ def complete(function: FunctionType, name: str, overload: str) -> FunctionType:
         bindings[f"{symbol(op.schema)}_named"] = named(
             kind, [item.name or "" for item in op.schema.returns]
         )
-    called = function.__name__
+    called, names = function.__name__, function.__code__.co_varnames
     text = PythonFunction(
         op.schema,
         op.promote,
         called,
         is_operator=called.endswith("_operator"),
-        takes_old="old" in function.__code__.co_varnames,
+        takes_old=sum([re.fullmatch(r"old\d", name) is not None for name in names]),
+        takes_numpy=bool({"surplus", "old1", "named"}.intersection(names)),
     ).source()
     function.__globals__.update(bindings)
     function.__code__ = compile_source(text, function.__name__, bindings).__code__

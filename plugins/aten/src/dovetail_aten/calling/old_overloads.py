@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from dovetail_dispatcher.calls.entry_support import MISSING
+from dovetail_dispatcher.calls.numpy_calls import defaults_of
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_dispatcher.schema.numbers import is_number
 from dovetail_dispatcher.table.user_warning import warn_user
@@ -55,7 +57,8 @@ def old_overload(
     TypeError
         If the arguments fit none; the text lists the overloads that are not deprecated.
     """
-    defaults = getattr(function, "__kwdefaults__", None) or {}
+    defaults = defaults_of(function)
+    args = [value for value in args if value is not MISSING]
     given = {
         name: value
         for name, value in kwargs.items()

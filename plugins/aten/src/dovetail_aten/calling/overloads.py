@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from dovetail_dispatcher.calls.templates.arguments import parameter
+from dovetail_dispatcher.calls.templates.numpy_names import MEANING
 from dovetail_dispatcher.calls.templates.python_function import python_schema
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_dispatcher.schema.numbers import is_number, stands_for_number
@@ -22,15 +23,8 @@ from .refused_calls import refuse
 from .several_outs import several_outs, wrong_out
 
 NUMBERS = frozenset({int, float, bool, complex})
-ALIASES = {
-    "self": "input",
-    "x": "input",
-    "axis": "dim",
-    "keepdims": "keepdim",
-    "x1": "input",
-    "x2": "other",
-}
-"""Keywords that NumPy users write, and what they mean."""
+
+_MEANING = {"self": "input", **MEANING}
 
 
 class Overload(NamedTuple):
@@ -209,7 +203,7 @@ def _bind(
         if keyword == "out":
             continue
         if keyword not in names:
-            keyword = ALIASES.get(keyword, keyword)
+            keyword = _MEANING.get(keyword, keyword)
         if keyword not in names or keyword in given or not fit(value, kinds[names.index(keyword)]):
             return None
         given.add(keyword)

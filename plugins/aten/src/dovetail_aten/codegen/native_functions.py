@@ -11,7 +11,7 @@ from dovetail_dispatcher.schema import FunctionSchema, parse_schema
 from . import policies
 from .entries import Entry, read_entries
 from .errors import DeclarationError, Location
-from .policies import Policies, kind_of, read_policies, refused_kinds
+from .policies import Policies, half_precision, kind_of, read_policies, refused_kinds
 from .tags import read_tags, with_automatic_tags
 from .variants import SchemaKind, copy_name, derive_copy, derive_variant, schema_kind
 
@@ -24,8 +24,8 @@ COMPOSITE_KEYS = {
     "undefined": "Undefined",
 }
 _KEYS = {
-    "func", "variants", "python_module", "promotion", "promote", "refuses", "autogen", "composite",
-    "derived_from", "tags", *policies.KEYS,
+    "func", "variants", "python_module", "promotion", "promote", "refuses", "half", "autogen",
+    "composite", "derived_from", "tags", *policies.KEYS,
 }  # fmt: skip
 _PROMOTED_SCALARS = ("self", "other", "exponent", "min", "max", "x", "n")
 
@@ -50,6 +50,9 @@ class NativeFunction:
         Rules of dtypes; `promote` are the arguments that take part in promotion.
     refuses
         Kinds of dtypes that it is not defined for.
+    half
+        What it does not round to float16 or bfloat16 on the way: ``""``, ``"number"`` or
+        ``"single"``.
     composite
         ``(dispatch key, function name)`` of a composite kernel, or None.
     derived_from
@@ -72,6 +75,7 @@ class NativeFunction:
     promotion: str
     promote: tuple[str, ...]
     refuses: tuple[str, ...]
+    half: str
     composite: tuple[str, str] | None
     derived_from: str | None
     tags: tuple[str, ...]
@@ -197,6 +201,7 @@ def _read(entry: Entry) -> list[NativeFunction]:
         promotion=promotion,
         promote=_promote(entry, schema, promotion),
         refuses=refused_kinds(entry, composite and composite[0]),
+        half=half_precision(entry, composite and composite[0]),
         composite=composite,
         derived_from=entry.text("derived_from") or None,
         tags=read_tags(entry, schema),
@@ -369,6 +374,7 @@ def _derive(function: NativeFunction, name: str, entry: Entry) -> NativeFunction
         promotion=function.promotion,
         promote=function.promote,
         refuses=function.refuses,
+        half=function.half,
         composite=composite,
         derived_from=function.name,
         tags=with_automatic_tags(

@@ -59,6 +59,18 @@ class OverloadSet:
         return tuple([schema for overload in self.overloads for schema in overload.old])
 
     @property
+    def surplus_of_old(self) -> int:
+        """How many positional arguments overloads of old have beyond those of the function."""
+        first = self.overloads[0].schema.arguments
+        own = sum([not argument.kwarg_only for argument in first])
+        return max([0, *[len(schema.arguments) - own for schema in self.old]])
+
+    @property
+    def is_called(self) -> bool:
+        """Whether users call the function: it is public, or a method."""
+        return (self.module is not None or self.is_method) and not self.name.startswith("_")
+
+    @property
     def has_choice(self) -> bool:
         """Whether the arguments of a call tell which overload it means."""
         return len(self.overloads) > 1 and not self.takes_numbers

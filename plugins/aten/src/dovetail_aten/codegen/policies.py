@@ -39,6 +39,7 @@ REFUSED_KINDS = (
     "wide_unsigned",
     "half",
 )
+HALF = ("number", "single")
 KEYS = ("shape", "result", "batching", "autocast", "public")
 _DATA_DEPENDENT_TAGS = ("data_dependent_output", "dynamic_output_shape")
 
@@ -303,5 +304,34 @@ def refused_kinds(entry: Entry, composite: str | None) -> tuple[str, ...]:
             entry.lines["refuses"],
             "a composite refuses no dtypes: the operators that it is made of do.",
             "Remove 'refuses', and raise in the composite's function where they take too many.",
+        )
+    return given
+
+
+def half_precision(entry: Entry, composite: str | None) -> str:
+    """Return what the operator does not round to half precision on the way, or ``""``.
+
+    Parameters
+    ----------
+    entry
+        The entry.
+    composite
+        The dispatch key of its composite kernel, or None.
+
+    Raises
+    ------
+    DeclarationError
+        For a word that does not exist, or for a composite, which computes nothing itself.
+    """
+    given = entry.text("half", "")
+    if given and given not in HALF:
+        raise DeclarationError(
+            entry.lines["half"], f"illegal half '{given}'.", f"It is one of: {', '.join(HALF)}."
+        )
+    if given and composite is not None and composite != "Undefined":
+        raise DeclarationError(
+            entry.lines["half"],
+            "a composite rounds nothing: the operators that it is made of do.",
+            "Remove 'half', and say it of those.",
         )
     return given

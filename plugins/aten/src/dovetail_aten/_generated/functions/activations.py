@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -30,7 +33,9 @@ __all__ = [
 def hardswish_out(input, *, out): return complete(hardswish_out, "aten::hardswish", "out")(input, out=out)
 
 hardswish_op, hardswish_routes = operator("aten::hardswish", "")
-def hardswish(input, *, out=None):
+def hardswish(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hardswish, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return hardswish_out(input, out=out)
     try:
@@ -47,7 +52,9 @@ def hardswish_(input): return complete(hardswish_, "aten::hardswish_", "")(input
 def hardsigmoid_out(input, *, out): return complete(hardsigmoid_out, "aten::hardsigmoid", "out")(input, out=out)
 
 hardsigmoid_op, hardsigmoid_routes = operator("aten::hardsigmoid", "")
-def hardsigmoid(input, *, out=None):
+def hardsigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hardsigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return hardsigmoid_out(input, out=out)
     try:
@@ -64,7 +71,9 @@ def hardsigmoid_(input): return complete(hardsigmoid_, "aten::hardsigmoid_", "")
 def mish_out(input, *, out): return complete(mish_out, "aten::mish", "out")(input, out=out)
 
 mish_op, mish_routes = operator("aten::mish", "")
-def mish(input, *, out=None):
+def mish(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mish, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return mish_out(input, out=out)
     try:
@@ -81,7 +90,9 @@ def mish_(input): return complete(mish_, "aten::mish_", "")(input)
 def hardshrink_out(input, lambd=0.5, *, out): return complete(hardshrink_out, "aten::hardshrink", "out")(input, lambd, out=out)
 
 hardshrink_op, hardshrink_routes = operator("aten::hardshrink", "")
-def hardshrink(input, lambd=0.5, *, out=None):
+def hardshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hardshrink, {"input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return hardshrink_out(input, lambd, out=out)
     if lambd.__class__ is not int and lambd.__class__ is not float:
@@ -98,7 +109,9 @@ def hardshrink(input, lambd=0.5, *, out=None):
 def softshrink_out(input, lambd=0.5, *, out): return complete(softshrink_out, "aten::softshrink", "out")(input, lambd, out=out)
 
 softshrink_op, softshrink_routes = operator("aten::softshrink", "")
-def softshrink(input, lambd=0.5, *, out=None):
+def softshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(softshrink, {"input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return softshrink_out(input, lambd, out=out)
     if lambd.__class__ is not int and lambd.__class__ is not float:
@@ -115,7 +128,9 @@ def softshrink(input, lambd=0.5, *, out=None):
 def celu_out(input, alpha=1.0, *, out): return complete(celu_out, "aten::celu", "out")(input, alpha, out=out)
 
 celu_op, celu_routes = operator("aten::celu", "")
-def celu(input, alpha=1.0, *, out=None):
+def celu(input=MISSING, alpha=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(celu, {"input": input, "alpha": alpha, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return celu_out(input, alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
@@ -132,7 +147,9 @@ def celu_(input, alpha=1.0): return complete(celu_, "aten::celu_", "")(input, al
 
 
 selu_op, selu_routes = operator("aten::selu", "")
-def selu(input):
+def selu(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(selu, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = selu_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -145,7 +162,9 @@ def selu_(input): return complete(selu_, "aten::selu_", "")(input)
 
 
 relu6_op, relu6_routes = operator("aten::relu6", "")
-def relu6(input):
+def relu6(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(relu6, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = relu6_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -158,7 +177,9 @@ def relu6_(input): return complete(relu6_, "aten::relu6_", "")(input)
 
 
 rrelu_op, rrelu_routes = operator("aten::rrelu", "")
-def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
+def rrelu(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(rrelu, {"input": input, "lower": lower, "upper": upper, "training": training, "generator": generator}, surplus, {"x": x, "x1": x1, "a": a})
     if lower.__class__ is not int and lower.__class__ is not float or upper.__class__ is not int and upper.__class__ is not float or training.__class__ is not bool or generator is not None:
         return miss(rrelu_op, (input, lower, upper, training, generator,), {}, rrelu)
     try:
@@ -175,7 +196,9 @@ def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, generat
 def glu_out(input, dim=-1, *, out): return complete(glu_out, "aten::glu", "out")(input, dim, out=out)
 
 glu_op, glu_routes = operator("aten::glu", "")
-def glu(input, dim=-1, *, out=None):
+def glu(input=MISSING, dim=-1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(glu, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return glu_out(input, dim, out=out)
     if dim.__class__ is not int:
@@ -203,7 +226,9 @@ def _safe_softmax(input, dim, dtype=None):
 
 
 hardswish_backward_op, hardswish_backward_routes = operator("aten::hardswish_backward", "")
-def hardswish_backward(grad_output, input):
+def hardswish_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hardswish_backward, {"grad_output": grad_output, "input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         cls = input.__class__
         if cls in SCALAR_BITS:
@@ -220,7 +245,9 @@ def hardswish_backward(grad_output, input):
 def hardsigmoid_backward_grad_input(grad_output, input, *, grad_input): return complete(hardsigmoid_backward_grad_input, "aten::hardsigmoid_backward", "grad_input")(grad_output, input, grad_input=grad_input)
 
 hardsigmoid_backward_op, hardsigmoid_backward_routes = operator("aten::hardsigmoid_backward", "")
-def hardsigmoid_backward(grad_output, input, *, out=None):
+def hardsigmoid_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hardsigmoid_backward, {"grad_output": grad_output, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return hardsigmoid_backward_grad_input(grad_output, input, grad_input=out)
     try:
@@ -237,7 +264,9 @@ def hardsigmoid_backward(grad_output, input, *, out=None):
 
 
 mish_backward_op, mish_backward_routes = operator("aten::mish_backward", "")
-def mish_backward(grad_output, input):
+def mish_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mish_backward, {"grad_output": grad_output, "input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         cls = input.__class__
         if cls in SCALAR_BITS:
@@ -254,7 +283,9 @@ def mish_backward(grad_output, input):
 def hardshrink_backward_grad_input(grad_out, input, lambd, *, grad_input): return complete(hardshrink_backward_grad_input, "aten::hardshrink_backward", "grad_input")(grad_out, input, lambd, grad_input=grad_input)
 
 hardshrink_backward_op, hardshrink_backward_routes = operator("aten::hardshrink_backward", "")
-def hardshrink_backward(grad_out, input, lambd, *, out=None):
+def hardshrink_backward(grad_out=MISSING, input=MISSING, lambd=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hardshrink_backward, {"grad_out": grad_out, "input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return hardshrink_backward_grad_input(grad_out, input, lambd, grad_input=out)
     if lambd.__class__ is not int and lambd.__class__ is not float:
@@ -275,7 +306,9 @@ def hardshrink_backward(grad_out, input, lambd, *, out=None):
 def softshrink_backward_grad_input(grad_output, input, lambd, *, grad_input): return complete(softshrink_backward_grad_input, "aten::softshrink_backward", "grad_input")(grad_output, input, lambd, grad_input=grad_input)
 
 softshrink_backward_op, softshrink_backward_routes = operator("aten::softshrink_backward", "")
-def softshrink_backward(grad_output, input, lambd, *, out=None):
+def softshrink_backward(grad_output=MISSING, input=MISSING, lambd=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(softshrink_backward, {"grad_output": grad_output, "input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return softshrink_backward_grad_input(grad_output, input, lambd, grad_input=out)
     if lambd.__class__ is not int and lambd.__class__ is not float:
@@ -296,7 +329,9 @@ def softshrink_backward(grad_output, input, lambd, *, out=None):
 def glu_backward_grad_input(grad_output, input, dim, *, grad_input): return complete(glu_backward_grad_input, "aten::glu_backward", "grad_input")(grad_output, input, dim, grad_input=grad_input)
 
 glu_backward_op, glu_backward_routes = operator("aten::glu_backward", "")
-def glu_backward(grad_output, input, dim, *, out=None):
+def glu_backward(grad_output=MISSING, input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(glu_backward, {"grad_output": grad_output, "input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return glu_backward_grad_input(grad_output, input, dim, grad_input=out)
     if dim.__class__ is not int:

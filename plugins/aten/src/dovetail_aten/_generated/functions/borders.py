@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -27,7 +30,9 @@ __all__ = [
 def reflection_pad1d_out(input, padding, *, out): return complete(reflection_pad1d_out, "aten::reflection_pad1d", "out")(input, padding, out=out)
 
 reflection_pad1d_op, reflection_pad1d_routes = operator("aten::reflection_pad1d", "")
-def reflection_pad1d(input, padding, *, out=None):
+def reflection_pad1d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(reflection_pad1d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return reflection_pad1d_out(input, padding, out=out)
     padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
@@ -45,7 +50,9 @@ def reflection_pad1d(input, padding, *, out=None):
 def reflection_pad2d_out(input, padding, *, out): return complete(reflection_pad2d_out, "aten::reflection_pad2d", "out")(input, padding, out=out)
 
 reflection_pad2d_op, reflection_pad2d_routes = operator("aten::reflection_pad2d", "")
-def reflection_pad2d(input, padding, *, out=None):
+def reflection_pad2d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(reflection_pad2d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return reflection_pad2d_out(input, padding, out=out)
     padding_ints = (padding,) * 4 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
@@ -63,7 +70,9 @@ def reflection_pad2d(input, padding, *, out=None):
 def reflection_pad3d_out(input, padding, *, out): return complete(reflection_pad3d_out, "aten::reflection_pad3d", "out")(input, padding, out=out)
 
 reflection_pad3d_op, reflection_pad3d_routes = operator("aten::reflection_pad3d", "")
-def reflection_pad3d(input, padding, *, out=None):
+def reflection_pad3d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(reflection_pad3d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return reflection_pad3d_out(input, padding, out=out)
     padding_ints = (padding,) * 6 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
@@ -81,7 +90,9 @@ def reflection_pad3d(input, padding, *, out=None):
 def replication_pad1d_out(input, padding, *, out): return complete(replication_pad1d_out, "aten::replication_pad1d", "out")(input, padding, out=out)
 
 replication_pad1d_op, replication_pad1d_routes = operator("aten::replication_pad1d", "")
-def replication_pad1d(input, padding, *, out=None):
+def replication_pad1d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(replication_pad1d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return replication_pad1d_out(input, padding, out=out)
     padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
@@ -99,7 +110,9 @@ def replication_pad1d(input, padding, *, out=None):
 def replication_pad2d_out(input, padding, *, out): return complete(replication_pad2d_out, "aten::replication_pad2d", "out")(input, padding, out=out)
 
 replication_pad2d_op, replication_pad2d_routes = operator("aten::replication_pad2d", "")
-def replication_pad2d(input, padding, *, out=None):
+def replication_pad2d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(replication_pad2d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return replication_pad2d_out(input, padding, out=out)
     padding_ints = (padding,) * 4 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
@@ -117,7 +130,9 @@ def replication_pad2d(input, padding, *, out=None):
 def replication_pad3d_out(input, padding, *, out): return complete(replication_pad3d_out, "aten::replication_pad3d", "out")(input, padding, out=out)
 
 replication_pad3d_op, replication_pad3d_routes = operator("aten::replication_pad3d", "")
-def replication_pad3d(input, padding, *, out=None):
+def replication_pad3d(input=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(replication_pad3d, {"input": input, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return replication_pad3d_out(input, padding, out=out)
     padding_ints = (padding,) * 6 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding

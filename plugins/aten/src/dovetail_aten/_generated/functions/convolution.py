@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -29,7 +32,9 @@ __all__ = [
 def convolution_out(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, *, out): return complete(convolution_out, "aten::convolution", "out")(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out=out)
 
 convolution_op, convolution_routes = operator("aten::convolution", "")
-def convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, *, out=None):
+def convolution(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(convolution, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "dilation": dilation, "transposed": transposed, "output_padding": output_padding, "groups": groups, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return convolution_out(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out=out)
     stride_ints = tuple(stride) if stride.__class__ is list else stride
@@ -221,7 +226,9 @@ def conv3d(*args, **kwargs):
 
 
 conv_transpose1d_op, conv_transpose1d_routes = operator("aten::conv_transpose1d", "")
-def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
+def conv_transpose1d(input=MISSING, weight=MISSING, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,), surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(conv_transpose1d, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}, surplus, {"x": x, "x1": x1, "a": a})
     stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
     padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
     output_padding_ints = (output_padding,) if output_padding.__class__ is int else tuple(output_padding) if output_padding.__class__ is list else output_padding
@@ -241,7 +248,9 @@ def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output
 
 
 conv_transpose2d_input_op, conv_transpose2d_input_routes = operator("aten::conv_transpose2d", "input")
-def conv_transpose2d(input, weight, bias=None, stride=(1, 1), padding=(0, 0), output_padding=(0, 0), groups=1, dilation=(1, 1)):
+def conv_transpose2d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1), padding=(0, 0), output_padding=(0, 0), groups=1, dilation=(1, 1), surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(conv_transpose2d, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}, surplus, {"x": x, "x1": x1, "a": a})
     stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
     padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
     output_padding_ints = (output_padding,) * 2 if output_padding.__class__ is int else tuple(output_padding) if output_padding.__class__ is list else output_padding
@@ -261,7 +270,9 @@ def conv_transpose2d(input, weight, bias=None, stride=(1, 1), padding=(0, 0), ou
 
 
 conv_transpose3d_input_op, conv_transpose3d_input_routes = operator("aten::conv_transpose3d", "input")
-def conv_transpose3d(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), groups=1, dilation=(1, 1, 1)):
+def conv_transpose3d(input=MISSING, weight=MISSING, bias=None, stride=(1, 1, 1), padding=(0, 0, 0), output_padding=(0, 0, 0), groups=1, dilation=(1, 1, 1), surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(conv_transpose3d, {"input": input, "weight": weight, "bias": bias, "stride": stride, "padding": padding, "output_padding": output_padding, "groups": groups, "dilation": dilation}, surplus, {"x": x, "x1": x1, "a": a})
     stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
     padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
     output_padding_ints = (output_padding,) * 3 if output_padding.__class__ is int else tuple(output_padding) if output_padding.__class__ is list else output_padding
@@ -281,7 +292,9 @@ def conv_transpose3d(input, weight, bias=None, stride=(1, 1, 1), padding=(0, 0, 
 
 
 conv_tbc_op, conv_tbc_routes = operator("aten::conv_tbc", "")
-def conv_tbc(input, weight, bias, pad=0):
+def conv_tbc(input=MISSING, weight=MISSING, bias=MISSING, pad=0, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(conv_tbc, {"input": input, "weight": weight, "bias": bias, "pad": pad}, surplus, {"x": x, "x1": x1, "a": a})
     if pad.__class__ is not int:
         return miss(conv_tbc_op, (input, weight, bias, pad,), {}, conv_tbc)
     try:
@@ -296,7 +309,9 @@ def conv_tbc(input, weight, bias, pad=0):
 def im2col_out(input, kernel_size, dilation, padding, stride, *, out): return complete(im2col_out, "aten::im2col", "out")(input, kernel_size, dilation, padding, stride, out=out)
 
 im2col_op, im2col_routes = operator("aten::im2col", "")
-def im2col(input, kernel_size, dilation, padding, stride, *, out=None):
+def im2col(input=MISSING, kernel_size=MISSING, dilation=MISSING, padding=MISSING, stride=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(im2col, {"input": input, "kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return im2col_out(input, kernel_size, dilation, padding, stride, out=out)
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -317,7 +332,9 @@ def im2col(input, kernel_size, dilation, padding, stride, *, out=None):
 def col2im_out(input, output_size, kernel_size, dilation, padding, stride, *, out): return complete(col2im_out, "aten::col2im", "out")(input, output_size, kernel_size, dilation, padding, stride, out=out)
 
 col2im_op, col2im_routes = operator("aten::col2im", "")
-def col2im(input, output_size, kernel_size, dilation, padding, stride, *, out=None):
+def col2im(input=MISSING, output_size=MISSING, kernel_size=MISSING, dilation=MISSING, padding=MISSING, stride=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(col2im, {"input": input, "output_size": output_size, "kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return col2im_out(input, output_size, kernel_size, dilation, padding, stride, out=out)
     output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
@@ -339,7 +356,9 @@ def col2im(input, output_size, kernel_size, dilation, padding, stride, *, out=No
 def pixel_shuffle_out(input, upscale_factor, *, out): return complete(pixel_shuffle_out, "aten::pixel_shuffle", "out")(input, upscale_factor, out=out)
 
 pixel_shuffle_op, pixel_shuffle_routes = operator("aten::pixel_shuffle", "")
-def pixel_shuffle(input, upscale_factor, *, out=None):
+def pixel_shuffle(input=MISSING, upscale_factor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(pixel_shuffle, {"input": input, "upscale_factor": upscale_factor, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return pixel_shuffle_out(input, upscale_factor, out=out)
     if upscale_factor.__class__ is not int:
@@ -356,7 +375,9 @@ def pixel_shuffle(input, upscale_factor, *, out=None):
 def pixel_unshuffle_out(input, downscale_factor, *, out): return complete(pixel_unshuffle_out, "aten::pixel_unshuffle", "out")(input, downscale_factor, out=out)
 
 pixel_unshuffle_op, pixel_unshuffle_routes = operator("aten::pixel_unshuffle", "")
-def pixel_unshuffle(input, downscale_factor, *, out=None):
+def pixel_unshuffle(input=MISSING, downscale_factor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(pixel_unshuffle, {"input": input, "downscale_factor": downscale_factor, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return pixel_unshuffle_out(input, downscale_factor, out=out)
     if downscale_factor.__class__ is not int:
@@ -373,7 +394,9 @@ def pixel_unshuffle(input, downscale_factor, *, out=None):
 def channel_shuffle_out(input, groups, *, out): return complete(channel_shuffle_out, "aten::channel_shuffle", "out")(input, groups, out=out)
 
 channel_shuffle_op, channel_shuffle_routes = operator("aten::channel_shuffle", "")
-def channel_shuffle(input, groups, *, out=None):
+def channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(channel_shuffle, {"input": input, "groups": groups, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return channel_shuffle_out(input, groups, out=out)
     if groups.__class__ is not int:
@@ -388,7 +411,9 @@ def channel_shuffle(input, groups, *, out=None):
 
 
 native_channel_shuffle_op, native_channel_shuffle_routes = operator("aten::native_channel_shuffle", "")
-def native_channel_shuffle(input, groups):
+def native_channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(native_channel_shuffle, {"input": input, "groups": groups}, surplus, {"x": x, "x1": x1, "a": a})
     if groups.__class__ is not int:
         return miss(native_channel_shuffle_op, (input, groups,), {}, native_channel_shuffle)
     try:
@@ -403,7 +428,9 @@ def native_channel_shuffle(input, groups):
 def convolution_backward_out(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, *, out0, out1, out2): return complete(convolution_backward_out, "aten::convolution_backward", "out")(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out0=out0, out1=out1, out2=out2)
 
 convolution_backward_op, convolution_backward_routes = operator("aten::convolution_backward", "")
-def convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, *, out=None):
+def convolution_backward(grad_output=MISSING, input=MISSING, weight=MISSING, bias_sizes=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, output_mask=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(convolution_backward, {"grad_output": grad_output, "input": input, "weight": weight, "bias_sizes": bias_sizes, "stride": stride, "padding": padding, "dilation": dilation, "transposed": transposed, "output_padding": output_padding, "groups": groups, "output_mask": output_mask, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return convolution_backward_out(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, **several_outs("convolution_backward", ("out0", "out1", "out2"), out))
     bias_sizes_ints = tuple(bias_sizes) if bias_sizes.__class__ is list else bias_sizes

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -195,7 +198,9 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=None):
 
 
 zeros_like_op, zeros_like_routes = operator("aten::zeros_like", "")
-def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+def zeros_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(zeros_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
     if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(zeros_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, zeros_like)
     try:
@@ -208,7 +213,9 @@ def zeros_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
 
 
 ones_like_op, ones_like_routes = operator("aten::ones_like", "")
-def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+def ones_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(ones_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
     if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(ones_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, ones_like)
     try:
@@ -221,7 +228,9 @@ def ones_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, m
 
 
 empty_like_op, empty_like_routes = operator("aten::empty_like", "")
-def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+def empty_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(empty_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
     if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(empty_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, empty_like)
     try:
@@ -234,7 +243,9 @@ def empty_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, 
 
 
 full_like_op, full_like_routes = operator("aten::full_like", "")
-def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+def full_like(input=MISSING, fill_value=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(full_like, {"input": input, "fill_value": fill_value, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
     if fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(full_like_op, (input, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, full_like)
     try:
@@ -247,9 +258,11 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, pin_me
 
 
 new_zeros_op, new_zeros_routes = operator("aten::new_zeros", "")
-def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
+def new_zeros(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if named:
+        return numpy_call(new_zeros, {"input": input, "size": size, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_zeros_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_zeros)
@@ -263,9 +276,11 @@ def new_zeros(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
 
 
 new_ones_op, new_ones_routes = operator("aten::new_ones", "")
-def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
+def new_ones(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if named:
+        return numpy_call(new_ones, {"input": input, "size": size, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_ones_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_ones)
@@ -279,7 +294,9 @@ def new_ones(input, *sizes_, size=None, dtype=None, layout=None, device=None, pi
 
 
 new_full_op, new_full_routes = operator("aten::new_full", "")
-def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None):
+def new_full(input=MISSING, size=MISSING, fill_value=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(new_full, {"input": input, "size": size, "fill_value": fill_value, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, surplus, {"x": x, "x1": x1, "a": a})
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or fill_value.__class__ is not int and fill_value.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_full_op, (input, size, fill_value,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_full)
@@ -293,9 +310,11 @@ def new_full(input, size, fill_value, *, dtype=None, layout=None, device=None, p
 
 
 new_empty_op, new_empty_routes = operator("aten::new_empty", "")
-def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None):
+def new_empty(input=MISSING, *sizes_, size=None, dtype=None, layout=None, device=None, pin_memory=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if named:
+        return numpy_call(new_empty, {"input": input, "size": size, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
         return miss(new_empty_op, (input, size,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, new_empty)
@@ -309,7 +328,9 @@ def new_empty(input, *sizes_, size=None, dtype=None, layout=None, device=None, p
 
 
 new_empty_strided_op, new_empty_strided_routes = operator("aten::new_empty_strided", "")
-def new_empty_strided(input, size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
+def new_empty_strided(input=MISSING, size=MISSING, stride=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(new_empty_strided, {"input": input, "size": size, "stride": stride, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, surplus, {"x": x, "x1": x1, "a": a})
     size_ints = tuple(size) if size.__class__ is list else size
     stride_ints = tuple(stride) if stride.__class__ is list else stride
     if not are_ints(size_ints) or not are_ints(stride_ints) or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:

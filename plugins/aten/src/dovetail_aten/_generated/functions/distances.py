@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -23,7 +26,9 @@ __all__ = [
 
 
 pairwise_distance_op, pairwise_distance_routes = operator("aten::pairwise_distance", "")
-def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
+def pairwise_distance(x1=MISSING, x2=MISSING, p=2.0, eps=1e-06, keepdim=False, surplus=MISSING, keepdims=MISSING):
+    if surplus is not MISSING or keepdims is not MISSING:
+        return numpy_call(pairwise_distance, {"x1": x1, "x2": x2, "p": p, "eps": eps, "keepdim": keepdim}, surplus, {"keepdims": keepdims})
     if p.__class__ is not float or eps.__class__ is not float or keepdim.__class__ is not bool:
         return miss(pairwise_distance_op, (x1, x2, p, eps, keepdim,), {}, pairwise_distance)
     try:
@@ -36,7 +41,9 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False):
 
 
 cosine_similarity_op, cosine_similarity_routes = operator("aten::cosine_similarity", "")
-def cosine_similarity(x1, x2, dim=1, eps=1e-08):
+def cosine_similarity(x1=MISSING, x2=MISSING, dim=1, eps=1e-08, surplus=MISSING, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(cosine_similarity, {"x1": x1, "x2": x2, "dim": dim, "eps": eps}, surplus, {"axis": axis})
     if dim.__class__ is not int or eps.__class__ is not float:
         return miss(cosine_similarity_op, (x1, x2, dim, eps,), {}, cosine_similarity)
     try:
@@ -49,7 +56,9 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-08):
 
 
 pdist_op, pdist_routes = operator("aten::pdist", "")
-def pdist(input, p=2.0):
+def pdist(input=MISSING, p=2.0, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(pdist, {"input": input, "p": p}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float:
         return miss(pdist_op, (input, p,), {}, pdist)
     try:
@@ -86,7 +95,9 @@ def _euclidean_dist(x1, x2):
 
 
 dist_op, dist_routes = operator("aten::dist", "")
-def dist(input, other, p=2):
+def dist(input=MISSING, other=MISSING, p=2, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(dist, {"input": input, "other": other, "p": p}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if p.__class__ is not int and p.__class__ is not float:
         return miss(dist_op, (input, other, p,), {}, dist)
     try:
@@ -101,7 +112,9 @@ def dist(input, other, p=2):
 def renorm_out(input, p, dim, maxnorm, *, out): return complete(renorm_out, "aten::renorm", "out")(input, p, dim, maxnorm, out=out)
 
 renorm_op, renorm_routes = operator("aten::renorm", "")
-def renorm(input, p, dim, maxnorm, *, out=None):
+def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(renorm, {"input": input, "p": p, "dim": dim, "maxnorm": maxnorm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return renorm_out(input, p, dim, maxnorm, out=out)
     if p.__class__ is not int and p.__class__ is not float or dim.__class__ is not int or maxnorm.__class__ is not int and maxnorm.__class__ is not float:
@@ -114,4 +127,4 @@ def renorm(input, p, dim, maxnorm, *, out=None):
         return route(input, p, dim, maxnorm)
     return miss(renorm_op, (input, p, dim, maxnorm,), {}, renorm)
 
-def renorm_(input, p, dim, maxnorm): return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm)
+def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, axis=None): return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm, surplus=surplus, axis=axis)

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -24,7 +27,9 @@ def dropout_(input, p, train): return complete(dropout_, "aten::dropout_", "")(i
 
 
 feature_dropout_op, feature_dropout_routes = operator("aten::feature_dropout", "")
-def feature_dropout(input, p, train):
+def feature_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(feature_dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float or train.__class__ is not bool:
         return miss(feature_dropout_op, (input, p, train,), {}, feature_dropout)
     try:
@@ -39,7 +44,9 @@ def feature_dropout_(input, p, train): return complete(feature_dropout_, "aten::
 
 
 alpha_dropout_op, alpha_dropout_routes = operator("aten::alpha_dropout", "")
-def alpha_dropout(input, p, train):
+def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(alpha_dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float or train.__class__ is not bool:
         return miss(alpha_dropout_op, (input, p, train,), {}, alpha_dropout)
     try:
@@ -54,7 +61,9 @@ def alpha_dropout_(input, p, train): return complete(alpha_dropout_, "aten::alph
 
 
 feature_alpha_dropout_op, feature_alpha_dropout_routes = operator("aten::feature_alpha_dropout", "")
-def feature_alpha_dropout(input, p, train):
+def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(feature_alpha_dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float or train.__class__ is not bool:
         return miss(feature_alpha_dropout_op, (input, p, train,), {}, feature_alpha_dropout)
     try:

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -90,7 +93,9 @@ def _fft_c2r(input, dim, normalization, last_dim_size, *, out=None):
 def fft_fft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_fft_out, "aten::fft_fft", "out")(input, n, dim, norm, out=out)
 
 fft_fft_op, fft_fft_routes = operator("aten::fft_fft", "")
-def fft_fft(input, n=None, dim=-1, norm=None, *, out=None):
+def fft_fft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_fft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_fft_out(input, n, dim, norm, out=out)
     if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
@@ -107,7 +112,9 @@ def fft_fft(input, n=None, dim=-1, norm=None, *, out=None):
 def fft_ifft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_ifft_out, "aten::fft_ifft", "out")(input, n, dim, norm, out=out)
 
 fft_ifft_op, fft_ifft_routes = operator("aten::fft_ifft", "")
-def fft_ifft(input, n=None, dim=-1, norm=None, *, out=None):
+def fft_ifft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_ifft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_ifft_out(input, n, dim, norm, out=out)
     if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
@@ -124,7 +131,9 @@ def fft_ifft(input, n=None, dim=-1, norm=None, *, out=None):
 def fft_rfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_rfft_out, "aten::fft_rfft", "out")(input, n, dim, norm, out=out)
 
 fft_rfft_op, fft_rfft_routes = operator("aten::fft_rfft", "")
-def fft_rfft(input, n=None, dim=-1, norm=None, *, out=None):
+def fft_rfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_rfft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_rfft_out(input, n, dim, norm, out=out)
     if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
@@ -141,7 +150,9 @@ def fft_rfft(input, n=None, dim=-1, norm=None, *, out=None):
 def fft_irfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_irfft_out, "aten::fft_irfft", "out")(input, n, dim, norm, out=out)
 
 fft_irfft_op, fft_irfft_routes = operator("aten::fft_irfft", "")
-def fft_irfft(input, n=None, dim=-1, norm=None, *, out=None):
+def fft_irfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_irfft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_irfft_out(input, n, dim, norm, out=out)
     if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
@@ -158,7 +169,9 @@ def fft_irfft(input, n=None, dim=-1, norm=None, *, out=None):
 def fft_hfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_hfft_out, "aten::fft_hfft", "out")(input, n, dim, norm, out=out)
 
 fft_hfft_op, fft_hfft_routes = operator("aten::fft_hfft", "")
-def fft_hfft(input, n=None, dim=-1, norm=None, *, out=None):
+def fft_hfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_hfft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_hfft_out(input, n, dim, norm, out=out)
     if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
@@ -175,7 +188,9 @@ def fft_hfft(input, n=None, dim=-1, norm=None, *, out=None):
 def fft_ihfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_ihfft_out, "aten::fft_ihfft", "out")(input, n, dim, norm, out=out)
 
 fft_ihfft_op, fft_ihfft_routes = operator("aten::fft_ihfft", "")
-def fft_ihfft(input, n=None, dim=-1, norm=None, *, out=None):
+def fft_ihfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_ihfft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_ihfft_out(input, n, dim, norm, out=out)
     if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
@@ -192,7 +207,9 @@ def fft_ihfft(input, n=None, dim=-1, norm=None, *, out=None):
 def fft_fft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_fft2_out, "aten::fft_fft2", "out")(input, s, dim, norm, out=out)
 
 fft_fft2_op, fft_fft2_routes = operator("aten::fft_fft2", "")
-def fft_fft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
+def fft_fft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_fft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_fft2_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -211,7 +228,9 @@ def fft_fft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
 def fft_ifft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_ifft2_out, "aten::fft_ifft2", "out")(input, s, dim, norm, out=out)
 
 fft_ifft2_op, fft_ifft2_routes = operator("aten::fft_ifft2", "")
-def fft_ifft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
+def fft_ifft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_ifft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_ifft2_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -230,7 +249,9 @@ def fft_ifft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
 def fft_rfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_rfft2_out, "aten::fft_rfft2", "out")(input, s, dim, norm, out=out)
 
 fft_rfft2_op, fft_rfft2_routes = operator("aten::fft_rfft2", "")
-def fft_rfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
+def fft_rfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_rfft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_rfft2_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -249,7 +270,9 @@ def fft_rfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
 def fft_irfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_irfft2_out, "aten::fft_irfft2", "out")(input, s, dim, norm, out=out)
 
 fft_irfft2_op, fft_irfft2_routes = operator("aten::fft_irfft2", "")
-def fft_irfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
+def fft_irfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_irfft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_irfft2_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -268,7 +291,9 @@ def fft_irfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
 def fft_hfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_hfft2_out, "aten::fft_hfft2", "out")(input, s, dim, norm, out=out)
 
 fft_hfft2_op, fft_hfft2_routes = operator("aten::fft_hfft2", "")
-def fft_hfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
+def fft_hfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_hfft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_hfft2_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -287,7 +312,9 @@ def fft_hfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
 def fft_ihfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_ihfft2_out, "aten::fft_ihfft2", "out")(input, s, dim, norm, out=out)
 
 fft_ihfft2_op, fft_ihfft2_routes = operator("aten::fft_ihfft2", "")
-def fft_ihfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
+def fft_ihfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(fft_ihfft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_ihfft2_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -306,7 +333,9 @@ def fft_ihfft2(input, s=None, dim=(-2, -1), norm=None, *, out=None):
 def fft_fftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_fftn_out, "aten::fft_fftn", "out")(input, s, dim, norm, out=out)
 
 fft_fftn_op, fft_fftn_routes = operator("aten::fft_fftn", "")
-def fft_fftn(input, s=None, dim=None, norm=None, *, out=None):
+def fft_fftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(fft_fftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_fftn_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -325,7 +354,9 @@ def fft_fftn(input, s=None, dim=None, norm=None, *, out=None):
 def fft_ifftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_ifftn_out, "aten::fft_ifftn", "out")(input, s, dim, norm, out=out)
 
 fft_ifftn_op, fft_ifftn_routes = operator("aten::fft_ifftn", "")
-def fft_ifftn(input, s=None, dim=None, norm=None, *, out=None):
+def fft_ifftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(fft_ifftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_ifftn_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -344,7 +375,9 @@ def fft_ifftn(input, s=None, dim=None, norm=None, *, out=None):
 def fft_rfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_rfftn_out, "aten::fft_rfftn", "out")(input, s, dim, norm, out=out)
 
 fft_rfftn_op, fft_rfftn_routes = operator("aten::fft_rfftn", "")
-def fft_rfftn(input, s=None, dim=None, norm=None, *, out=None):
+def fft_rfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(fft_rfftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_rfftn_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -363,7 +396,9 @@ def fft_rfftn(input, s=None, dim=None, norm=None, *, out=None):
 def fft_irfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_irfftn_out, "aten::fft_irfftn", "out")(input, s, dim, norm, out=out)
 
 fft_irfftn_op, fft_irfftn_routes = operator("aten::fft_irfftn", "")
-def fft_irfftn(input, s=None, dim=None, norm=None, *, out=None):
+def fft_irfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(fft_irfftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_irfftn_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -382,7 +417,9 @@ def fft_irfftn(input, s=None, dim=None, norm=None, *, out=None):
 def fft_hfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_hfftn_out, "aten::fft_hfftn", "out")(input, s, dim, norm, out=out)
 
 fft_hfftn_op, fft_hfftn_routes = operator("aten::fft_hfftn", "")
-def fft_hfftn(input, s=None, dim=None, norm=None, *, out=None):
+def fft_hfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(fft_hfftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_hfftn_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -401,7 +438,9 @@ def fft_hfftn(input, s=None, dim=None, norm=None, *, out=None):
 def fft_ihfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_ihfftn_out, "aten::fft_ihfftn", "out")(input, s, dim, norm, out=out)
 
 fft_ihfftn_op, fft_ihfftn_routes = operator("aten::fft_ihfftn", "")
-def fft_ihfftn(input, s=None, dim=None, norm=None, *, out=None):
+def fft_ihfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(fft_ihfftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return fft_ihfftn_out(input, s, dim, norm, out=out)
     s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
@@ -444,7 +483,9 @@ def fft_rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=N
 
 
 fft_fftshift_op, fft_fftshift_routes = operator("aten::fft_fftshift", "")
-def fft_fftshift(input, dim=None):
+def fft_fftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(fft_fftshift, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
     if dim_ints is not None and not are_ints(dim_ints):
         return miss(fft_fftshift_op, (input, dim,), {}, fft_fftshift)
@@ -458,7 +499,9 @@ def fft_fftshift(input, dim=None):
 
 
 fft_ifftshift_op, fft_ifftshift_routes = operator("aten::fft_ifftshift", "")
-def fft_ifftshift(input, dim=None):
+def fft_ifftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(fft_ifftshift, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
     if dim_ints is not None and not are_ints(dim_ints):
         return miss(fft_ifftshift_op, (input, dim,), {}, fft_ifftshift)
@@ -532,7 +575,9 @@ def stft(*args, **kwargs):
 
 
 istft_op, istft_routes = operator("aten::istft", "")
-def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False):
+def istft(input=MISSING, n_fft=MISSING, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(istft, {"input": input, "n_fft": n_fft, "hop_length": hop_length, "win_length": win_length, "window": window, "center": center, "normalized": normalized, "onesided": onesided, "length": length, "return_complex": return_complex}, surplus, {"x": x, "x1": x1, "a": a})
     if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or center.__class__ is not bool or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or length is not None and length.__class__ is not int or return_complex.__class__ is not bool:
         return miss(istft_op, (input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex,), {}, istft)
     try:

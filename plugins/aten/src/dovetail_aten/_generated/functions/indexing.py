@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -30,7 +33,9 @@ __all__ = [
 def index_Tensor_out(input, indices, *, out): return complete(index_Tensor_out, "aten::index", "Tensor_out")(input, indices, out=out)
 
 index_Tensor_op, index_Tensor_routes = operator("aten::index", "Tensor")
-def index(input, indices, *, out=None):
+def index(input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(index, {"input": input, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return index_Tensor_out(input, indices, out=out)
     if indices.__class__ is not list and indices.__class__ is not tuple:
@@ -49,7 +54,9 @@ def index(input, indices, *, out=None):
 
 
 index_put_op, index_put_routes = operator("aten::index_put", "")
-def index_put(input, indices, values, accumulate=False):
+def index_put(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(index_put, {"input": input, "indices": indices, "values": values, "accumulate": accumulate}, surplus, {"x": x, "x1": x1, "a": a})
     if accumulate.__class__ is not bool or indices.__class__ is not list and indices.__class__ is not tuple:
         return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
     try:
@@ -70,7 +77,9 @@ def index_put_(input, indices, values, accumulate=False): return complete(index_
 def index_select_out(input, dim, index, *, out): return complete(index_select_out, "aten::index_select", "out")(input, dim, index, out=out)
 
 index_select_op, index_select_routes = operator("aten::index_select", "")
-def index_select(input, dim, index, *, out=None):
+def index_select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(index_select, {"input": input, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return index_select_out(input, dim, index, out=out)
     if dim.__class__ is not int:
@@ -87,7 +96,9 @@ def index_select(input, dim, index, *, out=None):
 def index_add_out(input, dim, index, source, *, alpha=1, out): return complete(index_add_out, "aten::index_add", "out")(input, dim, index, source, alpha=alpha, out=out)
 
 index_add_op, index_add_routes = operator("aten::index_add", "")
-def index_add(input, dim, index, source, *, alpha=1, out=None):
+def index_add(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, alpha=1, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(index_add, {"input": input, "dim": dim, "index": index, "source": source, "alpha": alpha, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return index_add_out(input, dim, index, source, alpha=alpha, out=out)
     if dim.__class__ is not int or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -100,13 +111,15 @@ def index_add(input, dim, index, source, *, alpha=1, out=None):
         return route(input, dim, index, source, alpha)
     return miss(index_add_op, (input, dim, index, source,), {"alpha": alpha}, index_add)
 
-def index_add_(input, dim, index, source, *, alpha=1): return complete(index_add_, "aten::index_add_", "")(input, dim, index, source, alpha=alpha)
+def index_add_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, alpha=1, x=None, x1=None, a=None, axis=None): return complete(index_add_, "aten::index_add_", "")(input, dim, index, source, alpha=alpha, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def gather_out(input, dim, index, *, sparse_grad=False, out): return complete(gather_out, "aten::gather", "out")(input, dim, index, sparse_grad=sparse_grad, out=out)
 
 gather_op, gather_routes = operator("aten::gather", "")
-def gather(input, dim, index, *, sparse_grad=False, out=None):
+def gather(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, sparse_grad=False, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(gather, {"input": input, "dim": dim, "index": index, "sparse_grad": sparse_grad, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return gather_out(input, dim, index, sparse_grad=sparse_grad, out=out)
     if dim.__class__ is not int or sparse_grad.__class__ is not bool:
@@ -212,7 +225,9 @@ def scatter_(*args, **kwargs):
 def scatter_add_out(input, dim, index, src, *, out): return complete(scatter_add_out, "aten::scatter_add", "out")(input, dim, index, src, out=out)
 
 scatter_add_op, scatter_add_routes = operator("aten::scatter_add", "")
-def scatter_add(input, dim, index, src, *, out=None):
+def scatter_add(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(scatter_add, {"input": input, "dim": dim, "index": index, "src": src, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return scatter_add_out(input, dim, index, src, out=out)
     if dim.__class__ is not int:
@@ -225,13 +240,15 @@ def scatter_add(input, dim, index, src, *, out=None):
         return route(input, dim, index, src)
     return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
 
-def scatter_add_(input, dim, index, src): return complete(scatter_add_, "aten::scatter_add_", "")(input, dim, index, src)
+def scatter_add_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, axis=None): return complete(scatter_add_, "aten::scatter_add_", "")(input, dim, index, src, surplus=surplus, axis=axis)
 
 
 def masked_select_out(input, mask, *, out): return complete(masked_select_out, "aten::masked_select", "out")(input, mask, out=out)
 
 masked_select_op, masked_select_routes = operator("aten::masked_select", "")
-def masked_select(input, mask, *, out=None):
+def masked_select(input=MISSING, mask=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(masked_select, {"input": input, "mask": mask, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return masked_select_out(input, mask, out=out)
     try:
@@ -246,7 +263,9 @@ def masked_select(input, mask, *, out=None):
 def take_out(input, index, *, out): return complete(take_out, "aten::take", "out")(input, index, out=out)
 
 take_op, take_routes = operator("aten::take", "")
-def take(input, index, *, out=None):
+def take(input=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(take, {"input": input, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return take_out(input, index, out=out)
     try:
@@ -259,7 +278,9 @@ def take(input, index, *, out=None):
 
 
 one_hot_op, one_hot_routes = operator("aten::one_hot", "")
-def one_hot(input, num_classes=-1):
+def one_hot(input=MISSING, num_classes=-1, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(one_hot, {"input": input, "num_classes": num_classes}, surplus, {"x": x, "x1": x1, "a": a})
     if num_classes.__class__ is not int:
         return miss(one_hot_op, (input, num_classes,), {}, one_hot)
     try:

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -62,7 +65,9 @@ def linalg_cholesky_ex_L(input, *, upper=False, check_errors=False, L, info): re
 
 linalg_cholesky_ex_op, linalg_cholesky_ex_routes = operator("aten::linalg_cholesky_ex", "")
 linalg_cholesky_ex_named = named("linalg_cholesky_ex", ("L", "info"))
-def linalg_cholesky_ex(input, *, upper=False, check_errors=False, out=None):
+def linalg_cholesky_ex(input=MISSING, surplus=MISSING, upper=False, check_errors=False, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_cholesky_ex, {"input": input, "upper": upper, "check_errors": check_errors, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_cholesky_ex_L(input, upper=upper, check_errors=check_errors, **several_outs("linalg_cholesky_ex", ("L", "info"), out))
     if upper.__class__ is not bool or check_errors.__class__ is not bool:
@@ -79,7 +84,9 @@ def linalg_cholesky_ex(input, *, upper=False, check_errors=False, out=None):
 def linalg_cholesky_out(input, *, upper=False, out): return complete(linalg_cholesky_out, "aten::linalg_cholesky", "out")(input, upper=upper, out=out)
 
 linalg_cholesky_op, linalg_cholesky_routes = operator("aten::linalg_cholesky", "")
-def linalg_cholesky(input, *, upper=False, out=None):
+def linalg_cholesky(input=MISSING, surplus=MISSING, upper=False, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_cholesky, {"input": input, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_cholesky_out(input, upper=upper, out=out)
     if upper.__class__ is not bool:
@@ -96,7 +103,9 @@ def linalg_cholesky(input, *, upper=False, out=None):
 def cholesky_out(input, upper=False, *, out): return complete(cholesky_out, "aten::cholesky", "out")(input, upper, out=out)
 
 cholesky_op, cholesky_routes = operator("aten::cholesky", "")
-def cholesky(input, upper=False, *, out=None):
+def cholesky(input=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(cholesky, {"input": input, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return cholesky_out(input, upper, out=out)
     if upper.__class__ is not bool:
@@ -113,7 +122,9 @@ def cholesky(input, upper=False, *, out=None):
 def cholesky_solve_out(input, input2, upper=False, *, out): return complete(cholesky_solve_out, "aten::cholesky_solve", "out")(input, input2, upper, out=out)
 
 cholesky_solve_op, cholesky_solve_routes = operator("aten::cholesky_solve", "")
-def cholesky_solve(input, input2, upper=False, *, out=None):
+def cholesky_solve(input=MISSING, input2=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(cholesky_solve, {"input": input, "input2": input2, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return cholesky_solve_out(input, input2, upper, out=out)
     if upper.__class__ is not bool:
@@ -130,7 +141,9 @@ def cholesky_solve(input, input2, upper=False, *, out=None):
 def cholesky_inverse_out(input, upper=False, *, out): return complete(cholesky_inverse_out, "aten::cholesky_inverse", "out")(input, upper, out=out)
 
 cholesky_inverse_op, cholesky_inverse_routes = operator("aten::cholesky_inverse", "")
-def cholesky_inverse(input, upper=False, *, out=None):
+def cholesky_inverse(input=MISSING, upper=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(cholesky_inverse, {"input": input, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return cholesky_inverse_out(input, upper, out=out)
     if upper.__class__ is not bool:
@@ -249,7 +262,9 @@ def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
 def lu_solve_out(input, LU_data, LU_pivots, *, out): return complete(lu_solve_out, "aten::lu_solve", "out")(input, LU_data, LU_pivots, out=out)
 
 lu_solve_op, lu_solve_routes = operator("aten::lu_solve", "")
-def lu_solve(input, LU_data, LU_pivots, *, out=None):
+def lu_solve(input=MISSING, LU_data=MISSING, LU_pivots=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(lu_solve, {"input": input, "LU_data": LU_data, "LU_pivots": LU_pivots, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return lu_solve_out(input, LU_data, LU_pivots, out=out)
     try:
@@ -265,7 +280,9 @@ def linalg_ldl_factor_ex_out(input, *, hermitian=False, check_errors=False, LD, 
 
 linalg_ldl_factor_ex_op, linalg_ldl_factor_ex_routes = operator("aten::linalg_ldl_factor_ex", "")
 linalg_ldl_factor_ex_named = named("linalg_ldl_factor_ex", ("LD", "pivots", "info"))
-def linalg_ldl_factor_ex(input, *, hermitian=False, check_errors=False, out=None):
+def linalg_ldl_factor_ex(input=MISSING, surplus=MISSING, hermitian=False, check_errors=False, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_ldl_factor_ex, {"input": input, "hermitian": hermitian, "check_errors": check_errors, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_ldl_factor_ex_out(input, hermitian=hermitian, check_errors=check_errors, **several_outs("linalg_ldl_factor_ex", ("LD", "pivots", "info"), out))
     if hermitian.__class__ is not bool or check_errors.__class__ is not bool:
@@ -283,7 +300,9 @@ def linalg_ldl_factor_out(input, *, hermitian=False, LD, pivots): return complet
 
 linalg_ldl_factor_op, linalg_ldl_factor_routes = operator("aten::linalg_ldl_factor", "")
 linalg_ldl_factor_named = named("linalg_ldl_factor", ("LD", "pivots"))
-def linalg_ldl_factor(input, *, hermitian=False, out=None):
+def linalg_ldl_factor(input=MISSING, surplus=MISSING, hermitian=False, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_ldl_factor, {"input": input, "hermitian": hermitian, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_ldl_factor_out(input, hermitian=hermitian, **several_outs("linalg_ldl_factor", ("LD", "pivots"), out))
     if hermitian.__class__ is not bool:
@@ -336,7 +355,9 @@ def qr_Q(input, some=True, *, Q, R): return complete(qr_Q, "aten::qr", "Q")(inpu
 
 qr_op, qr_routes = operator("aten::qr", "")
 qr_named = named("qr", ("Q", "R"))
-def qr(input, some=True, *, out=None):
+def qr(input=MISSING, some=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(qr, {"input": input, "some": some, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return qr_Q(input, some, **several_outs("qr", ("Q", "R"), out))
     if some.__class__ is not bool:
@@ -354,7 +375,9 @@ def geqrf_a(input, *, a, tau): return complete(geqrf_a, "aten::geqrf", "a")(inpu
 
 geqrf_op, geqrf_routes = operator("aten::geqrf", "")
 geqrf_named = named("geqrf", ("a", "tau"))
-def geqrf(input, *, out=None):
+def geqrf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(geqrf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return geqrf_a(input, **several_outs("geqrf", ("a", "tau"), out))
     try:
@@ -369,7 +392,9 @@ def geqrf(input, *, out=None):
 def linalg_householder_product_out(input, tau, *, out): return complete(linalg_householder_product_out, "aten::linalg_householder_product", "out")(input, tau, out=out)
 
 linalg_householder_product_op, linalg_householder_product_routes = operator("aten::linalg_householder_product", "")
-def linalg_householder_product(input, tau, *, out=None):
+def linalg_householder_product(input=MISSING, tau=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_householder_product, {"input": input, "tau": tau, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_householder_product_out(input, tau, out=out)
     try:
@@ -384,7 +409,9 @@ def linalg_householder_product(input, tau, *, out=None):
 def orgqr_out(input, input2, *, out): return complete(orgqr_out, "aten::orgqr", "out")(input, input2, out=out)
 
 orgqr_op, orgqr_routes = operator("aten::orgqr", "")
-def orgqr(input, input2, *, out=None):
+def orgqr(input=MISSING, input2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(orgqr, {"input": input, "input2": input2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return orgqr_out(input, input2, out=out)
     try:
@@ -399,7 +426,9 @@ def orgqr(input, input2, *, out=None):
 def ormqr_out(input, input2, input3, left=True, transpose=False, *, out): return complete(ormqr_out, "aten::ormqr", "out")(input, input2, input3, left, transpose, out=out)
 
 ormqr_op, ormqr_routes = operator("aten::ormqr", "")
-def ormqr(input, input2, input3, left=True, transpose=False, *, out=None):
+def ormqr(input=MISSING, input2=MISSING, input3=MISSING, left=True, transpose=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(ormqr, {"input": input, "input2": input2, "input3": input3, "left": left, "transpose": transpose, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return ormqr_out(input, input2, input3, left, transpose, out=out)
     if left.__class__ is not bool or transpose.__class__ is not bool:
@@ -462,7 +491,9 @@ def linalg_inv(A, *, out=None):
 def inverse_out(input, *, out): return complete(inverse_out, "aten::inverse", "out")(input, out=out)
 
 inverse_op, inverse_routes = operator("aten::inverse", "")
-def inverse(input, *, out=None):
+def inverse(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(inverse, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return inverse_out(input, out=out)
     try:
@@ -512,7 +543,9 @@ def linalg_solve(A, B, *, left=True, out=None):
 def linalg_solve_triangular_out(input, B, *, upper, left=True, unitriangular=False, out): return complete(linalg_solve_triangular_out, "aten::linalg_solve_triangular", "out")(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out)
 
 linalg_solve_triangular_op, linalg_solve_triangular_routes = operator("aten::linalg_solve_triangular", "")
-def linalg_solve_triangular(input, B, *, upper, left=True, unitriangular=False, out=None):
+def linalg_solve_triangular(input=MISSING, B=MISSING, surplus=MISSING, upper=MISSING, left=True, unitriangular=False, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_solve_triangular, {"input": input, "B": B, "upper": upper, "left": left, "unitriangular": unitriangular, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_solve_triangular_out(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out)
     if upper.__class__ is not bool or left.__class__ is not bool or unitriangular.__class__ is not bool:
@@ -530,7 +563,9 @@ def triangular_solve_X(input, A, upper=True, transpose=False, unitriangular=Fals
 
 triangular_solve_op, triangular_solve_routes = operator("aten::triangular_solve", "")
 triangular_solve_named = named("triangular_solve", ("solution", "cloned_coefficient"))
-def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None):
+def triangular_solve(input=MISSING, A=MISSING, upper=True, transpose=False, unitriangular=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(triangular_solve, {"input": input, "A": A, "upper": upper, "transpose": transpose, "unitriangular": unitriangular, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return triangular_solve_X(input, A, upper, transpose, unitriangular, **several_outs("triangular_solve", ("X", "M"), out))
     if upper.__class__ is not bool or transpose.__class__ is not bool or unitriangular.__class__ is not bool:
@@ -560,7 +595,9 @@ def linalg_det(A, *, out=None):
 
 
 det_op, det_routes = operator("aten::det", "")
-def det(input):
+def det(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(det, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = det_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -590,7 +627,9 @@ def slogdet_out(input, *, sign, logabsdet): return complete(slogdet_out, "aten::
 
 slogdet_op, slogdet_routes = operator("aten::slogdet", "")
 slogdet_named = named("slogdet", ("sign", "logabsdet"))
-def slogdet(input, *, out=None):
+def slogdet(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(slogdet, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return slogdet_out(input, **several_outs("slogdet", ("sign", "logabsdet"), out))
     try:
@@ -603,7 +642,9 @@ def slogdet(input, *, out=None):
 
 
 logdet_op, logdet_routes = operator("aten::logdet", "")
-def logdet(input):
+def logdet(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(logdet, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = logdet_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -617,7 +658,9 @@ def linalg_lstsq_out(input, b, rcond=None, *, driver=None, solution, residuals, 
 
 linalg_lstsq_op, linalg_lstsq_routes = operator("aten::linalg_lstsq", "")
 linalg_lstsq_named = named("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
-def linalg_lstsq(input, b, rcond=None, *, driver=None, out=None):
+def linalg_lstsq(input=MISSING, b=MISSING, rcond=None, surplus=MISSING, driver=None, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_lstsq, {"input": input, "b": b, "rcond": rcond, "driver": driver, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_lstsq_out(input, b, rcond, driver=driver, **several_outs("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"), out))
     if rcond is not None and rcond.__class__ is not float or driver is not None and driver.__class__ is not str:
@@ -634,7 +677,9 @@ def linalg_lstsq(input, b, rcond=None, *, driver=None, out=None):
 def linalg_tensorinv_out(input, ind=2, *, out): return complete(linalg_tensorinv_out, "aten::linalg_tensorinv", "out")(input, ind, out=out)
 
 linalg_tensorinv_op, linalg_tensorinv_routes = operator("aten::linalg_tensorinv", "")
-def linalg_tensorinv(input, ind=2, *, out=None):
+def linalg_tensorinv(input=MISSING, ind=2, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_tensorinv, {"input": input, "ind": ind, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_tensorinv_out(input, ind, out=out)
     if ind.__class__ is not int:
@@ -651,7 +696,9 @@ def linalg_tensorinv(input, ind=2, *, out=None):
 def linalg_tensorsolve_out(input, other, dims=None, *, out): return complete(linalg_tensorsolve_out, "aten::linalg_tensorsolve", "out")(input, other, dims, out=out)
 
 linalg_tensorsolve_op, linalg_tensorsolve_routes = operator("aten::linalg_tensorsolve", "")
-def linalg_tensorsolve(input, other, dims=None, *, out=None):
+def linalg_tensorsolve(input=MISSING, other=MISSING, dims=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(linalg_tensorsolve, {"input": input, "other": other, "dims": dims, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return linalg_tensorsolve_out(input, other, dims, out=out)
     dims_ints = tuple(dims) if dims.__class__ is list else dims
@@ -831,7 +878,9 @@ def linalg_matrix_rank(*args, **kwargs):
 
 
 pinverse_op, pinverse_routes = operator("aten::pinverse", "")
-def pinverse(input, rcond=1e-15):
+def pinverse(input=MISSING, rcond=1e-15, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(pinverse, {"input": input, "rcond": rcond}, surplus, {"x": x, "x1": x1, "a": a})
     if rcond.__class__ is not float:
         return miss(pinverse_op, (input, rcond,), {}, pinverse)
     try:
@@ -864,7 +913,9 @@ def linalg_eigh_eigvals(input, UPLO='L', *, eigvals, eigvecs): return complete(l
 
 linalg_eigh_op, linalg_eigh_routes = operator("aten::linalg_eigh", "")
 linalg_eigh_named = named("linalg_eigh", ("eigenvalues", "eigenvectors"))
-def linalg_eigh(input, UPLO='L', *, out=None):
+def linalg_eigh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_eigh, {"input": input, "UPLO": UPLO, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_eigh_eigvals(input, UPLO, **several_outs("linalg_eigh", ("eigvals", "eigvecs"), out))
     if UPLO.__class__ is not str:
@@ -881,7 +932,9 @@ def linalg_eigh(input, UPLO='L', *, out=None):
 def linalg_eigvalsh_out(input, UPLO='L', *, out): return complete(linalg_eigvalsh_out, "aten::linalg_eigvalsh", "out")(input, UPLO, out=out)
 
 linalg_eigvalsh_op, linalg_eigvalsh_routes = operator("aten::linalg_eigvalsh", "")
-def linalg_eigvalsh(input, UPLO='L', *, out=None):
+def linalg_eigvalsh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_eigvalsh, {"input": input, "UPLO": UPLO, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_eigvalsh_out(input, UPLO, out=out)
     if UPLO.__class__ is not str:
@@ -899,7 +952,9 @@ def linalg_eig_out(input, *, eigenvalues, eigenvectors): return complete(linalg_
 
 linalg_eig_op, linalg_eig_routes = operator("aten::linalg_eig", "")
 linalg_eig_named = named("linalg_eig", ("eigenvalues", "eigenvectors"))
-def linalg_eig(input, *, out=None):
+def linalg_eig(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_eig, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_eig_out(input, **several_outs("linalg_eig", ("eigenvalues", "eigenvectors"), out))
     try:
@@ -914,7 +969,9 @@ def linalg_eig(input, *, out=None):
 def linalg_eigvals_out(input, *, out): return complete(linalg_eigvals_out, "aten::linalg_eigvals", "out")(input, out=out)
 
 linalg_eigvals_op, linalg_eigvals_routes = operator("aten::linalg_eigvals", "")
-def linalg_eigvals(input, *, out=None):
+def linalg_eigvals(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_eigvals, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_eigvals_out(input, out=out)
     try:
@@ -982,7 +1039,9 @@ def svd_U(input, some=True, compute_uv=True, *, U, S, V): return complete(svd_U,
 
 svd_op, svd_routes = operator("aten::svd", "")
 svd_named = named("svd", ("U", "S", "V"))
-def svd(input, some=True, compute_uv=True, *, out=None):
+def svd(input=MISSING, some=True, compute_uv=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(svd, {"input": input, "some": some, "compute_uv": compute_uv, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return svd_U(input, some, compute_uv, **several_outs("svd", ("U", "S", "V"), out))
     if some.__class__ is not bool or compute_uv.__class__ is not bool:
@@ -999,7 +1058,9 @@ def svd(input, some=True, compute_uv=True, *, out=None):
 def linalg_matrix_exp_out(input, *, out): return complete(linalg_matrix_exp_out, "aten::linalg_matrix_exp", "out")(input, out=out)
 
 linalg_matrix_exp_op, linalg_matrix_exp_routes = operator("aten::linalg_matrix_exp", "")
-def linalg_matrix_exp(input, *, out=None):
+def linalg_matrix_exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_matrix_exp, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_matrix_exp_out(input, out=out)
     try:
@@ -1012,7 +1073,9 @@ def linalg_matrix_exp(input, *, out=None):
 
 
 matrix_exp_op, matrix_exp_routes = operator("aten::matrix_exp", "")
-def matrix_exp(input):
+def matrix_exp(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(matrix_exp, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = matrix_exp_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1210,7 +1273,9 @@ def nuclear_norm(*args, **kwargs):
 def frobenius_norm_out(input, dim, keepdim=False, *, out): return complete(frobenius_norm_out, "aten::frobenius_norm", "out")(input, dim, keepdim, out=out)
 
 frobenius_norm_dim_op, frobenius_norm_dim_routes = operator("aten::frobenius_norm", "dim")
-def frobenius_norm(input, dim, keepdim=False, *, out=None):
+def frobenius_norm(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
+        return numpy_call(frobenius_norm, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return frobenius_norm_out(input, dim, keepdim, out=out)
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
@@ -1228,7 +1293,9 @@ def frobenius_norm(input, dim, keepdim=False, *, out=None):
 def linalg_matmul_out(input, other, *, out): return complete(linalg_matmul_out, "aten::linalg_matmul", "out")(input, other, out=out)
 
 linalg_matmul_op, linalg_matmul_routes = operator("aten::linalg_matmul", "")
-def linalg_matmul(input, other, *, out=None):
+def linalg_matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(linalg_matmul, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return linalg_matmul_out(input, other, out=out)
     try:
@@ -1256,7 +1323,9 @@ def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
 def trace_out(input, *, out): return complete(trace_out, "aten::trace", "out")(input, out=out)
 
 trace_op, trace_routes = operator("aten::trace", "")
-def trace(input, *, out=None):
+def trace(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(trace, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return trace_out(input, out=out)
     try:
@@ -1271,7 +1340,9 @@ def trace(input, *, out=None):
 def linalg_vecdot_out(x, y, *, dim=-1, out): return complete(linalg_vecdot_out, "aten::linalg_vecdot", "out")(x, y, dim=dim, out=out)
 
 linalg_vecdot_op, linalg_vecdot_routes = operator("aten::linalg_vecdot", "")
-def linalg_vecdot(x, y, *, dim=-1, out=None):
+def linalg_vecdot(x=MISSING, y=MISSING, surplus=MISSING, dim=-1, out=None, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(linalg_vecdot, {"x": x, "y": y, "dim": dim, "out": out}, surplus, {"axis": axis})
     if out is not None:
         return linalg_vecdot_out(x, y, dim=dim, out=out)
     if dim.__class__ is not int:
@@ -1288,7 +1359,9 @@ def linalg_vecdot(x, y, *, dim=-1, out=None):
 def linalg_cross_out(input, other, *, dim=-1, out): return complete(linalg_cross_out, "aten::linalg_cross", "out")(input, other, dim=dim, out=out)
 
 linalg_cross_op, linalg_cross_routes = operator("aten::linalg_cross", "")
-def linalg_cross(input, other, *, dim=-1, out=None):
+def linalg_cross(input=MISSING, other=MISSING, surplus=MISSING, dim=-1, out=None, x=None, x1=None, a=None, x2=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None or axis is not MISSING:
+        return numpy_call(linalg_cross, {"input": input, "other": other, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2, "axis": axis})
     if out is not None:
         return linalg_cross_out(input, other, dim=dim, out=out)
     if dim.__class__ is not int:
@@ -1305,7 +1378,9 @@ def linalg_cross(input, other, *, dim=-1, out=None):
 def cross_out(input, other, dim=None, *, out): return complete(cross_out, "aten::cross", "out")(input, other, dim, out=out)
 
 cross_op, cross_routes = operator("aten::cross", "")
-def cross(input, other, dim=None, *, out=None):
+def cross(input=MISSING, other=MISSING, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None or axis is not None:
+        return numpy_call(cross, {"input": input, "other": other, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2, "axis": axis})
     if out is not None:
         return cross_out(input, other, dim, out=out)
     if dim is not None and dim.__class__ is not int:
@@ -1322,7 +1397,9 @@ def cross(input, other, dim=None, *, out=None):
 def kron_out(input, other, *, out): return complete(kron_out, "aten::kron", "out")(input, other, out=out)
 
 kron_op, kron_routes = operator("aten::kron", "")
-def kron(input, other, *, out=None):
+def kron(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(kron, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return kron_out(input, other, out=out)
     try:
@@ -1337,7 +1414,9 @@ def kron(input, other, *, out=None):
 def tensordot_out(input, other, dims_self, dims_other, *, out): return complete(tensordot_out, "aten::tensordot", "out")(input, other, dims_self, dims_other, out=out)
 
 tensordot_op, tensordot_routes = operator("aten::tensordot", "")
-def tensordot(input, other, dims_self, dims_other, *, out=None):
+def tensordot(input=MISSING, other=MISSING, dims_self=MISSING, dims_other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(tensordot, {"input": input, "other": other, "dims_self": dims_self, "dims_other": dims_other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return tensordot_out(input, other, dims_self, dims_other, out=out)
     dims_self_ints = tuple(dims_self) if dims_self.__class__ is list else dims_self
@@ -1396,7 +1475,9 @@ def chain_matmul(matrices, *, out=None):
 def linalg_matrix_power_out(input, n, *, out): return complete(linalg_matrix_power_out, "aten::linalg_matrix_power", "out")(input, n, out=out)
 
 linalg_matrix_power_op, linalg_matrix_power_routes = operator("aten::linalg_matrix_power", "")
-def linalg_matrix_power(input, n, *, out=None):
+def linalg_matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linalg_matrix_power, {"input": input, "n": n, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linalg_matrix_power_out(input, n, out=out)
     if n.__class__ is not int:
@@ -1413,7 +1494,9 @@ def linalg_matrix_power(input, n, *, out=None):
 def matrix_power_out(input, n, *, out): return complete(matrix_power_out, "aten::matrix_power", "out")(input, n, out=out)
 
 matrix_power_op, matrix_power_routes = operator("aten::matrix_power", "")
-def matrix_power(input, n, *, out=None):
+def matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(matrix_power, {"input": input, "n": n, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return matrix_power_out(input, n, out=out)
     if n.__class__ is not int:
@@ -1430,9 +1513,11 @@ def matrix_power(input, n, *, out=None):
 def addr_out(input, vec1, vec2, *, beta=1, alpha=1, out): return complete(addr_out, "aten::addr", "out")(input, vec1, vec2, beta=beta, alpha=alpha, out=out)
 
 addr_op, addr_routes = operator("aten::addr", "")
-def addr(input, vec1, vec2, *old, beta=1, alpha=1, out=None):
-    if old:
-        return old_overload(addr, (input, vec1, vec2, *old), {"beta": beta, "alpha": alpha, "out": out})
+def addr(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
+    if old1 is not MISSING:
+        return old_overload(addr, (input, vec1, vec2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
+    if x is not None or x1 is not None or a is not None:
+        return numpy_call(addr, {"input": input, "vec1": vec1, "vec2": vec2, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return addr_out(input, vec1, vec2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -1455,7 +1540,7 @@ OLD_OVERLOADS[addr] = OldOverloads(
 )
 
 
-def addr_(input, vec1, vec2, *old, beta=1, alpha=1): return complete(addr_, "aten::addr_", "")(input, vec1, vec2, *old, beta=beta, alpha=alpha)
+def addr_(input=MISSING, vec1=MISSING, vec2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addr_, "aten::addr_", "")(input, vec1, vec2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS[addr_] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor vec1, Tensor vec2)",
@@ -1484,7 +1569,9 @@ def cartesian_prod(tensors):
 
 
 combinations_op, combinations_routes = operator("aten::combinations", "")
-def combinations(input, r=2, with_replacement=False):
+def combinations(input=MISSING, r=2, with_replacement=False, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(combinations, {"input": input, "r": r, "with_replacement": with_replacement}, surplus, {"x": x, "x1": x1, "a": a})
     if r.__class__ is not int or with_replacement.__class__ is not bool:
         return miss(combinations_op, (input, r, with_replacement,), {}, combinations)
     try:
@@ -1523,7 +1610,9 @@ def linalg_vander(x, *, N=None):
 
 
 cov_op, cov_routes = operator("aten::cov", "")
-def cov(input, *, correction=1, fweights=None, aweights=None):
+def cov(input=MISSING, surplus=MISSING, correction=1, fweights=None, aweights=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(cov, {"input": input, "correction": correction, "fweights": fweights, "aweights": aweights}, surplus, {"x": x, "x1": x1, "a": a})
     if correction.__class__ is not int:
         return miss(cov_op, (input,), {"correction": correction, "fweights": fweights, "aweights": aweights}, cov)
     try:
@@ -1541,7 +1630,9 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
 
 
 corrcoef_op, corrcoef_routes = operator("aten::corrcoef", "")
-def corrcoef(input):
+def corrcoef(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(corrcoef, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = corrcoef_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -29,7 +32,9 @@ __all__ = [
 def nll_loss_out(input, target, weight=None, reduction=1, ignore_index=-100, *, out): return complete(nll_loss_out, "aten::nll_loss", "out")(input, target, weight, reduction, ignore_index, out=out)
 
 nll_loss_op, nll_loss_routes = operator("aten::nll_loss", "")
-def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100, *, out=None):
+def nll_loss(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_index=-100, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(nll_loss, {"input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return nll_loss_out(input, target, weight, reduction, ignore_index, out=out)
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
@@ -47,7 +52,9 @@ def nll_loss(input, target, weight=None, reduction=1, ignore_index=-100, *, out=
 
 
 nll_loss_nd_op, nll_loss_nd_routes = operator("aten::nll_loss_nd", "")
-def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
+def nll_loss_nd(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_index=-100, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(nll_loss_nd, {"input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index}, surplus, {"x": x, "x1": x1, "a": a})
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
         return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
     try:
@@ -65,7 +72,9 @@ def nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100):
 def nll_loss_forward_output(input, target, weight, reduction, ignore_index, *, output, total_weight): return complete(nll_loss_forward_output, "aten::nll_loss_forward", "output")(input, target, weight, reduction, ignore_index, output=output, total_weight=total_weight)
 
 nll_loss_forward_op, nll_loss_forward_routes = operator("aten::nll_loss_forward", "")
-def nll_loss_forward(input, target, weight, reduction, ignore_index, *, out=None):
+def nll_loss_forward(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(nll_loss_forward, {"input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return nll_loss_forward_output(input, target, weight, reduction, ignore_index, **several_outs("nll_loss_forward", ("output", "total_weight"), out))
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
@@ -83,7 +92,9 @@ def nll_loss_forward(input, target, weight, reduction, ignore_index, *, out=None
 
 
 cross_entropy_loss_op, cross_entropy_loss_routes = operator("aten::cross_entropy_loss", "")
-def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0):
+def cross_entropy_loss(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(cross_entropy_loss, {"input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index, "label_smoothing": label_smoothing}, surplus, {"x": x, "x1": x1, "a": a})
     if reduction.__class__ is not int or ignore_index.__class__ is not int or label_smoothing.__class__ is not float:
         return miss(cross_entropy_loss_op, (input, target, weight, reduction, ignore_index, label_smoothing,), {}, cross_entropy_loss)
     try:
@@ -101,7 +112,9 @@ def cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-10
 def mse_loss_out(input, target, reduction=1, *, out): return complete(mse_loss_out, "aten::mse_loss", "out")(input, target, reduction, out=out)
 
 mse_loss_op, mse_loss_routes = operator("aten::mse_loss", "")
-def mse_loss(input, target, reduction=1, *, out=None):
+def mse_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mse_loss, {"input": input, "target": target, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return mse_loss_out(input, target, reduction, out=out)
     if reduction.__class__ is not int:
@@ -116,7 +129,9 @@ def mse_loss(input, target, reduction=1, *, out=None):
 
 
 l1_loss_op, l1_loss_routes = operator("aten::l1_loss", "")
-def l1_loss(input, target, reduction=1):
+def l1_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(l1_loss, {"input": input, "target": target, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
     if reduction.__class__ is not int:
         return miss(l1_loss_op, (input, target, reduction,), {}, l1_loss)
     try:
@@ -131,7 +146,9 @@ def l1_loss(input, target, reduction=1):
 def smooth_l1_loss_out(input, target, reduction=1, beta=1.0, *, out): return complete(smooth_l1_loss_out, "aten::smooth_l1_loss", "out")(input, target, reduction, beta, out=out)
 
 smooth_l1_loss_op, smooth_l1_loss_routes = operator("aten::smooth_l1_loss", "")
-def smooth_l1_loss(input, target, reduction=1, beta=1.0, *, out=None):
+def smooth_l1_loss(input=MISSING, target=MISSING, reduction=1, beta=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(smooth_l1_loss, {"input": input, "target": target, "reduction": reduction, "beta": beta, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return smooth_l1_loss_out(input, target, reduction, beta, out=out)
     if reduction.__class__ is not int or beta.__class__ is not float:
@@ -146,7 +163,9 @@ def smooth_l1_loss(input, target, reduction=1, beta=1.0, *, out=None):
 
 
 binary_cross_entropy_with_logits_op, binary_cross_entropy_with_logits_routes = operator("aten::binary_cross_entropy_with_logits", "")
-def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1):
+def binary_cross_entropy_with_logits(input=MISSING, target=MISSING, weight=None, pos_weight=None, reduction=1, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(binary_cross_entropy_with_logits, {"input": input, "target": target, "weight": weight, "pos_weight": pos_weight, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
     if reduction.__class__ is not int:
         return miss(binary_cross_entropy_with_logits_op, (input, target, weight, pos_weight, reduction,), {}, binary_cross_entropy_with_logits)
     try:
@@ -166,7 +185,9 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
 def huber_loss_out(input, target, reduction=1, delta=1.0, *, out): return complete(huber_loss_out, "aten::huber_loss", "out")(input, target, reduction, delta, out=out)
 
 huber_loss_op, huber_loss_routes = operator("aten::huber_loss", "")
-def huber_loss(input, target, reduction=1, delta=1.0, *, out=None):
+def huber_loss(input=MISSING, target=MISSING, reduction=1, delta=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(huber_loss, {"input": input, "target": target, "reduction": reduction, "delta": delta, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return huber_loss_out(input, target, reduction, delta, out=out)
     if reduction.__class__ is not int or delta.__class__ is not float:
@@ -183,7 +204,9 @@ def huber_loss(input, target, reduction=1, delta=1.0, *, out=None):
 def binary_cross_entropy_out(input, target, weight=None, reduction=1, *, out): return complete(binary_cross_entropy_out, "aten::binary_cross_entropy", "out")(input, target, weight, reduction, out=out)
 
 binary_cross_entropy_op, binary_cross_entropy_routes = operator("aten::binary_cross_entropy", "")
-def binary_cross_entropy(input, target, weight=None, reduction=1, *, out=None):
+def binary_cross_entropy(input=MISSING, target=MISSING, weight=None, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(binary_cross_entropy, {"input": input, "target": target, "weight": weight, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return binary_cross_entropy_out(input, target, weight, reduction, out=out)
     if reduction.__class__ is not int:
@@ -201,7 +224,9 @@ def binary_cross_entropy(input, target, weight=None, reduction=1, *, out=None):
 
 
 kl_div_op, kl_div_routes = operator("aten::kl_div", "")
-def kl_div(input, target, reduction=1, *, log_target=False):
+def kl_div(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, log_target=False, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(kl_div, {"input": input, "target": target, "reduction": reduction, "log_target": log_target}, surplus, {"x": x, "x1": x1, "a": a})
     if reduction.__class__ is not int or log_target.__class__ is not bool:
         return miss(kl_div_op, (input, target, reduction,), {"log_target": log_target}, kl_div)
     try:
@@ -214,7 +239,9 @@ def kl_div(input, target, reduction=1, *, log_target=False):
 
 
 poisson_nll_loss_op, poisson_nll_loss_routes = operator("aten::poisson_nll_loss", "")
-def poisson_nll_loss(input, target, log_input, full, eps, reduction):
+def poisson_nll_loss(input=MISSING, target=MISSING, log_input=MISSING, full=MISSING, eps=MISSING, reduction=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(poisson_nll_loss, {"input": input, "target": target, "log_input": log_input, "full": full, "eps": eps, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
     if log_input.__class__ is not bool or full.__class__ is not bool or eps.__class__ is not float or reduction.__class__ is not int:
         return miss(poisson_nll_loss_op, (input, target, log_input, full, eps, reduction,), {}, poisson_nll_loss)
     try:
@@ -229,7 +256,9 @@ def poisson_nll_loss(input, target, log_input, full, eps, reduction):
 def nll_loss_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, *, grad_input): return complete(nll_loss_backward_grad_input, "aten::nll_loss_backward", "grad_input")(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=grad_input)
 
 nll_loss_backward_op, nll_loss_backward_routes = operator("aten::nll_loss_backward", "")
-def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_index, total_weight, *, out=None):
+def nll_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, total_weight=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(nll_loss_backward, {"grad_output": grad_output, "input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index, "total_weight": total_weight, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return nll_loss_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=out)
     if reduction.__class__ is not int or ignore_index.__class__ is not int:
@@ -249,7 +278,9 @@ def nll_loss_backward(grad_output, input, target, weight, reduction, ignore_inde
 def mse_loss_backward_grad_input(grad_output, input, target, reduction, *, grad_input): return complete(mse_loss_backward_grad_input, "aten::mse_loss_backward", "grad_input")(grad_output, input, target, reduction, grad_input=grad_input)
 
 mse_loss_backward_op, mse_loss_backward_routes = operator("aten::mse_loss_backward", "")
-def mse_loss_backward(grad_output, input, target, reduction, *, out=None):
+def mse_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mse_loss_backward, {"grad_output": grad_output, "input": input, "target": target, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return mse_loss_backward_grad_input(grad_output, input, target, reduction, grad_input=out)
     if reduction.__class__ is not int:
@@ -266,7 +297,9 @@ def mse_loss_backward(grad_output, input, target, reduction, *, out=None):
 def smooth_l1_loss_backward_grad_input(grad_output, input, target, reduction, beta, *, grad_input): return complete(smooth_l1_loss_backward_grad_input, "aten::smooth_l1_loss_backward", "grad_input")(grad_output, input, target, reduction, beta, grad_input=grad_input)
 
 smooth_l1_loss_backward_op, smooth_l1_loss_backward_routes = operator("aten::smooth_l1_loss_backward", "")
-def smooth_l1_loss_backward(grad_output, input, target, reduction, beta, *, out=None):
+def smooth_l1_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, beta=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(smooth_l1_loss_backward, {"grad_output": grad_output, "input": input, "target": target, "reduction": reduction, "beta": beta, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return smooth_l1_loss_backward_grad_input(grad_output, input, target, reduction, beta, grad_input=out)
     if reduction.__class__ is not int or beta.__class__ is not float:

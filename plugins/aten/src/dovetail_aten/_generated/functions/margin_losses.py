@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -24,7 +27,9 @@ __all__ = [
 
 
 hinge_embedding_loss_op, hinge_embedding_loss_routes = operator("aten::hinge_embedding_loss", "")
-def hinge_embedding_loss(input, target, margin=1.0, reduction=1):
+def hinge_embedding_loss(input=MISSING, target=MISSING, margin=1.0, reduction=1, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hinge_embedding_loss, {"input": input, "target": target, "margin": margin, "reduction": reduction}, surplus, {"x": x, "x1": x1, "a": a})
     if margin.__class__ is not float or reduction.__class__ is not int:
         return miss(hinge_embedding_loss_op, (input, target, margin, reduction,), {}, hinge_embedding_loss)
     try:
@@ -78,7 +83,9 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06
 def soft_margin_loss_out(input, target, reduction=1, *, out): return complete(soft_margin_loss_out, "aten::soft_margin_loss", "out")(input, target, reduction, out=out)
 
 soft_margin_loss_op, soft_margin_loss_routes = operator("aten::soft_margin_loss", "")
-def soft_margin_loss(input, target, reduction=1, *, out=None):
+def soft_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(soft_margin_loss, {"input": input, "target": target, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return soft_margin_loss_out(input, target, reduction, out=out)
     if reduction.__class__ is not int:
@@ -95,7 +102,9 @@ def soft_margin_loss(input, target, reduction=1, *, out=None):
 def multi_margin_loss_out(input, target, p=1, margin=1, weight=None, reduction=1, *, out): return complete(multi_margin_loss_out, "aten::multi_margin_loss", "out")(input, target, p, margin, weight, reduction, out=out)
 
 multi_margin_loss_op, multi_margin_loss_routes = operator("aten::multi_margin_loss", "")
-def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=1, *, out=None):
+def multi_margin_loss(input=MISSING, target=MISSING, p=1, margin=1, weight=None, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(multi_margin_loss, {"input": input, "target": target, "p": p, "margin": margin, "weight": weight, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return multi_margin_loss_out(input, target, p, margin, weight, reduction, out=out)
     if p.__class__ is not int and p.__class__ is not float or margin.__class__ is not int and margin.__class__ is not float or reduction.__class__ is not int:
@@ -115,7 +124,9 @@ def multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=1, *,
 def multilabel_margin_loss_out(input, target, reduction=1, *, out): return complete(multilabel_margin_loss_out, "aten::multilabel_margin_loss", "out")(input, target, reduction, out=out)
 
 multilabel_margin_loss_op, multilabel_margin_loss_routes = operator("aten::multilabel_margin_loss", "")
-def multilabel_margin_loss(input, target, reduction=1, *, out=None):
+def multilabel_margin_loss(input=MISSING, target=MISSING, reduction=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(multilabel_margin_loss, {"input": input, "target": target, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return multilabel_margin_loss_out(input, target, reduction, out=out)
     if reduction.__class__ is not int:

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -27,7 +30,9 @@ __all__ = [
 def mm_out(input, mat2, *, out): return complete(mm_out, "aten::mm", "out")(input, mat2, out=out)
 
 mm_op, mm_routes = operator("aten::mm", "")
-def mm(input, mat2, *, out=None):
+def mm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mm, {"input": input, "mat2": mat2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return mm_out(input, mat2, out=out)
     try:
@@ -42,7 +47,9 @@ def mm(input, mat2, *, out=None):
 def bmm_out(input, mat2, *, out): return complete(bmm_out, "aten::bmm", "out")(input, mat2, out=out)
 
 bmm_op, bmm_routes = operator("aten::bmm", "")
-def bmm(input, mat2, *, out=None):
+def bmm(input=MISSING, mat2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(bmm, {"input": input, "mat2": mat2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return bmm_out(input, mat2, out=out)
     try:
@@ -57,7 +64,9 @@ def bmm(input, mat2, *, out=None):
 def mv_out(input, vec, *, out): return complete(mv_out, "aten::mv", "out")(input, vec, out=out)
 
 mv_op, mv_routes = operator("aten::mv", "")
-def mv(input, vec, *, out=None):
+def mv(input=MISSING, vec=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mv, {"input": input, "vec": vec, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return mv_out(input, vec, out=out)
     try:
@@ -72,7 +81,9 @@ def mv(input, vec, *, out=None):
 def dot_out(input, tensor, *, out): return complete(dot_out, "aten::dot", "out")(input, tensor, out=out)
 
 dot_op, dot_routes = operator("aten::dot", "")
-def dot(input, tensor, *, out=None):
+def dot(input=MISSING, tensor=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(dot, {"input": input, "tensor": tensor, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return dot_out(input, tensor, out=out)
     try:
@@ -87,7 +98,9 @@ def dot(input, tensor, *, out=None):
 def vdot_out(input, other, *, out): return complete(vdot_out, "aten::vdot", "out")(input, other, out=out)
 
 vdot_op, vdot_routes = operator("aten::vdot", "")
-def vdot(input, other, *, out=None):
+def vdot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(vdot, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return vdot_out(input, other, out=out)
     try:
@@ -102,7 +115,9 @@ def vdot(input, other, *, out=None):
 def inner_out(input, other, *, out): return complete(inner_out, "aten::inner", "out")(input, other, out=out)
 
 inner_op, inner_routes = operator("aten::inner", "")
-def inner(input, other, *, out=None):
+def inner(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(inner, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return inner_out(input, other, out=out)
     try:
@@ -117,9 +132,11 @@ def inner(input, other, *, out=None):
 def addmm_out(input, mat1, mat2, *, beta=1, alpha=1, out): return complete(addmm_out, "aten::addmm", "out")(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
 
 addmm_op, addmm_routes = operator("aten::addmm", "")
-def addmm(input, mat1, mat2, *old, beta=1, alpha=1, out=None):
-    if old:
-        return old_overload(addmm, (input, mat1, mat2, *old), {"beta": beta, "alpha": alpha, "out": out})
+def addmm(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
+    if old1 is not MISSING:
+        return old_overload(addmm, (input, mat1, mat2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
+    if x is not None or x1 is not None or a is not None:
+        return numpy_call(addmm, {"input": input, "mat1": mat1, "mat2": mat2, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return addmm_out(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -142,7 +159,7 @@ OLD_OVERLOADS[addmm] = OldOverloads(
 )
 
 
-def addmm_(input, mat1, mat2, *old, beta=1, alpha=1): return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, *old, beta=beta, alpha=alpha)
+def addmm_(input=MISSING, mat1=MISSING, mat2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmm_, "aten::addmm_", "")(input, mat1, mat2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS[addmm_] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor mat1, Tensor mat2)",
@@ -157,9 +174,11 @@ OLD_OVERLOADS[addmm_] = OldOverloads(
 def addmv_out(input, mat, vec, *, beta=1, alpha=1, out): return complete(addmv_out, "aten::addmv", "out")(input, mat, vec, beta=beta, alpha=alpha, out=out)
 
 addmv_op, addmv_routes = operator("aten::addmv", "")
-def addmv(input, mat, vec, *old, beta=1, alpha=1, out=None):
-    if old:
-        return old_overload(addmv, (input, mat, vec, *old), {"beta": beta, "alpha": alpha, "out": out})
+def addmv(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
+    if old1 is not MISSING:
+        return old_overload(addmv, (input, mat, vec, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
+    if x is not None or x1 is not None or a is not None:
+        return numpy_call(addmv, {"input": input, "mat": mat, "vec": vec, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return addmv_out(input, mat, vec, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -182,7 +201,7 @@ OLD_OVERLOADS[addmv] = OldOverloads(
 )
 
 
-def addmv_(input, mat, vec, *old, beta=1, alpha=1): return complete(addmv_, "aten::addmv_", "")(input, mat, vec, *old, beta=beta, alpha=alpha)
+def addmv_(input=MISSING, mat=MISSING, vec=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addmv_, "aten::addmv_", "")(input, mat, vec, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS[addmv_] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor mat, Tensor vec)",
@@ -197,9 +216,11 @@ OLD_OVERLOADS[addmv_] = OldOverloads(
 def addbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(addbmm_out, "aten::addbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
 
 addbmm_op, addbmm_routes = operator("aten::addbmm", "")
-def addbmm(input, batch1, batch2, *old, beta=1, alpha=1, out=None):
-    if old:
-        return old_overload(addbmm, (input, batch1, batch2, *old), {"beta": beta, "alpha": alpha, "out": out})
+def addbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
+    if old1 is not MISSING:
+        return old_overload(addbmm, (input, batch1, batch2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
+    if x is not None or x1 is not None or a is not None:
+        return numpy_call(addbmm, {"input": input, "batch1": batch1, "batch2": batch2, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return addbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -222,7 +243,7 @@ OLD_OVERLOADS[addbmm] = OldOverloads(
 )
 
 
-def addbmm_(input, batch1, batch2, *old, beta=1, alpha=1): return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, *old, beta=beta, alpha=alpha)
+def addbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(addbmm_, "aten::addbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS[addbmm_] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
@@ -237,9 +258,11 @@ OLD_OVERLOADS[addbmm_] = OldOverloads(
 def baddbmm_out(input, batch1, batch2, *, beta=1, alpha=1, out): return complete(baddbmm_out, "aten::baddbmm", "out")(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
 
 baddbmm_op, baddbmm_routes = operator("aten::baddbmm", "")
-def baddbmm(input, batch1, batch2, *old, beta=1, alpha=1, out=None):
-    if old:
-        return old_overload(baddbmm, (input, batch1, batch2, *old), {"beta": beta, "alpha": alpha, "out": out})
+def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, out=None, x=None, x1=None, a=None):
+    if old1 is not MISSING:
+        return old_overload(baddbmm, (input, batch1, batch2, old1, old2), {"beta": beta, "alpha": alpha, "out": out, "x": x, "x1": x1, "a": a})
+    if x is not None or x1 is not None or a is not None:
+        return numpy_call(baddbmm, {"input": input, "batch1": batch1, "batch2": batch2, "beta": beta, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return baddbmm_out(input, batch1, batch2, beta=beta, alpha=alpha, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or alpha.__class__ is not int and alpha.__class__ is not float:
@@ -262,7 +285,7 @@ OLD_OVERLOADS[baddbmm] = OldOverloads(
 )
 
 
-def baddbmm_(input, batch1, batch2, *old, beta=1, alpha=1): return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, *old, beta=beta, alpha=alpha)
+def baddbmm_(input=MISSING, batch1=MISSING, batch2=MISSING, old1=MISSING, old2=MISSING, beta=1, alpha=1, x=None, x1=None, a=None): return complete(baddbmm_, "aten::baddbmm_", "")(input, batch1, batch2, beta=beta, alpha=alpha, old1=old1, old2=old2, x=x, x1=x1, a=a)
 OLD_OVERLOADS[baddbmm_] = OldOverloads(
     (
         "(Number beta, Tensor input, Number alpha, Tensor batch1, Tensor batch2)",
@@ -277,7 +300,9 @@ OLD_OVERLOADS[baddbmm_] = OldOverloads(
 def matmul_out(input, other, *, out): return complete(matmul_out, "aten::matmul", "out")(input, other, out=out)
 
 matmul_op, matmul_routes = operator("aten::matmul", "")
-def matmul(input, other, *, out=None):
+def matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(matmul, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return matmul_out(input, other, out=out)
     try:
@@ -301,7 +326,9 @@ def matmul_operator(input, other):
 def linear_out(input, weight, bias=None, *, out): return complete(linear_out, "aten::linear", "out")(input, weight, bias, out=out)
 
 linear_op, linear_routes = operator("aten::linear", "")
-def linear(input, weight, bias=None, *, out=None):
+def linear(input=MISSING, weight=MISSING, bias=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(linear, {"input": input, "weight": weight, "bias": bias, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return linear_out(input, weight, bias, out=out)
     try:
@@ -319,7 +346,9 @@ def linear(input, weight, bias=None, *, out=None):
 def outer_out(input, vec2, *, out): return complete(outer_out, "aten::outer", "out")(input, vec2, out=out)
 
 outer_op, outer_routes = operator("aten::outer", "")
-def outer(input, vec2, *, out=None):
+def outer(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(outer, {"input": input, "vec2": vec2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return outer_out(input, vec2, out=out)
     try:
@@ -334,7 +363,9 @@ def outer(input, vec2, *, out=None):
 def ger_out(input, vec2, *, out): return complete(ger_out, "aten::ger", "out")(input, vec2, out=out)
 
 ger_op, ger_routes = operator("aten::ger", "")
-def ger(input, vec2, *, out=None):
+def ger(input=MISSING, vec2=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(ger, {"input": input, "vec2": vec2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return ger_out(input, vec2, out=out)
     try:

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -38,7 +41,9 @@ __all__ = [
 def relu_out(input, *, out): return complete(relu_out, "aten::relu", "out")(input, out=out)
 
 relu_op, relu_routes = operator("aten::relu", "")
-def relu(input, *, out=None):
+def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(relu, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return relu_out(input, out=out)
     try:
@@ -55,7 +60,9 @@ def relu_(input): return complete(relu_, "aten::relu_", "")(input)
 def leaky_relu_out(input, negative_slope=0.01, *, out): return complete(leaky_relu_out, "aten::leaky_relu", "out")(input, negative_slope, out=out)
 
 leaky_relu_op, leaky_relu_routes = operator("aten::leaky_relu", "")
-def leaky_relu(input, negative_slope=0.01, *, out=None):
+def leaky_relu(input=MISSING, negative_slope=0.01, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(leaky_relu, {"input": input, "negative_slope": negative_slope, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return leaky_relu_out(input, negative_slope, out=out)
     if negative_slope.__class__ is not int and negative_slope.__class__ is not float:
@@ -74,7 +81,9 @@ def leaky_relu_(input, negative_slope=0.01): return complete(leaky_relu_, "aten:
 def elu_out(input, alpha=1, scale=1, input_scale=1, *, out): return complete(elu_out, "aten::elu", "out")(input, alpha, scale, input_scale, out=out)
 
 elu_op, elu_routes = operator("aten::elu", "")
-def elu(input, alpha=1, scale=1, input_scale=1, *, out=None):
+def elu(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(elu, {"input": input, "alpha": alpha, "scale": scale, "input_scale": input_scale, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return elu_out(input, alpha, scale, input_scale, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float:
@@ -93,7 +102,9 @@ def elu_(input, alpha=1, scale=1, input_scale=1): return complete(elu_, "aten::e
 def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten::gelu", "out")(input, approximate=approximate, out=out)
 
 gelu_op, gelu_routes = operator("aten::gelu", "")
-def gelu(input, *, approximate='none', out=None):
+def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(gelu, {"input": input, "approximate": approximate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return gelu_out(input, approximate=approximate, out=out)
     if approximate.__class__ is not str:
@@ -106,13 +117,15 @@ def gelu(input, *, approximate='none', out=None):
         return route(input, approximate)
     return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
 
-def gelu_(input, *, approximate='none'): return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate)
+def gelu_(input=MISSING, surplus=MISSING, approximate='none', x=None, x1=None, a=None): return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def silu_out(input, *, out): return complete(silu_out, "aten::silu", "out")(input, out=out)
 
 silu_op, silu_routes = operator("aten::silu", "")
-def silu(input, *, out=None):
+def silu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(silu, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return silu_out(input, out=out)
     try:
@@ -129,7 +142,9 @@ def silu_(input): return complete(silu_, "aten::silu_", "")(input)
 def softplus_out(input, beta=1, threshold=20, *, out): return complete(softplus_out, "aten::softplus", "out")(input, beta, threshold, out=out)
 
 softplus_op, softplus_routes = operator("aten::softplus", "")
-def softplus(input, beta=1, threshold=20, *, out=None):
+def softplus(input=MISSING, beta=1, threshold=20, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(softplus, {"input": input, "beta": beta, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return softplus_out(input, beta, threshold, out=out)
     if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
@@ -146,7 +161,9 @@ def softplus(input, beta=1, threshold=20, *, out=None):
 def hardtanh_out(input, min_val=-1, max_val=1, *, out): return complete(hardtanh_out, "aten::hardtanh", "out")(input, min_val, max_val, out=out)
 
 hardtanh_op, hardtanh_routes = operator("aten::hardtanh", "")
-def hardtanh(input, min_val=-1, max_val=1, *, out=None):
+def hardtanh(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hardtanh, {"input": input, "min_val": min_val, "max_val": max_val, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return hardtanh_out(input, min_val, max_val, out=out)
     if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
@@ -165,7 +182,9 @@ def hardtanh_(input, min_val=-1, max_val=1): return complete(hardtanh_, "aten::h
 def log_sigmoid_out(input, *, out): return complete(log_sigmoid_out, "aten::log_sigmoid", "out")(input, out=out)
 
 log_sigmoid_op, log_sigmoid_routes = operator("aten::log_sigmoid", "")
-def log_sigmoid(input, *, out=None):
+def log_sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(log_sigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return log_sigmoid_out(input, out=out)
     try:
@@ -180,7 +199,9 @@ def log_sigmoid(input, *, out=None):
 def log_sigmoid_forward_output(input, *, output, buffer): return complete(log_sigmoid_forward_output, "aten::log_sigmoid_forward", "output")(input, output=output, buffer=buffer)
 
 log_sigmoid_forward_op, log_sigmoid_forward_routes = operator("aten::log_sigmoid_forward", "")
-def log_sigmoid_forward(input, *, out=None):
+def log_sigmoid_forward(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(log_sigmoid_forward, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return log_sigmoid_forward_output(input, **several_outs("log_sigmoid_forward", ("output", "buffer"), out))
     try:
@@ -193,7 +214,9 @@ def log_sigmoid_forward(input, *, out=None):
 
 
 prelu_op, prelu_routes = operator("aten::prelu", "")
-def prelu(input, weight):
+def prelu(input=MISSING, weight=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(prelu, {"input": input, "weight": weight}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = prelu_routes[input._signature | weight._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -221,7 +244,9 @@ def _prelu_kernel(input, weight):
 def threshold_out(input, threshold, value, *, out): return complete(threshold_out, "aten::threshold", "out")(input, threshold, value, out=out)
 
 threshold_op, threshold_routes = operator("aten::threshold", "")
-def threshold(input, threshold, value, *, out=None):
+def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(globals()["threshold"], {"input": input, "threshold": threshold, "value": value, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return threshold_out(input, threshold, value, out=out)
     if threshold.__class__ is not int and threshold.__class__ is not float or value.__class__ is not int and value.__class__ is not float:
@@ -240,7 +265,9 @@ def threshold_(input, threshold, value): return complete(threshold_, "aten::thre
 def softmax_int_out(input, dim, dtype=None, *, out): return complete(softmax_int_out, "aten::softmax", "int_out")(input, dim, dtype, out=out)
 
 softmax_int_op, softmax_int_routes = operator("aten::softmax", "int")
-def softmax(input, dim, dtype=None, *, out=None):
+def softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return softmax_int_out(input, dim, dtype, out=out)
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
@@ -274,7 +301,9 @@ def _softmax(input, dim, half_to_float, *, out=None):
 def log_softmax_int_out(input, dim, dtype=None, *, out): return complete(log_softmax_int_out, "aten::log_softmax", "int_out")(input, dim, dtype, out=out)
 
 log_softmax_int_op, log_softmax_int_routes = operator("aten::log_softmax", "int")
-def log_softmax(input, dim, dtype=None, *, out=None):
+def log_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(log_softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return log_softmax_int_out(input, dim, dtype, out=out)
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
@@ -333,7 +362,9 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 
 layer_norm_op, layer_norm_routes = operator("aten::layer_norm", "")
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True):
+def layer_norm(input=MISSING, normalized_shape=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enable=True, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "cudnn_enable": cudnn_enable}, surplus, {"x": x, "x1": x1, "a": a})
     normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
     if not are_ints(normalized_shape_ints) or eps.__class__ is not float or cudnn_enable.__class__ is not bool:
         return miss(layer_norm_op, (input, normalized_shape, weight, bias, eps, cudnn_enable,), {}, layer_norm)
@@ -354,7 +385,9 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn
 def native_layer_norm_out(input, normalized_shape, weight, bias, eps, *, out0, out1, out2): return complete(native_layer_norm_out, "aten::native_layer_norm", "out")(input, normalized_shape, weight, bias, eps, out0=out0, out1=out1, out2=out2)
 
 native_layer_norm_op, native_layer_norm_routes = operator("aten::native_layer_norm", "")
-def native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None):
+def native_layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(native_layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return native_layer_norm_out(input, normalized_shape, weight, bias, eps, **several_outs("native_layer_norm", ("out0", "out1", "out2"), out))
     normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
@@ -377,7 +410,9 @@ def native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None):
 def threshold_backward_grad_input(grad_output, input, threshold, *, grad_input): return complete(threshold_backward_grad_input, "aten::threshold_backward", "grad_input")(grad_output, input, threshold, grad_input=grad_input)
 
 threshold_backward_op, threshold_backward_routes = operator("aten::threshold_backward", "")
-def threshold_backward(grad_output, input, threshold, *, out=None):
+def threshold_backward(grad_output=MISSING, input=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(threshold_backward, {"grad_output": grad_output, "input": input, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return threshold_backward_grad_input(grad_output, input, threshold, grad_input=out)
     if threshold.__class__ is not int and threshold.__class__ is not float:
@@ -398,7 +433,9 @@ def threshold_backward(grad_output, input, threshold, *, out=None):
 def gelu_backward_grad_input(grad_output, input, *, approximate='none', grad_input): return complete(gelu_backward_grad_input, "aten::gelu_backward", "grad_input")(grad_output, input, approximate=approximate, grad_input=grad_input)
 
 gelu_backward_op, gelu_backward_routes = operator("aten::gelu_backward", "")
-def gelu_backward(grad_output, input, *, approximate='none', out=None):
+def gelu_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(gelu_backward, {"grad_output": grad_output, "input": input, "approximate": approximate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return gelu_backward_grad_input(grad_output, input, approximate=approximate, grad_input=out)
     if approximate.__class__ is not str:
@@ -419,7 +456,9 @@ def gelu_backward(grad_output, input, *, approximate='none', out=None):
 def silu_backward_grad_input(grad_output, input, *, grad_input): return complete(silu_backward_grad_input, "aten::silu_backward", "grad_input")(grad_output, input, grad_input=grad_input)
 
 silu_backward_op, silu_backward_routes = operator("aten::silu_backward", "")
-def silu_backward(grad_output, input, *, out=None):
+def silu_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(silu_backward, {"grad_output": grad_output, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return silu_backward_grad_input(grad_output, input, grad_input=out)
     try:
@@ -459,7 +498,9 @@ def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_resu
 def leaky_relu_backward_grad_input(grad_output, input, negative_slope, self_is_result, *, grad_input): return complete(leaky_relu_backward_grad_input, "aten::leaky_relu_backward", "grad_input")(grad_output, input, negative_slope, self_is_result, grad_input=grad_input)
 
 leaky_relu_backward_op, leaky_relu_backward_routes = operator("aten::leaky_relu_backward", "")
-def leaky_relu_backward(grad_output, input, negative_slope, self_is_result, *, out=None):
+def leaky_relu_backward(grad_output=MISSING, input=MISSING, negative_slope=MISSING, self_is_result=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(leaky_relu_backward, {"grad_output": grad_output, "input": input, "negative_slope": negative_slope, "self_is_result": self_is_result, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return leaky_relu_backward_grad_input(grad_output, input, negative_slope, self_is_result, grad_input=out)
     if negative_slope.__class__ is not int and negative_slope.__class__ is not float or self_is_result.__class__ is not bool:
@@ -480,7 +521,9 @@ def leaky_relu_backward(grad_output, input, negative_slope, self_is_result, *, o
 def softplus_backward_grad_input(grad_output, input, beta, threshold, *, grad_input): return complete(softplus_backward_grad_input, "aten::softplus_backward", "grad_input")(grad_output, input, beta, threshold, grad_input=grad_input)
 
 softplus_backward_op, softplus_backward_routes = operator("aten::softplus_backward", "")
-def softplus_backward(grad_output, input, beta, threshold, *, out=None):
+def softplus_backward(grad_output=MISSING, input=MISSING, beta=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(softplus_backward, {"grad_output": grad_output, "input": input, "beta": beta, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return softplus_backward_grad_input(grad_output, input, beta, threshold, grad_input=out)
     if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
@@ -501,7 +544,9 @@ def softplus_backward(grad_output, input, beta, threshold, *, out=None):
 def hardtanh_backward_grad_input(grad_output, input, min_val, max_val, *, grad_input): return complete(hardtanh_backward_grad_input, "aten::hardtanh_backward", "grad_input")(grad_output, input, min_val, max_val, grad_input=grad_input)
 
 hardtanh_backward_op, hardtanh_backward_routes = operator("aten::hardtanh_backward", "")
-def hardtanh_backward(grad_output, input, min_val, max_val, *, out=None):
+def hardtanh_backward(grad_output=MISSING, input=MISSING, min_val=MISSING, max_val=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(hardtanh_backward, {"grad_output": grad_output, "input": input, "min_val": min_val, "max_val": max_val, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return hardtanh_backward_grad_input(grad_output, input, min_val, max_val, grad_input=out)
     if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
@@ -522,7 +567,9 @@ def hardtanh_backward(grad_output, input, min_val, max_val, *, out=None):
 def log_sigmoid_backward_grad_input(grad_output, input, buffer, *, grad_input): return complete(log_sigmoid_backward_grad_input, "aten::log_sigmoid_backward", "grad_input")(grad_output, input, buffer, grad_input=grad_input)
 
 log_sigmoid_backward_op, log_sigmoid_backward_routes = operator("aten::log_sigmoid_backward", "")
-def log_sigmoid_backward(grad_output, input, buffer, *, out=None):
+def log_sigmoid_backward(grad_output=MISSING, input=MISSING, buffer=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(log_sigmoid_backward, {"grad_output": grad_output, "input": input, "buffer": buffer, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return log_sigmoid_backward_grad_input(grad_output, input, buffer, grad_input=out)
     try:
@@ -593,7 +640,9 @@ def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, sca
 
 
 native_layer_norm_backward_op, native_layer_norm_backward_routes = operator("aten::native_layer_norm_backward", "")
-def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
+def native_layer_norm_backward(grad_out=MISSING, input=MISSING, normalized_shape=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, bias=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(native_layer_norm_backward, {"grad_out": grad_out, "input": input, "normalized_shape": normalized_shape, "mean": mean, "rstd": rstd, "weight": weight, "bias": bias, "output_mask": output_mask}, surplus, {"x": x, "x1": x1, "a": a})
     normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
     if not are_ints(normalized_shape_ints) or True:
         return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -26,7 +29,9 @@ __all__ = [
 
 
 batch_norm_op, batch_norm_routes = operator("aten::batch_norm", "")
-def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+def batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(batch_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "training": training, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
         return miss(batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled,), {}, batch_norm)
     try:
@@ -50,7 +55,9 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
 def native_batch_norm_out(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out, save_mean, save_invstd): return complete(native_batch_norm_out, "aten::native_batch_norm", "out")(input, weight, bias, running_mean, running_var, training, momentum, eps, out=out, save_mean=save_mean, save_invstd=save_invstd)
 
 native_batch_norm_op, native_batch_norm_routes = operator("aten::native_batch_norm", "")
-def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out=None):
+def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(native_batch_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "training": training, "momentum": momentum, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return native_batch_norm_out(input, weight, bias, running_mean, running_var, training, momentum, eps, **several_outs("native_batch_norm", ("out", "save_mean", "save_invstd"), out))
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
@@ -198,7 +205,9 @@ def _native_batch_norm_legit_functional(input, weight, bias, running_mean, runni
 
 
 instance_norm_op, instance_norm_routes = operator("aten::instance_norm", "")
-def instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled):
+def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, use_input_stats=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(instance_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "use_input_stats": use_input_stats, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
     if use_input_stats.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
         return miss(instance_norm_op, (input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled,), {}, instance_norm)
     try:
@@ -220,7 +229,9 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
 
 
 group_norm_op, group_norm_routes = operator("aten::group_norm", "")
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+def group_norm(input=MISSING, num_groups=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enabled=True, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(group_norm, {"input": input, "num_groups": num_groups, "weight": weight, "bias": bias, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
     if num_groups.__class__ is not int or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
         return miss(group_norm_op, (input, num_groups, weight, bias, eps, cudnn_enabled,), {}, group_norm)
     try:
@@ -240,7 +251,9 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabl
 def native_group_norm_out(input, weight, bias, N, C, HxW, group, eps, *, out0, out1, out2): return complete(native_group_norm_out, "aten::native_group_norm", "out")(input, weight, bias, N, C, HxW, group, eps, out0=out0, out1=out1, out2=out2)
 
 native_group_norm_op, native_group_norm_routes = operator("aten::native_group_norm", "")
-def native_group_norm(input, weight, bias, N, C, HxW, group, eps, *, out=None):
+def native_group_norm(input=MISSING, weight=MISSING, bias=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(native_group_norm, {"input": input, "weight": weight, "bias": bias, "N": N, "C": C, "HxW": HxW, "group": group, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return native_group_norm_out(input, weight, bias, N, C, HxW, group, eps, **several_outs("native_group_norm", ("out0", "out1", "out2"), out))
     if N.__class__ is not int or C.__class__ is not int or HxW.__class__ is not int or group.__class__ is not int or eps.__class__ is not float:
@@ -260,7 +273,9 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps, *, out=None):
 
 
 rms_norm_op, rms_norm_routes = operator("aten::rms_norm", "")
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(input=MISSING, normalized_shape=MISSING, weight=None, eps=None, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(rms_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "eps": eps}, surplus, {"x": x, "x1": x1, "a": a})
     normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
     if not are_ints(normalized_shape_ints) or eps is not None and eps.__class__ is not float:
         return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
@@ -277,7 +292,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 native_batch_norm_backward_op, native_batch_norm_backward_routes = operator("aten::native_batch_norm_backward", "")
-def native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask):
+def native_batch_norm_backward(grad_out=MISSING, input=MISSING, weight=MISSING, running_mean=MISSING, running_var=MISSING, save_mean=MISSING, save_invstd=MISSING, train=MISSING, eps=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(native_batch_norm_backward, {"grad_out": grad_out, "input": input, "weight": weight, "running_mean": running_mean, "running_var": running_var, "save_mean": save_mean, "save_invstd": save_invstd, "train": train, "eps": eps, "output_mask": output_mask}, surplus, {"x": x, "x1": x1, "a": a})
     if train.__class__ is not bool or eps.__class__ is not float or True:
         return miss(native_batch_norm_backward_op, (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask,), {}, native_batch_norm_backward)
     try:
@@ -301,7 +318,9 @@ def native_batch_norm_backward(grad_out, input, weight, running_mean, running_va
 
 
 native_group_norm_backward_op, native_group_norm_backward_routes = operator("aten::native_group_norm_backward", "")
-def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
+def native_group_norm_backward(grad_out=MISSING, input=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(native_group_norm_backward, {"grad_out": grad_out, "input": input, "mean": mean, "rstd": rstd, "weight": weight, "N": N, "C": C, "HxW": HxW, "group": group, "output_mask": output_mask}, surplus, {"x": x, "x1": x1, "a": a})
     if N.__class__ is not int or C.__class__ is not int or HxW.__class__ is not int or group.__class__ is not int or True:
         return miss(native_group_norm_backward_op, (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask,), {}, native_group_norm_backward)
     try:

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -217,7 +220,9 @@ def dsplit(*args, **kwargs):
 
 
 unsafe_split_Tensor_op, unsafe_split_Tensor_routes = operator("aten::unsafe_split", "Tensor")
-def unsafe_split(input, split_size, dim=0):
+def unsafe_split(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(unsafe_split, {"input": input, "split_size": split_size, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if split_size.__class__ is not int or dim.__class__ is not int:
         return miss(unsafe_split_Tensor_op, (input, split_size, dim,), {}, unsafe_split)
     try:
@@ -230,7 +235,9 @@ def unsafe_split(input, split_size, dim=0):
 
 
 unsafe_split_with_sizes_op, unsafe_split_with_sizes_routes = operator("aten::unsafe_split_with_sizes", "")
-def unsafe_split_with_sizes(input, split_sizes, dim=0):
+def unsafe_split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(unsafe_split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
     if not are_ints(split_sizes_ints) or dim.__class__ is not int:
         return miss(unsafe_split_with_sizes_op, (input, split_sizes, dim,), {}, unsafe_split_with_sizes)
@@ -244,7 +251,9 @@ def unsafe_split_with_sizes(input, split_sizes, dim=0):
 
 
 unsafe_chunk_op, unsafe_chunk_routes = operator("aten::unsafe_chunk", "")
-def unsafe_chunk(input, chunks, dim=0):
+def unsafe_chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(unsafe_chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if chunks.__class__ is not int or dim.__class__ is not int:
         return miss(unsafe_chunk_op, (input, chunks, dim,), {}, unsafe_chunk)
     try:
@@ -259,7 +268,9 @@ def unsafe_chunk(input, chunks, dim=0):
 def narrow_copy_out(input, dim, start, length, *, out): return complete(narrow_copy_out, "aten::narrow_copy", "out")(input, dim, start, length, out=out)
 
 narrow_copy_op, narrow_copy_routes = operator("aten::narrow_copy", "")
-def narrow_copy(input, dim, start, length, *, out=None):
+def narrow_copy(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(narrow_copy, {"input": input, "dim": dim, "start": start, "length": length, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return narrow_copy_out(input, dim, start, length, out=out)
     if dim.__class__ is not int or start.__class__ is not int or length.__class__ is not int:
@@ -289,7 +300,9 @@ def unfold(input, dimension, size, step):
 def unfold_copy_out(input, dimension, size, step, *, out): return complete(unfold_copy_out, "aten::unfold_copy", "out")(input, dimension, size, step, out=out)
 
 unfold_copy_op, unfold_copy_routes = operator("aten::unfold_copy", "")
-def unfold_copy(input, dimension, size, step, *, out=None):
+def unfold_copy(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(unfold_copy, {"input": input, "dimension": dimension, "size": size, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return unfold_copy_out(input, dimension, size, step, out=out)
     if dimension.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
@@ -304,7 +317,9 @@ def unfold_copy(input, dimension, size, step, *, out=None):
 
 
 unfold_backward_op, unfold_backward_routes = operator("aten::unfold_backward", "")
-def unfold_backward(grad_in, input_sizes, dim, size, step):
+def unfold_backward(grad_in=MISSING, input_sizes=MISSING, dim=MISSING, size=MISSING, step=MISSING, surplus=MISSING, axis=None):
+    if surplus is not MISSING or axis is not None:
+        return numpy_call(unfold_backward, {"grad_in": grad_in, "input_sizes": input_sizes, "dim": dim, "size": size, "step": step}, surplus, {"axis": axis})
     input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
     if not are_ints(input_sizes_ints) or dim.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
         return miss(unfold_backward_op, (grad_in, input_sizes, dim, size, step,), {}, unfold_backward)
@@ -320,7 +335,9 @@ def unfold_backward(grad_in, input_sizes, dim, size, step):
 def select_scatter_out(input, src, dim, index, *, out): return complete(select_scatter_out, "aten::select_scatter", "out")(input, src, dim, index, out=out)
 
 select_scatter_op, select_scatter_routes = operator("aten::select_scatter", "")
-def select_scatter(input, src, dim, index, *, out=None):
+def select_scatter(input=MISSING, src=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(select_scatter, {"input": input, "src": src, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return select_scatter_out(input, src, dim, index, out=out)
     if dim.__class__ is not int or index.__class__ is not int:
@@ -337,7 +354,9 @@ def select_scatter(input, src, dim, index, *, out=None):
 def slice_scatter_out(input, src, dim=0, start=None, end=None, step=1, *, out): return complete(slice_scatter_out, "aten::slice_scatter", "out")(input, src, dim, start, end, step, out=out)
 
 slice_scatter_op, slice_scatter_routes = operator("aten::slice_scatter", "")
-def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
+def slice_scatter(input=MISSING, src=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(slice_scatter, {"input": input, "src": src, "dim": dim, "start": start, "end": end, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return slice_scatter_out(input, src, dim, start, end, step, out=out)
     if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
@@ -354,7 +373,9 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
 def diagonal_scatter_out(input, src, offset=0, dim1=0, dim2=1, *, out): return complete(diagonal_scatter_out, "aten::diagonal_scatter", "out")(input, src, offset, dim1, dim2, out=out)
 
 diagonal_scatter_op, diagonal_scatter_routes = operator("aten::diagonal_scatter", "")
-def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1, *, out=None):
+def diagonal_scatter(input=MISSING, src=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(diagonal_scatter, {"input": input, "src": src, "offset": offset, "dim1": dim1, "dim2": dim2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return diagonal_scatter_out(input, src, offset, dim1, dim2, out=out)
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
@@ -371,7 +392,9 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1, *, out=None):
 def as_strided_scatter_out(input, src, size, stride, storage_offset=None, *, out): return complete(as_strided_scatter_out, "aten::as_strided_scatter", "out")(input, src, size, stride, storage_offset, out=out)
 
 as_strided_scatter_op, as_strided_scatter_routes = operator("aten::as_strided_scatter", "")
-def as_strided_scatter(input, src, size, stride, storage_offset=None, *, out=None):
+def as_strided_scatter(input=MISSING, src=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(as_strided_scatter, {"input": input, "src": src, "size": size, "stride": stride, "storage_offset": storage_offset, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return as_strided_scatter_out(input, src, size, stride, storage_offset, out=out)
     size_ints = tuple(size) if size.__class__ is list else size

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -122,9 +125,11 @@ def add_out(input, other, *, alpha=1, out): return complete(add_out, "aten::add"
 def add_Scalar_out(input, other, alpha=1, *, out): return complete(add_Scalar_out, "aten::add", "Scalar_out")(input, other, alpha, out=out)
 
 add_Tensor_op, add_Tensor_routes = operator("aten::add", "Tensor")
-def add(input, other, *old, alpha=1, out=None):
-    if old:
-        return old_overload(add, (input, other, *old), {"alpha": alpha, "out": out})
+def add(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x1=None, a=None, x2=None):
+    if old1 is not MISSING:
+        return old_overload(add, (input, other, old1), {"alpha": alpha, "out": out, "x": x, "x1": x1, "a": a, "x2": x2})
+    if x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(add, {"input": input, "other": other, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return add_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
@@ -164,7 +169,7 @@ def add_operator(input, other):
     return operate(add, input, other)
 
 
-def add_(input, other, *old, alpha=1): return complete(add_, "aten::add_", "Tensor")(input, other, *old, alpha=alpha)
+def add_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None): return complete(add_, "aten::add_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
 OLD_OVERLOADS[add_] = OldOverloads(
     (
         "(Tensor input, Number alpha, Tensor other)",
@@ -182,9 +187,11 @@ def sub_out(input, other, *, alpha=1, out): return complete(sub_out, "aten::sub"
 def sub_Scalar_out(input, other, alpha=1, *, out): return complete(sub_Scalar_out, "aten::sub", "Scalar_out")(input, other, alpha, out=out)
 
 sub_Tensor_op, sub_Tensor_routes = operator("aten::sub", "Tensor")
-def sub(input, other, *old, alpha=1, out=None):
-    if old:
-        return old_overload(sub, (input, other, *old), {"alpha": alpha, "out": out})
+def sub(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x1=None, a=None, x2=None):
+    if old1 is not MISSING:
+        return old_overload(sub, (input, other, old1), {"alpha": alpha, "out": out, "x": x, "x1": x1, "a": a, "x2": x2})
+    if x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(sub, {"input": input, "other": other, "alpha": alpha, "out": out}, MISSING, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return sub_out(input, other, alpha=alpha, out=out)
     if alpha.__class__ is not int and alpha.__class__ is not float:
@@ -224,7 +231,7 @@ def sub_operator(input, other):
     return operate(sub, input, other)
 
 
-def sub_(input, other, *old, alpha=1): return complete(sub_, "aten::sub_", "Tensor")(input, other, *old, alpha=alpha)
+def sub_(input=MISSING, other=MISSING, old1=MISSING, alpha=1, x=None, x1=None, a=None, x2=None): return complete(sub_, "aten::sub_", "Tensor")(input, other, alpha=alpha, old1=old1, x=x, x1=x1, a=a, x2=x2)
 OLD_OVERLOADS[sub_] = OldOverloads(
     (
         "(Tensor input, Number alpha, Tensor other)",
@@ -296,7 +303,9 @@ def mul_out(input, other, *, out): return complete(mul_out, "aten::mul", "out")(
 def mul_Scalar_out(input, other, *, out): return complete(mul_Scalar_out, "aten::mul", "Scalar_out")(input, other, out=out)
 
 mul_Tensor_op, mul_Tensor_routes = operator("aten::mul", "Tensor")
-def mul(input, other, *, out=None):
+def mul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(mul, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return mul_out(input, other, out=out)
     try:
@@ -433,7 +442,9 @@ def floor_divide_out(input, other, *, out): return complete(floor_divide_out, "a
 def floor_divide_Scalar_out(input, other, *, out): return complete(floor_divide_Scalar_out, "aten::floor_divide", "Scalar_out")(input, other, out=out)
 
 floor_divide_op, floor_divide_routes = operator("aten::floor_divide", "")
-def floor_divide(input, other, *, out=None):
+def floor_divide(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(floor_divide, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return floor_divide_out(input, other, out=out)
     try:
@@ -951,7 +962,9 @@ def true_divide_(*args, **kwargs):
 def negative_out(input, *, out): return complete(negative_out, "aten::negative", "out")(input, out=out)
 
 negative_op, negative_routes = operator("aten::negative", "")
-def negative(input, *, out=None):
+def negative(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(negative, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return negative_out(input, out=out)
     try:
@@ -968,7 +981,9 @@ def negative_(input): return complete(negative_, "aten::negative_", "")(input)
 def absolute_out(input, *, out): return complete(absolute_out, "aten::absolute", "out")(input, out=out)
 
 absolute_op, absolute_routes = operator("aten::absolute", "")
-def absolute(input, *, out=None):
+def absolute(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(absolute, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return absolute_out(input, out=out)
     try:
@@ -985,7 +1000,9 @@ def absolute_(input): return complete(absolute_, "aten::absolute_", "")(input)
 def logaddexp_out(input, other, *, out): return complete(logaddexp_out, "aten::logaddexp", "out")(input, other, out=out)
 
 logaddexp_op, logaddexp_routes = operator("aten::logaddexp", "")
-def logaddexp(input, other, *, out=None):
+def logaddexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(logaddexp, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return logaddexp_out(input, other, out=out)
     try:
@@ -1004,7 +1021,9 @@ def logaddexp(input, other, *, out=None):
 def hypot_out(input, other, *, out): return complete(hypot_out, "aten::hypot", "out")(input, other, out=out)
 
 hypot_op, hypot_routes = operator("aten::hypot", "")
-def hypot(input, other, *, out=None):
+def hypot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(hypot, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return hypot_out(input, other, out=out)
     try:
@@ -1102,7 +1121,9 @@ def xlogy_(*args, **kwargs):
 def neg_out(input, *, out): return complete(neg_out, "aten::neg", "out")(input, out=out)
 
 neg_op, neg_routes = operator("aten::neg", "")
-def neg(input, *, out=None):
+def neg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(neg, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return neg_out(input, out=out)
     try:
@@ -1130,7 +1151,9 @@ def positive(input):
 def abs_out(input, *, out): return complete(abs_out, "aten::abs", "out")(input, out=out)
 
 abs_op, abs_routes = operator("aten::abs", "")
-def abs(input, *, out=None):
+def abs(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(abs, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return abs_out(input, out=out)
     try:
@@ -1147,7 +1170,9 @@ def abs_(input): return complete(abs_, "aten::abs_", "")(input)
 def sign_out(input, *, out): return complete(sign_out, "aten::sign", "out")(input, out=out)
 
 sign_op, sign_routes = operator("aten::sign", "")
-def sign(input, *, out=None):
+def sign(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(sign, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return sign_out(input, out=out)
     try:
@@ -1164,7 +1189,9 @@ def sign_(input): return complete(sign_, "aten::sign_", "")(input)
 def sgn_out(input, *, out): return complete(sgn_out, "aten::sgn", "out")(input, out=out)
 
 sgn_op, sgn_routes = operator("aten::sgn", "")
-def sgn(input, *, out=None):
+def sgn(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(sgn, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return sgn_out(input, out=out)
     try:
@@ -1181,7 +1208,9 @@ def sgn_(input): return complete(sgn_, "aten::sgn_", "")(input)
 def reciprocal_out(input, *, out): return complete(reciprocal_out, "aten::reciprocal", "out")(input, out=out)
 
 reciprocal_op, reciprocal_routes = operator("aten::reciprocal", "")
-def reciprocal(input, *, out=None):
+def reciprocal(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(reciprocal, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return reciprocal_out(input, out=out)
     try:
@@ -1198,7 +1227,9 @@ def reciprocal_(input): return complete(reciprocal_, "aten::reciprocal_", "")(in
 def sqrt_out(input, *, out): return complete(sqrt_out, "aten::sqrt", "out")(input, out=out)
 
 sqrt_op, sqrt_routes = operator("aten::sqrt", "")
-def sqrt(input, *, out=None):
+def sqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(sqrt, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return sqrt_out(input, out=out)
     try:
@@ -1215,7 +1246,9 @@ def sqrt_(input): return complete(sqrt_, "aten::sqrt_", "")(input)
 def rsqrt_out(input, *, out): return complete(rsqrt_out, "aten::rsqrt", "out")(input, out=out)
 
 rsqrt_op, rsqrt_routes = operator("aten::rsqrt", "")
-def rsqrt(input, *, out=None):
+def rsqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(rsqrt, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return rsqrt_out(input, out=out)
     try:
@@ -1232,7 +1265,9 @@ def rsqrt_(input): return complete(rsqrt_, "aten::rsqrt_", "")(input)
 def square_out(input, *, out): return complete(square_out, "aten::square", "out")(input, out=out)
 
 square_op, square_routes = operator("aten::square", "")
-def square(input, *, out=None):
+def square(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(square, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return square_out(input, out=out)
     try:
@@ -1249,7 +1284,9 @@ def square_(input): return complete(square_, "aten::square_", "")(input)
 def exp_out(input, *, out): return complete(exp_out, "aten::exp", "out")(input, out=out)
 
 exp_op, exp_routes = operator("aten::exp", "")
-def exp(input, *, out=None):
+def exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(exp, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return exp_out(input, out=out)
     try:
@@ -1266,7 +1303,9 @@ def exp_(input): return complete(exp_, "aten::exp_", "")(input)
 def exp2_out(input, *, out): return complete(exp2_out, "aten::exp2", "out")(input, out=out)
 
 exp2_op, exp2_routes = operator("aten::exp2", "")
-def exp2(input, *, out=None):
+def exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(exp2, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return exp2_out(input, out=out)
     try:
@@ -1283,7 +1322,9 @@ def exp2_(input): return complete(exp2_, "aten::exp2_", "")(input)
 def expm1_out(input, *, out): return complete(expm1_out, "aten::expm1", "out")(input, out=out)
 
 expm1_op, expm1_routes = operator("aten::expm1", "")
-def expm1(input, *, out=None):
+def expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(expm1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return expm1_out(input, out=out)
     try:
@@ -1300,7 +1341,9 @@ def expm1_(input): return complete(expm1_, "aten::expm1_", "")(input)
 def log_out(input, *, out): return complete(log_out, "aten::log", "out")(input, out=out)
 
 log_op, log_routes = operator("aten::log", "")
-def log(input, *, out=None):
+def log(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(log, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return log_out(input, out=out)
     try:
@@ -1317,7 +1360,9 @@ def log_(input): return complete(log_, "aten::log_", "")(input)
 def log2_out(input, *, out): return complete(log2_out, "aten::log2", "out")(input, out=out)
 
 log2_op, log2_routes = operator("aten::log2", "")
-def log2(input, *, out=None):
+def log2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(log2, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return log2_out(input, out=out)
     try:
@@ -1334,7 +1379,9 @@ def log2_(input): return complete(log2_, "aten::log2_", "")(input)
 def log10_out(input, *, out): return complete(log10_out, "aten::log10", "out")(input, out=out)
 
 log10_op, log10_routes = operator("aten::log10", "")
-def log10(input, *, out=None):
+def log10(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(log10, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return log10_out(input, out=out)
     try:
@@ -1351,7 +1398,9 @@ def log10_(input): return complete(log10_, "aten::log10_", "")(input)
 def log1p_out(input, *, out): return complete(log1p_out, "aten::log1p", "out")(input, out=out)
 
 log1p_op, log1p_routes = operator("aten::log1p", "")
-def log1p(input, *, out=None):
+def log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(log1p, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return log1p_out(input, out=out)
     try:
@@ -1368,7 +1417,9 @@ def log1p_(input): return complete(log1p_, "aten::log1p_", "")(input)
 def sin_out(input, *, out): return complete(sin_out, "aten::sin", "out")(input, out=out)
 
 sin_op, sin_routes = operator("aten::sin", "")
-def sin(input, *, out=None):
+def sin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(sin, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return sin_out(input, out=out)
     try:
@@ -1385,7 +1436,9 @@ def sin_(input): return complete(sin_, "aten::sin_", "")(input)
 def cos_out(input, *, out): return complete(cos_out, "aten::cos", "out")(input, out=out)
 
 cos_op, cos_routes = operator("aten::cos", "")
-def cos(input, *, out=None):
+def cos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(cos, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return cos_out(input, out=out)
     try:
@@ -1402,7 +1455,9 @@ def cos_(input): return complete(cos_, "aten::cos_", "")(input)
 def tan_out(input, *, out): return complete(tan_out, "aten::tan", "out")(input, out=out)
 
 tan_op, tan_routes = operator("aten::tan", "")
-def tan(input, *, out=None):
+def tan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(tan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return tan_out(input, out=out)
     try:
@@ -1419,7 +1474,9 @@ def tan_(input): return complete(tan_, "aten::tan_", "")(input)
 def asin_out(input, *, out): return complete(asin_out, "aten::asin", "out")(input, out=out)
 
 asin_op, asin_routes = operator("aten::asin", "")
-def asin(input, *, out=None):
+def asin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(asin, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return asin_out(input, out=out)
     try:
@@ -1436,7 +1493,9 @@ def asin_(input): return complete(asin_, "aten::asin_", "")(input)
 def acos_out(input, *, out): return complete(acos_out, "aten::acos", "out")(input, out=out)
 
 acos_op, acos_routes = operator("aten::acos", "")
-def acos(input, *, out=None):
+def acos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(acos, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return acos_out(input, out=out)
     try:
@@ -1453,7 +1512,9 @@ def acos_(input): return complete(acos_, "aten::acos_", "")(input)
 def atan_out(input, *, out): return complete(atan_out, "aten::atan", "out")(input, out=out)
 
 atan_op, atan_routes = operator("aten::atan", "")
-def atan(input, *, out=None):
+def atan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(atan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return atan_out(input, out=out)
     try:
@@ -1470,7 +1531,9 @@ def atan_(input): return complete(atan_, "aten::atan_", "")(input)
 def atan2_out(input, other, *, out): return complete(atan2_out, "aten::atan2", "out")(input, other, out=out)
 
 atan2_op, atan2_routes = operator("aten::atan2", "")
-def atan2(input, other, *, out=None):
+def atan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(atan2, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return atan2_out(input, other, out=out)
     try:
@@ -1491,7 +1554,9 @@ def atan2_(input, other): return complete(atan2_, "aten::atan2_", "")(input, oth
 def sinh_out(input, *, out): return complete(sinh_out, "aten::sinh", "out")(input, out=out)
 
 sinh_op, sinh_routes = operator("aten::sinh", "")
-def sinh(input, *, out=None):
+def sinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(sinh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return sinh_out(input, out=out)
     try:
@@ -1508,7 +1573,9 @@ def sinh_(input): return complete(sinh_, "aten::sinh_", "")(input)
 def cosh_out(input, *, out): return complete(cosh_out, "aten::cosh", "out")(input, out=out)
 
 cosh_op, cosh_routes = operator("aten::cosh", "")
-def cosh(input, *, out=None):
+def cosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(cosh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return cosh_out(input, out=out)
     try:
@@ -1525,7 +1592,9 @@ def cosh_(input): return complete(cosh_, "aten::cosh_", "")(input)
 def tanh_out(input, *, out): return complete(tanh_out, "aten::tanh", "out")(input, out=out)
 
 tanh_op, tanh_routes = operator("aten::tanh", "")
-def tanh(input, *, out=None):
+def tanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(tanh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return tanh_out(input, out=out)
     try:
@@ -1542,7 +1611,9 @@ def tanh_(input): return complete(tanh_, "aten::tanh_", "")(input)
 def asinh_out(input, *, out): return complete(asinh_out, "aten::asinh", "out")(input, out=out)
 
 asinh_op, asinh_routes = operator("aten::asinh", "")
-def asinh(input, *, out=None):
+def asinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(asinh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return asinh_out(input, out=out)
     try:
@@ -1559,7 +1630,9 @@ def asinh_(input): return complete(asinh_, "aten::asinh_", "")(input)
 def acosh_out(input, *, out): return complete(acosh_out, "aten::acosh", "out")(input, out=out)
 
 acosh_op, acosh_routes = operator("aten::acosh", "")
-def acosh(input, *, out=None):
+def acosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(acosh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return acosh_out(input, out=out)
     try:
@@ -1576,7 +1649,9 @@ def acosh_(input): return complete(acosh_, "aten::acosh_", "")(input)
 def atanh_out(input, *, out): return complete(atanh_out, "aten::atanh", "out")(input, out=out)
 
 atanh_op, atanh_routes = operator("aten::atanh", "")
-def atanh(input, *, out=None):
+def atanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(atanh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return atanh_out(input, out=out)
     try:
@@ -1593,7 +1668,9 @@ def atanh_(input): return complete(atanh_, "aten::atanh_", "")(input)
 def erf_out(input, *, out): return complete(erf_out, "aten::erf", "out")(input, out=out)
 
 erf_op, erf_routes = operator("aten::erf", "")
-def erf(input, *, out=None):
+def erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(erf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return erf_out(input, out=out)
     try:
@@ -1610,7 +1687,9 @@ def erf_(input): return complete(erf_, "aten::erf_", "")(input)
 def erfc_out(input, *, out): return complete(erfc_out, "aten::erfc", "out")(input, out=out)
 
 erfc_op, erfc_routes = operator("aten::erfc", "")
-def erfc(input, *, out=None):
+def erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(erfc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return erfc_out(input, out=out)
     try:
@@ -1627,7 +1706,9 @@ def erfc_(input): return complete(erfc_, "aten::erfc_", "")(input)
 def sigmoid_out(input, *, out): return complete(sigmoid_out, "aten::sigmoid", "out")(input, out=out)
 
 sigmoid_op, sigmoid_routes = operator("aten::sigmoid", "")
-def sigmoid(input, *, out=None):
+def sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(sigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return sigmoid_out(input, out=out)
     try:
@@ -1644,7 +1725,9 @@ def sigmoid_(input): return complete(sigmoid_, "aten::sigmoid_", "")(input)
 def floor_out(input, *, out): return complete(floor_out, "aten::floor", "out")(input, out=out)
 
 floor_op, floor_routes = operator("aten::floor", "")
-def floor(input, *, out=None):
+def floor(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(floor, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return floor_out(input, out=out)
     try:
@@ -1661,7 +1744,9 @@ def floor_(input): return complete(floor_, "aten::floor_", "")(input)
 def ceil_out(input, *, out): return complete(ceil_out, "aten::ceil", "out")(input, out=out)
 
 ceil_op, ceil_routes = operator("aten::ceil", "")
-def ceil(input, *, out=None):
+def ceil(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(ceil, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return ceil_out(input, out=out)
     try:
@@ -1728,7 +1813,9 @@ def round_(*args, **kwargs):
 def trunc_out(input, *, out): return complete(trunc_out, "aten::trunc", "out")(input, out=out)
 
 trunc_op, trunc_routes = operator("aten::trunc", "")
-def trunc(input, *, out=None):
+def trunc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(trunc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return trunc_out(input, out=out)
     try:
@@ -1745,7 +1832,9 @@ def trunc_(input): return complete(trunc_, "aten::trunc_", "")(input)
 def fix_out(input, *, out): return complete(fix_out, "aten::fix", "out")(input, out=out)
 
 fix_op, fix_routes = operator("aten::fix", "")
-def fix(input, *, out=None):
+def fix(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(fix, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return fix_out(input, out=out)
     try:
@@ -1762,7 +1851,9 @@ def fix_(input): return complete(fix_, "aten::fix_", "")(input)
 def frac_out(input, *, out): return complete(frac_out, "aten::frac", "out")(input, out=out)
 
 frac_op, frac_routes = operator("aten::frac", "")
-def frac(input, *, out=None):
+def frac(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(frac, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return frac_out(input, out=out)
     try:
@@ -1779,7 +1870,9 @@ def frac_(input): return complete(frac_, "aten::frac_", "")(input)
 def isnan_out(input, *, out): return complete(isnan_out, "aten::isnan", "out")(input, out=out)
 
 isnan_op, isnan_routes = operator("aten::isnan", "")
-def isnan(input, *, out=None):
+def isnan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(isnan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return isnan_out(input, out=out)
     try:
@@ -1794,7 +1887,9 @@ def isnan(input, *, out=None):
 def isinf_out(input, *, out): return complete(isinf_out, "aten::isinf", "out")(input, out=out)
 
 isinf_op, isinf_routes = operator("aten::isinf", "")
-def isinf(input, *, out=None):
+def isinf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(isinf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return isinf_out(input, out=out)
     try:
@@ -1807,7 +1902,9 @@ def isinf(input, *, out=None):
 
 
 isfinite_op, isfinite_routes = operator("aten::isfinite", "")
-def isfinite(input):
+def isfinite(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(isfinite, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = isfinite_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1820,7 +1917,9 @@ def isfinite(input):
 def nan_to_num_out(input, nan=None, posinf=None, neginf=None, *, out): return complete(nan_to_num_out, "aten::nan_to_num", "out")(input, nan, posinf, neginf, out=out)
 
 nan_to_num_op, nan_to_num_routes = operator("aten::nan_to_num", "")
-def nan_to_num(input, nan=None, posinf=None, neginf=None, *, out=None):
+def nan_to_num(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(nan_to_num, {"input": input, "nan": nan, "posinf": posinf, "neginf": neginf, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return nan_to_num_out(input, nan, posinf, neginf, out=out)
     if nan is not None and nan.__class__ is not float or posinf is not None and posinf.__class__ is not float or neginf is not None and neginf.__class__ is not float:
@@ -1839,7 +1938,9 @@ def nan_to_num_(input, nan=None, posinf=None, neginf=None): return complete(nan_
 def arcsin_out(input, *, out): return complete(arcsin_out, "aten::arcsin", "out")(input, out=out)
 
 arcsin_op, arcsin_routes = operator("aten::arcsin", "")
-def arcsin(input, *, out=None):
+def arcsin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(arcsin, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return arcsin_out(input, out=out)
     try:
@@ -1856,7 +1957,9 @@ def arcsin_(input): return complete(arcsin_, "aten::arcsin_", "")(input)
 def arccos_out(input, *, out): return complete(arccos_out, "aten::arccos", "out")(input, out=out)
 
 arccos_op, arccos_routes = operator("aten::arccos", "")
-def arccos(input, *, out=None):
+def arccos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(arccos, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return arccos_out(input, out=out)
     try:
@@ -1873,7 +1976,9 @@ def arccos_(input): return complete(arccos_, "aten::arccos_", "")(input)
 def arctan_out(input, *, out): return complete(arctan_out, "aten::arctan", "out")(input, out=out)
 
 arctan_op, arctan_routes = operator("aten::arctan", "")
-def arctan(input, *, out=None):
+def arctan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(arctan, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return arctan_out(input, out=out)
     try:
@@ -1890,7 +1995,9 @@ def arctan_(input): return complete(arctan_, "aten::arctan_", "")(input)
 def arctan2_out(input, other, *, out): return complete(arctan2_out, "aten::arctan2", "out")(input, other, out=out)
 
 arctan2_op, arctan2_routes = operator("aten::arctan2", "")
-def arctan2(input, other, *, out=None):
+def arctan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(arctan2, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return arctan2_out(input, other, out=out)
     try:
@@ -1907,7 +2014,9 @@ def arctan2_(input, other): return complete(arctan2_, "aten::arctan2_", "")(inpu
 def arcsinh_out(input, *, out): return complete(arcsinh_out, "aten::arcsinh", "out")(input, out=out)
 
 arcsinh_op, arcsinh_routes = operator("aten::arcsinh", "")
-def arcsinh(input, *, out=None):
+def arcsinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(arcsinh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return arcsinh_out(input, out=out)
     try:
@@ -1924,7 +2033,9 @@ def arcsinh_(input): return complete(arcsinh_, "aten::arcsinh_", "")(input)
 def arccosh_out(input, *, out): return complete(arccosh_out, "aten::arccosh", "out")(input, out=out)
 
 arccosh_op, arccosh_routes = operator("aten::arccosh", "")
-def arccosh(input, *, out=None):
+def arccosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(arccosh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return arccosh_out(input, out=out)
     try:
@@ -1941,7 +2052,9 @@ def arccosh_(input): return complete(arccosh_, "aten::arccosh_", "")(input)
 def arctanh_out(input, *, out): return complete(arctanh_out, "aten::arctanh", "out")(input, out=out)
 
 arctanh_op, arctanh_routes = operator("aten::arctanh", "")
-def arctanh(input, *, out=None):
+def arctanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(arctanh, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return arctanh_out(input, out=out)
     try:
@@ -2233,7 +2346,9 @@ def clamp_max_(*args, **kwargs):
 def maximum_out(input, other, *, out): return complete(maximum_out, "aten::maximum", "out")(input, other, out=out)
 
 maximum_op, maximum_routes = operator("aten::maximum", "")
-def maximum(input, other, *, out=None):
+def maximum(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(maximum, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return maximum_out(input, other, out=out)
     try:
@@ -2252,7 +2367,9 @@ def maximum(input, other, *, out=None):
 def minimum_out(input, other, *, out): return complete(minimum_out, "aten::minimum", "out")(input, other, out=out)
 
 minimum_op, minimum_routes = operator("aten::minimum", "")
-def minimum(input, other, *, out=None):
+def minimum(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(minimum, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return minimum_out(input, other, out=out)
     try:
@@ -2411,9 +2528,11 @@ def lerp_(*args, **kwargs):
 def addcmul_out(input, tensor1, tensor2, *, value=1, out): return complete(addcmul_out, "aten::addcmul", "out")(input, tensor1, tensor2, value=value, out=out)
 
 addcmul_op, addcmul_routes = operator("aten::addcmul", "")
-def addcmul(input, tensor1, tensor2, *old, value=1, out=None):
-    if old:
-        return old_overload(addcmul, (input, tensor1, tensor2, *old), {"value": value, "out": out})
+def addcmul(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, out=None, x=None, x1=None, a=None):
+    if old1 is not MISSING:
+        return old_overload(addcmul, (input, tensor1, tensor2, old1), {"value": value, "out": out, "x": x, "x1": x1, "a": a})
+    if x is not None or x1 is not None or a is not None:
+        return numpy_call(addcmul, {"input": input, "tensor1": tensor1, "tensor2": tensor2, "value": value, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return addcmul_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
@@ -2435,7 +2554,7 @@ OLD_OVERLOADS[addcmul] = OldOverloads(
 )
 
 
-def addcmul_(input, tensor1, tensor2, *old, value=1): return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, *old, value=value)
+def addcmul_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, x=None, x1=None, a=None): return complete(addcmul_, "aten::addcmul_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
 OLD_OVERLOADS[addcmul_] = OldOverloads(
     (
         "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
@@ -2449,9 +2568,11 @@ OLD_OVERLOADS[addcmul_] = OldOverloads(
 def addcdiv_out(input, tensor1, tensor2, *, value=1, out): return complete(addcdiv_out, "aten::addcdiv", "out")(input, tensor1, tensor2, value=value, out=out)
 
 addcdiv_op, addcdiv_routes = operator("aten::addcdiv", "")
-def addcdiv(input, tensor1, tensor2, *old, value=1, out=None):
-    if old:
-        return old_overload(addcdiv, (input, tensor1, tensor2, *old), {"value": value, "out": out})
+def addcdiv(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, out=None, x=None, x1=None, a=None):
+    if old1 is not MISSING:
+        return old_overload(addcdiv, (input, tensor1, tensor2, old1), {"value": value, "out": out, "x": x, "x1": x1, "a": a})
+    if x is not None or x1 is not None or a is not None:
+        return numpy_call(addcdiv, {"input": input, "tensor1": tensor1, "tensor2": tensor2, "value": value, "out": out}, MISSING, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return addcdiv_out(input, tensor1, tensor2, value=value, out=out)
     if value.__class__ is not int and value.__class__ is not float:
@@ -2473,7 +2594,7 @@ OLD_OVERLOADS[addcdiv] = OldOverloads(
 )
 
 
-def addcdiv_(input, tensor1, tensor2, *old, value=1): return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, *old, value=value)
+def addcdiv_(input=MISSING, tensor1=MISSING, tensor2=MISSING, old1=MISSING, value=1, x=None, x1=None, a=None): return complete(addcdiv_, "aten::addcdiv_", "")(input, tensor1, tensor2, value=value, old1=old1, x=x, x1=x1, a=a)
 OLD_OVERLOADS[addcdiv_] = OldOverloads(
     (
         "(Tensor input, Number value, Tensor tensor1, Tensor tensor2)",
@@ -2544,7 +2665,9 @@ def masked_fill_(*args, **kwargs):
 def logical_and_out(input, other, *, out): return complete(logical_and_out, "aten::logical_and", "out")(input, other, out=out)
 
 logical_and_op, logical_and_routes = operator("aten::logical_and", "")
-def logical_and(input, other, *, out=None):
+def logical_and(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(logical_and, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return logical_and_out(input, other, out=out)
     try:
@@ -2565,7 +2688,9 @@ def logical_and_(input, other): return complete(logical_and_, "aten::logical_and
 def logical_or_out(input, other, *, out): return complete(logical_or_out, "aten::logical_or", "out")(input, other, out=out)
 
 logical_or_op, logical_or_routes = operator("aten::logical_or", "")
-def logical_or(input, other, *, out=None):
+def logical_or(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(logical_or, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return logical_or_out(input, other, out=out)
     try:
@@ -2586,7 +2711,9 @@ def logical_or_(input, other): return complete(logical_or_, "aten::logical_or_",
 def logical_xor_out(input, other, *, out): return complete(logical_xor_out, "aten::logical_xor", "out")(input, other, out=out)
 
 logical_xor_op, logical_xor_routes = operator("aten::logical_xor", "")
-def logical_xor(input, other, *, out=None):
+def logical_xor(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(logical_xor, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return logical_xor_out(input, other, out=out)
     try:
@@ -2607,7 +2734,9 @@ def logical_xor_(input, other): return complete(logical_xor_, "aten::logical_xor
 def logical_not_out(input, *, out): return complete(logical_not_out, "aten::logical_not", "out")(input, out=out)
 
 logical_not_op, logical_not_routes = operator("aten::logical_not", "")
-def logical_not(input, *, out=None):
+def logical_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(logical_not, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return logical_not_out(input, out=out)
     try:
@@ -2625,7 +2754,9 @@ def bitwise_and_Tensor_out(input, other, *, out): return complete(bitwise_and_Te
 def bitwise_and_Scalar_out(input, other, *, out): return complete(bitwise_and_Scalar_out, "aten::bitwise_and", "Scalar_out")(input, other, out=out)
 
 bitwise_and_Tensor_op, bitwise_and_Tensor_routes = operator("aten::bitwise_and", "Tensor")
-def bitwise_and(input, other, *, out=None):
+def bitwise_and(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(bitwise_and, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return bitwise_and_Tensor_out(input, other, out=out)
     try:
@@ -2661,7 +2792,9 @@ def bitwise_or_Tensor_out(input, other, *, out): return complete(bitwise_or_Tens
 def bitwise_or_Scalar_out(input, other, *, out): return complete(bitwise_or_Scalar_out, "aten::bitwise_or", "Scalar_out")(input, other, out=out)
 
 bitwise_or_Tensor_op, bitwise_or_Tensor_routes = operator("aten::bitwise_or", "Tensor")
-def bitwise_or(input, other, *, out=None):
+def bitwise_or(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(bitwise_or, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return bitwise_or_Tensor_out(input, other, out=out)
     try:
@@ -2697,7 +2830,9 @@ def bitwise_xor_Tensor_out(input, other, *, out): return complete(bitwise_xor_Te
 def bitwise_xor_Scalar_out(input, other, *, out): return complete(bitwise_xor_Scalar_out, "aten::bitwise_xor", "Scalar_out")(input, other, out=out)
 
 bitwise_xor_Tensor_op, bitwise_xor_Tensor_routes = operator("aten::bitwise_xor", "Tensor")
-def bitwise_xor(input, other, *, out=None):
+def bitwise_xor(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(bitwise_xor, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return bitwise_xor_Tensor_out(input, other, out=out)
     try:
@@ -2732,7 +2867,9 @@ def ixor_operator(input, other): return complete(ixor_operator, "aten::bitwise_x
 def bitwise_not_out(input, *, out): return complete(bitwise_not_out, "aten::bitwise_not", "out")(input, out=out)
 
 bitwise_not_op, bitwise_not_routes = operator("aten::bitwise_not", "")
-def bitwise_not(input, *, out=None):
+def bitwise_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(bitwise_not, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return bitwise_not_out(input, out=out)
     try:
@@ -2858,7 +2995,9 @@ def eq_Tensor_out(input, other, *, out): return complete(eq_Tensor_out, "aten::e
 def eq_Scalar_out(input, other, *, out): return complete(eq_Scalar_out, "aten::eq", "Scalar_out")(input, other, out=out)
 
 eq_Tensor_op, eq_Tensor_routes = operator("aten::eq", "Tensor")
-def eq(input, other, *, out=None):
+def eq(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(eq, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return eq_Tensor_out(input, other, out=out)
     try:
@@ -2893,7 +3032,9 @@ def ne_Tensor_out(input, other, *, out): return complete(ne_Tensor_out, "aten::n
 def ne_Scalar_out(input, other, *, out): return complete(ne_Scalar_out, "aten::ne", "Scalar_out")(input, other, out=out)
 
 ne_Tensor_op, ne_Tensor_routes = operator("aten::ne", "Tensor")
-def ne(input, other, *, out=None):
+def ne(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(ne, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return ne_Tensor_out(input, other, out=out)
     try:
@@ -2928,7 +3069,9 @@ def lt_Tensor_out(input, other, *, out): return complete(lt_Tensor_out, "aten::l
 def lt_Scalar_out(input, other, *, out): return complete(lt_Scalar_out, "aten::lt", "Scalar_out")(input, other, out=out)
 
 lt_Tensor_op, lt_Tensor_routes = operator("aten::lt", "Tensor")
-def lt(input, other, *, out=None):
+def lt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(lt, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return lt_Tensor_out(input, other, out=out)
     try:
@@ -2963,7 +3106,9 @@ def le_Tensor_out(input, other, *, out): return complete(le_Tensor_out, "aten::l
 def le_Scalar_out(input, other, *, out): return complete(le_Scalar_out, "aten::le", "Scalar_out")(input, other, out=out)
 
 le_Tensor_op, le_Tensor_routes = operator("aten::le", "Tensor")
-def le(input, other, *, out=None):
+def le(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(le, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return le_Tensor_out(input, other, out=out)
     try:
@@ -2998,7 +3143,9 @@ def gt_Tensor_out(input, other, *, out): return complete(gt_Tensor_out, "aten::g
 def gt_Scalar_out(input, other, *, out): return complete(gt_Scalar_out, "aten::gt", "Scalar_out")(input, other, out=out)
 
 gt_Tensor_op, gt_Tensor_routes = operator("aten::gt", "Tensor")
-def gt(input, other, *, out=None):
+def gt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(gt, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return gt_Tensor_out(input, other, out=out)
     try:
@@ -3033,7 +3180,9 @@ def ge_Tensor_out(input, other, *, out): return complete(ge_Tensor_out, "aten::g
 def ge_Scalar_out(input, other, *, out): return complete(ge_Scalar_out, "aten::ge", "Scalar_out")(input, other, out=out)
 
 ge_Tensor_op, ge_Tensor_routes = operator("aten::ge", "Tensor")
-def ge(input, other, *, out=None):
+def ge(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(ge, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return ge_Tensor_out(input, other, out=out)
     try:
@@ -3348,7 +3497,9 @@ def not_equal_(*args, **kwargs):
 
 
 isclose_op, isclose_routes = operator("aten::isclose", "")
-def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def isclose(input=MISSING, other=MISSING, rtol=1e-05, atol=1e-08, equal_nan=False, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(isclose, {"input": input, "other": other, "rtol": rtol, "atol": atol, "equal_nan": equal_nan}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
         return miss(isclose_op, (input, other, rtol, atol, equal_nan,), {}, isclose)
     try:
@@ -3361,7 +3512,9 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 equal_op, equal_routes = operator("aten::equal", "")
-def equal(input, other):
+def equal(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(equal, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
         route = equal_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -3372,7 +3525,9 @@ def equal(input, other):
 
 
 allclose_op, allclose_routes = operator("aten::allclose", "")
-def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+def allclose(input=MISSING, other=MISSING, rtol=1e-05, atol=1e-08, equal_nan=False, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(allclose, {"input": input, "other": other, "rtol": rtol, "atol": atol, "equal_nan": equal_nan}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if rtol.__class__ is not float or atol.__class__ is not float or equal_nan.__class__ is not bool:
         return miss(allclose_op, (input, other, rtol, atol, equal_nan,), {}, allclose)
     try:
@@ -3388,7 +3543,9 @@ def copysign_out(input, other, *, out): return complete(copysign_out, "aten::cop
 def copysign_Scalar_out(input, other, *, out): return complete(copysign_Scalar_out, "aten::copysign", "Scalar_out")(input, other, out=out)
 
 copysign_Tensor_op, copysign_Tensor_routes = operator("aten::copysign", "Tensor")
-def copysign(input, other, *, out=None):
+def copysign(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(copysign, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return copysign_out(input, other, out=out)
     try:
@@ -3409,7 +3566,9 @@ def copysign_(input, other): return complete(copysign_, "aten::copysign_", "Tens
 def signbit_out(input, *, out): return complete(signbit_out, "aten::signbit", "out")(input, out=out)
 
 signbit_op, signbit_routes = operator("aten::signbit", "")
-def signbit(input, *, out=None):
+def signbit(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(signbit, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return signbit_out(input, out=out)
     try:
@@ -3424,7 +3583,9 @@ def signbit(input, *, out=None):
 def isposinf_out(input, *, out): return complete(isposinf_out, "aten::isposinf", "out")(input, out=out)
 
 isposinf_op, isposinf_routes = operator("aten::isposinf", "")
-def isposinf(input, *, out=None):
+def isposinf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(isposinf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return isposinf_out(input, out=out)
     try:
@@ -3439,7 +3600,9 @@ def isposinf(input, *, out=None):
 def isneginf_out(input, *, out): return complete(isneginf_out, "aten::isneginf", "out")(input, out=out)
 
 isneginf_op, isneginf_routes = operator("aten::isneginf", "")
-def isneginf(input, *, out=None):
+def isneginf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(isneginf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return isneginf_out(input, out=out)
     try:
@@ -3452,7 +3615,9 @@ def isneginf(input, *, out=None):
 
 
 isreal_op, isreal_routes = operator("aten::isreal", "")
-def isreal(input):
+def isreal(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(isreal, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = isreal_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -3465,7 +3630,9 @@ def isreal(input):
 def nextafter_out(input, other, *, out): return complete(nextafter_out, "aten::nextafter", "out")(input, other, out=out)
 
 nextafter_op, nextafter_routes = operator("aten::nextafter", "")
-def nextafter(input, other, *, out=None):
+def nextafter(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(nextafter, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return nextafter_out(input, other, out=out)
     try:
@@ -3486,7 +3653,9 @@ def nextafter_(input, other): return complete(nextafter_, "aten::nextafter_", ""
 def heaviside_out(input, values, *, out): return complete(heaviside_out, "aten::heaviside", "out")(input, values, out=out)
 
 heaviside_op, heaviside_routes = operator("aten::heaviside", "")
-def heaviside(input, values, *, out=None):
+def heaviside(input=MISSING, values=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(heaviside, {"input": input, "values": values, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return heaviside_out(input, values, out=out)
     try:
@@ -3507,7 +3676,9 @@ def heaviside_(input, values): return complete(heaviside_, "aten::heaviside_", "
 def ldexp_out(input, other, *, out): return complete(ldexp_out, "aten::ldexp", "out")(input, other, out=out)
 
 ldexp_Tensor_op, ldexp_Tensor_routes = operator("aten::ldexp", "Tensor")
-def ldexp(input, other, *, out=None):
+def ldexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(ldexp, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return ldexp_out(input, other, out=out)
     try:
@@ -3529,7 +3700,9 @@ def frexp_Tensor_out(input, *, mantissa, exponent): return complete(frexp_Tensor
 
 frexp_Tensor_op, frexp_Tensor_routes = operator("aten::frexp", "Tensor")
 frexp_Tensor_named = named("frexp", ("mantissa", "exponent"))
-def frexp(input, *, out=None):
+def frexp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(frexp, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return frexp_Tensor_out(input, **several_outs("frexp", ("mantissa", "exponent"), out))
     try:
@@ -3544,7 +3717,9 @@ def frexp(input, *, out=None):
 def gcd_out(input, other, *, out): return complete(gcd_out, "aten::gcd", "out")(input, other, out=out)
 
 gcd_op, gcd_routes = operator("aten::gcd", "")
-def gcd(input, other, *, out=None):
+def gcd(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(gcd, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return gcd_out(input, other, out=out)
     try:
@@ -3565,7 +3740,9 @@ def gcd_(input, other): return complete(gcd_, "aten::gcd_", "")(input, other)
 def lcm_out(input, other, *, out): return complete(lcm_out, "aten::lcm", "out")(input, other, out=out)
 
 lcm_op, lcm_routes = operator("aten::lcm", "")
-def lcm(input, other, *, out=None):
+def lcm(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(lcm, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return lcm_out(input, other, out=out)
     try:
@@ -3842,7 +4019,9 @@ def __rshift__(*args, **kwargs):
 def logaddexp2_out(input, other, *, out): return complete(logaddexp2_out, "aten::logaddexp2", "out")(input, other, out=out)
 
 logaddexp2_op, logaddexp2_routes = operator("aten::logaddexp2", "")
-def logaddexp2(input, other, *, out=None):
+def logaddexp2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(logaddexp2, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return logaddexp2_out(input, other, out=out)
     try:
@@ -3861,7 +4040,9 @@ def logaddexp2(input, other, *, out=None):
 def fmax_out(input, other, *, out): return complete(fmax_out, "aten::fmax", "out")(input, other, out=out)
 
 fmax_op, fmax_routes = operator("aten::fmax", "")
-def fmax(input, other, *, out=None):
+def fmax(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(fmax, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return fmax_out(input, other, out=out)
     try:
@@ -3880,7 +4061,9 @@ def fmax(input, other, *, out=None):
 def fmin_out(input, other, *, out): return complete(fmin_out, "aten::fmin", "out")(input, other, out=out)
 
 fmin_op, fmin_routes = operator("aten::fmin", "")
-def fmin(input, other, *, out=None):
+def fmin(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(fmin, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return fmin_out(input, other, out=out)
     try:
@@ -3899,7 +4082,9 @@ def fmin(input, other, *, out=None):
 def deg2rad_out(input, *, out): return complete(deg2rad_out, "aten::deg2rad", "out")(input, out=out)
 
 deg2rad_op, deg2rad_routes = operator("aten::deg2rad", "")
-def deg2rad(input, *, out=None):
+def deg2rad(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(deg2rad, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return deg2rad_out(input, out=out)
     try:
@@ -3916,7 +4101,9 @@ def deg2rad_(input): return complete(deg2rad_, "aten::deg2rad_", "")(input)
 def rad2deg_out(input, *, out): return complete(rad2deg_out, "aten::rad2deg", "out")(input, out=out)
 
 rad2deg_op, rad2deg_routes = operator("aten::rad2deg", "")
-def rad2deg(input, *, out=None):
+def rad2deg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(rad2deg, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return rad2deg_out(input, out=out)
     try:
@@ -4006,7 +4193,9 @@ def float_power_(*args, **kwargs):
 def conj_physical_out(input, *, out): return complete(conj_physical_out, "aten::conj_physical", "out")(input, out=out)
 
 conj_physical_op, conj_physical_routes = operator("aten::conj_physical", "")
-def conj_physical(input, *, out=None):
+def conj_physical(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(conj_physical, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return conj_physical_out(input, out=out)
     try:
@@ -4032,7 +4221,9 @@ def resolve_neg(input):
 
 
 is_conj_op, is_conj_routes = operator("aten::is_conj", "")
-def is_conj(input):
+def is_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(is_conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = is_conj_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -4043,7 +4234,9 @@ def is_conj(input):
 
 
 is_neg_op, is_neg_routes = operator("aten::is_neg", "")
-def is_neg(input):
+def is_neg(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(is_neg, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = is_neg_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -4069,7 +4262,9 @@ def _conj_physical(input, *, out=None):
 
 
 is_complex_op, is_complex_routes = operator("aten::is_complex", "")
-def is_complex(input):
+def is_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(is_complex, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = is_complex_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -4080,7 +4275,9 @@ def is_complex(input):
 
 
 is_floating_point_op, is_floating_point_routes = operator("aten::is_floating_point", "")
-def is_floating_point(input):
+def is_floating_point(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(is_floating_point, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = is_floating_point_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -4093,7 +4290,9 @@ def is_floating_point(input):
 def angle_out(input, *, out): return complete(angle_out, "aten::angle", "out")(input, out=out)
 
 angle_op, angle_routes = operator("aten::angle", "")
-def angle(input, *, out=None):
+def angle(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(angle, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return angle_out(input, out=out)
     try:
@@ -4106,7 +4305,9 @@ def angle(input, *, out=None):
 
 
 item_op, item_routes = operator("aten::item", "")
-def item(input):
+def item(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(item, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = item_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -4128,7 +4329,9 @@ def _local_scalar_dense(input):
 
 
 is_nonzero_op, is_nonzero_routes = operator("aten::is_nonzero", "")
-def is_nonzero(input):
+def is_nonzero(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(is_nonzero, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = is_nonzero_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -39,7 +42,9 @@ __all__ = [
 
 
 max_pool1d_with_indices_op, max_pool1d_with_indices_routes = operator("aten::max_pool1d_with_indices", "")
-def max_pool1d_with_indices(input, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
+def max_pool1d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_pool1d_with_indices, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
     stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
     padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
@@ -58,7 +63,9 @@ def max_pool1d_with_indices(input, kernel_size, stride=(), padding=(0,), dilatio
 def max_pool2d_with_indices_out(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, *, out, indices): return complete(max_pool2d_with_indices_out, "aten::max_pool2d_with_indices", "out")(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
 
 max_pool2d_with_indices_op, max_pool2d_with_indices_routes = operator("aten::max_pool2d_with_indices", "")
-def max_pool2d_with_indices(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, *, out=None):
+def max_pool2d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_pool2d_with_indices, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return max_pool2d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool2d_with_indices", ("out", "indices"), out))
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -79,7 +86,9 @@ def max_pool2d_with_indices(input, kernel_size, stride=(), padding=(0, 0), dilat
 def max_pool3d_with_indices_out(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, *, out, indices): return complete(max_pool3d_with_indices_out, "aten::max_pool3d_with_indices", "out")(input, kernel_size, stride, padding, dilation, ceil_mode, out=out, indices=indices)
 
 max_pool3d_with_indices_op, max_pool3d_with_indices_routes = operator("aten::max_pool3d_with_indices", "")
-def max_pool3d_with_indices(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, *, out=None):
+def max_pool3d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_pool3d_with_indices, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return max_pool3d_with_indices_out(input, kernel_size, stride, padding, dilation, ceil_mode, **several_outs("max_pool3d_with_indices", ("out", "indices"), out))
     kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -98,7 +107,9 @@ def max_pool3d_with_indices(input, kernel_size, stride=(), padding=(0, 0, 0), di
 
 
 max_pool1d_op, max_pool1d_routes = operator("aten::max_pool1d", "")
-def max_pool1d(input, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
+def max_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_pool1d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
     stride_ints = (stride,) if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
     padding_ints = (padding,) if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
@@ -115,7 +126,9 @@ def max_pool1d(input, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_
 
 
 max_pool2d_op, max_pool2d_routes = operator("aten::max_pool2d", "")
-def max_pool2d(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False):
+def max_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_pool2d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
     stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
     padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
@@ -132,7 +145,9 @@ def max_pool2d(input, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), c
 
 
 max_pool3d_op, max_pool3d_routes = operator("aten::max_pool3d", "")
-def max_pool3d(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False):
+def max_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_pool3d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
     stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
     padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
@@ -151,7 +166,9 @@ def max_pool3d(input, kernel_size, stride=(), padding=(0, 0, 0), dilation=(1, 1,
 def avg_pool1d_out(input, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, *, out): return complete(avg_pool1d_out, "aten::avg_pool1d", "out")(input, kernel_size, stride, padding, ceil_mode, count_include_pad, out=out)
 
 avg_pool1d_op, avg_pool1d_routes = operator("aten::avg_pool1d", "")
-def avg_pool1d(input, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, *, out=None):
+def avg_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(avg_pool1d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return avg_pool1d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, out=out)
     kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -171,7 +188,9 @@ def avg_pool1d(input, kernel_size, stride=(), padding=(0,), ceil_mode=False, cou
 def avg_pool2d_out(input, kernel_size, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out): return complete(avg_pool2d_out, "aten::avg_pool2d", "out")(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
 
 avg_pool2d_op, avg_pool2d_routes = operator("aten::avg_pool2d", "")
-def avg_pool2d(input, kernel_size, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
+def avg_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(avg_pool2d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return avg_pool2d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -191,7 +210,9 @@ def avg_pool2d(input, kernel_size, stride=(), padding=(0, 0), ceil_mode=False, c
 def avg_pool3d_out(input, kernel_size, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out): return complete(avg_pool3d_out, "aten::avg_pool3d", "out")(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
 
 avg_pool3d_op, avg_pool3d_routes = operator("aten::avg_pool3d", "")
-def avg_pool3d(input, kernel_size, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None):
+def avg_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(avg_pool3d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return avg_pool3d_out(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out)
     kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -211,7 +232,9 @@ def avg_pool3d(input, kernel_size, stride=(), padding=(0, 0, 0), ceil_mode=False
 def adaptive_avg_pool1d_out(input, output_size, *, out): return complete(adaptive_avg_pool1d_out, "aten::adaptive_avg_pool1d", "out")(input, output_size, out=out)
 
 adaptive_avg_pool1d_op, adaptive_avg_pool1d_routes = operator("aten::adaptive_avg_pool1d", "")
-def adaptive_avg_pool1d(input, output_size, *, out=None):
+def adaptive_avg_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adaptive_avg_pool1d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return adaptive_avg_pool1d_out(input, output_size, out=out)
     output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
@@ -229,7 +252,9 @@ def adaptive_avg_pool1d(input, output_size, *, out=None):
 def adaptive_avg_pool2d_out(input, output_size, *, out): return complete(adaptive_avg_pool2d_out, "aten::adaptive_avg_pool2d", "out")(input, output_size, out=out)
 
 adaptive_avg_pool2d_op, adaptive_avg_pool2d_routes = operator("aten::adaptive_avg_pool2d", "")
-def adaptive_avg_pool2d(input, output_size, *, out=None):
+def adaptive_avg_pool2d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adaptive_avg_pool2d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return adaptive_avg_pool2d_out(input, output_size, out=out)
     output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
@@ -265,7 +290,9 @@ def _adaptive_avg_pool2d(input, output_size, *, out=None):
 def adaptive_avg_pool3d_out(input, output_size, *, out): return complete(adaptive_avg_pool3d_out, "aten::adaptive_avg_pool3d", "out")(input, output_size, out=out)
 
 adaptive_avg_pool3d_op, adaptive_avg_pool3d_routes = operator("aten::adaptive_avg_pool3d", "")
-def adaptive_avg_pool3d(input, output_size, *, out=None):
+def adaptive_avg_pool3d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adaptive_avg_pool3d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return adaptive_avg_pool3d_out(input, output_size, out=out)
     output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
@@ -299,7 +326,9 @@ def _adaptive_avg_pool3d(input, output_size, *, out=None):
 
 
 adaptive_max_pool1d_op, adaptive_max_pool1d_routes = operator("aten::adaptive_max_pool1d", "")
-def adaptive_max_pool1d(input, output_size):
+def adaptive_max_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adaptive_max_pool1d, {"input": input, "output_size": output_size}, surplus, {"x": x, "x1": x1, "a": a})
     output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
     if not are_ints(output_size_ints):
         return miss(adaptive_max_pool1d_op, (input, output_size,), {}, adaptive_max_pool1d)
@@ -315,7 +344,9 @@ def adaptive_max_pool1d(input, output_size):
 def adaptive_max_pool2d_out(input, output_size, *, out, indices): return complete(adaptive_max_pool2d_out, "aten::adaptive_max_pool2d", "out")(input, output_size, out=out, indices=indices)
 
 adaptive_max_pool2d_op, adaptive_max_pool2d_routes = operator("aten::adaptive_max_pool2d", "")
-def adaptive_max_pool2d(input, output_size, *, out=None):
+def adaptive_max_pool2d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adaptive_max_pool2d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return adaptive_max_pool2d_out(input, output_size, **several_outs("adaptive_max_pool2d", ("out", "indices"), out))
     output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
@@ -333,7 +364,9 @@ def adaptive_max_pool2d(input, output_size, *, out=None):
 def adaptive_max_pool3d_out(input, output_size, *, out, indices): return complete(adaptive_max_pool3d_out, "aten::adaptive_max_pool3d", "out")(input, output_size, out=out, indices=indices)
 
 adaptive_max_pool3d_op, adaptive_max_pool3d_routes = operator("aten::adaptive_max_pool3d", "")
-def adaptive_max_pool3d(input, output_size, *, out=None):
+def adaptive_max_pool3d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adaptive_max_pool3d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return adaptive_max_pool3d_out(input, output_size, **several_outs("adaptive_max_pool3d", ("out", "indices"), out))
     output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
@@ -351,7 +384,9 @@ def adaptive_max_pool3d(input, output_size, *, out=None):
 def fractional_max_pool2d_output(input, kernel_size, output_size, random_samples, *, output, indices): return complete(fractional_max_pool2d_output, "aten::fractional_max_pool2d", "output")(input, kernel_size, output_size, random_samples, output=output, indices=indices)
 
 fractional_max_pool2d_op, fractional_max_pool2d_routes = operator("aten::fractional_max_pool2d", "")
-def fractional_max_pool2d(input, kernel_size, output_size, random_samples, *, out=None):
+def fractional_max_pool2d(input=MISSING, kernel_size=MISSING, output_size=MISSING, random_samples=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(fractional_max_pool2d, {"input": input, "kernel_size": kernel_size, "output_size": output_size, "random_samples": random_samples, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return fractional_max_pool2d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool2d", ("output", "indices"), out))
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -370,7 +405,9 @@ def fractional_max_pool2d(input, kernel_size, output_size, random_samples, *, ou
 def fractional_max_pool3d_output(input, kernel_size, output_size, random_samples, *, output, indices): return complete(fractional_max_pool3d_output, "aten::fractional_max_pool3d", "output")(input, kernel_size, output_size, random_samples, output=output, indices=indices)
 
 fractional_max_pool3d_op, fractional_max_pool3d_routes = operator("aten::fractional_max_pool3d", "")
-def fractional_max_pool3d(input, kernel_size, output_size, random_samples, *, out=None):
+def fractional_max_pool3d(input=MISSING, kernel_size=MISSING, output_size=MISSING, random_samples=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(fractional_max_pool3d, {"input": input, "kernel_size": kernel_size, "output_size": output_size, "random_samples": random_samples, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return fractional_max_pool3d_output(input, kernel_size, output_size, random_samples, **several_outs("fractional_max_pool3d", ("output", "indices"), out))
     kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -389,7 +426,9 @@ def fractional_max_pool3d(input, kernel_size, output_size, random_samples, *, ou
 def max_unpool2d_out(input, indices, output_size, *, out): return complete(max_unpool2d_out, "aten::max_unpool2d", "out")(input, indices, output_size, out=out)
 
 max_unpool2d_op, max_unpool2d_routes = operator("aten::max_unpool2d", "")
-def max_unpool2d(input, indices, output_size, *, out=None):
+def max_unpool2d(input=MISSING, indices=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_unpool2d, {"input": input, "indices": indices, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return max_unpool2d_out(input, indices, output_size, out=out)
     output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
@@ -407,7 +446,9 @@ def max_unpool2d(input, indices, output_size, *, out=None):
 def max_unpool3d_out(input, indices, output_size, stride, padding, *, out): return complete(max_unpool3d_out, "aten::max_unpool3d", "out")(input, indices, output_size, stride, padding, out=out)
 
 max_unpool3d_op, max_unpool3d_routes = operator("aten::max_unpool3d", "")
-def max_unpool3d(input, indices, output_size, stride, padding, *, out=None):
+def max_unpool3d(input=MISSING, indices=MISSING, output_size=MISSING, stride=MISSING, padding=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_unpool3d, {"input": input, "indices": indices, "output_size": output_size, "stride": stride, "padding": padding, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return max_unpool3d_out(input, indices, output_size, stride, padding, out=out)
     output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
@@ -427,7 +468,9 @@ def max_unpool3d(input, indices, output_size, stride, padding, *, out=None):
 def max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, grad_input): return complete(max_pool2d_with_indices_backward_grad_input, "aten::max_pool2d_with_indices_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=grad_input)
 
 max_pool2d_with_indices_backward_op, max_pool2d_with_indices_backward_routes = operator("aten::max_pool2d_with_indices_backward", "")
-def max_pool2d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, out=None):
+def max_pool2d_with_indices_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_pool2d_with_indices_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -448,7 +491,9 @@ def max_pool2d_with_indices_backward(grad_output, input, kernel_size, stride, pa
 def avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, grad_input): return complete(avg_pool2d_backward_grad_input, "aten::avg_pool2d_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=grad_input)
 
 avg_pool2d_backward_op, avg_pool2d_backward_routes = operator("aten::avg_pool2d_backward", "")
-def avg_pool2d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, out=None):
+def avg_pool2d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(avg_pool2d_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -479,7 +524,9 @@ def _adaptive_avg_pool2d_backward(grad_output, input):
 def adaptive_max_pool2d_backward_grad_input(grad_output, input, indices, *, grad_input): return complete(adaptive_max_pool2d_backward_grad_input, "aten::adaptive_max_pool2d_backward", "grad_input")(grad_output, input, indices, grad_input=grad_input)
 
 adaptive_max_pool2d_backward_op, adaptive_max_pool2d_backward_routes = operator("aten::adaptive_max_pool2d_backward", "")
-def adaptive_max_pool2d_backward(grad_output, input, indices, *, out=None):
+def adaptive_max_pool2d_backward(grad_output=MISSING, input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adaptive_max_pool2d_backward, {"grad_output": grad_output, "input": input, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return adaptive_max_pool2d_backward_grad_input(grad_output, input, indices, grad_input=out)
     try:
@@ -494,7 +541,9 @@ def adaptive_max_pool2d_backward(grad_output, input, indices, *, out=None):
 def fractional_max_pool2d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool2d_backward_grad_input, "aten::fractional_max_pool2d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
 
 fractional_max_pool2d_backward_op, fractional_max_pool2d_backward_routes = operator("aten::fractional_max_pool2d_backward", "")
-def fractional_max_pool2d_backward(grad_output, input, kernel_size, output_size, indices, *, out=None):
+def fractional_max_pool2d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, output_size=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(fractional_max_pool2d_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "output_size": output_size, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return fractional_max_pool2d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -513,7 +562,9 @@ def fractional_max_pool2d_backward(grad_output, input, kernel_size, output_size,
 def max_pool3d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, grad_input): return complete(max_pool3d_with_indices_backward_grad_input, "aten::max_pool3d_with_indices_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=grad_input)
 
 max_pool3d_with_indices_backward_op, max_pool3d_with_indices_backward_routes = operator("aten::max_pool3d_with_indices_backward", "")
-def max_pool3d_with_indices_backward(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, out=None):
+def max_pool3d_with_indices_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(max_pool3d_with_indices_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return max_pool3d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
     kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -534,7 +585,9 @@ def max_pool3d_with_indices_backward(grad_output, input, kernel_size, stride, pa
 def avg_pool3d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, grad_input): return complete(avg_pool3d_backward_grad_input, "aten::avg_pool3d_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=grad_input)
 
 avg_pool3d_backward_op, avg_pool3d_backward_routes = operator("aten::avg_pool3d_backward", "")
-def avg_pool3d_backward(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, out=None):
+def avg_pool3d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(avg_pool3d_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return avg_pool3d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
     kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -565,7 +618,9 @@ def _adaptive_avg_pool3d_backward(grad_output, input):
 def adaptive_max_pool3d_backward_grad_input(grad_output, input, indices, *, grad_input): return complete(adaptive_max_pool3d_backward_grad_input, "aten::adaptive_max_pool3d_backward", "grad_input")(grad_output, input, indices, grad_input=grad_input)
 
 adaptive_max_pool3d_backward_op, adaptive_max_pool3d_backward_routes = operator("aten::adaptive_max_pool3d_backward", "")
-def adaptive_max_pool3d_backward(grad_output, input, indices, *, out=None):
+def adaptive_max_pool3d_backward(grad_output=MISSING, input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adaptive_max_pool3d_backward, {"grad_output": grad_output, "input": input, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return adaptive_max_pool3d_backward_grad_input(grad_output, input, indices, grad_input=out)
     try:
@@ -580,7 +635,9 @@ def adaptive_max_pool3d_backward(grad_output, input, indices, *, out=None):
 def fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool3d_backward_grad_input, "aten::fractional_max_pool3d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
 
 fractional_max_pool3d_backward_op, fractional_max_pool3d_backward_routes = operator("aten::fractional_max_pool3d_backward", "")
-def fractional_max_pool3d_backward(grad_output, input, kernel_size, output_size, indices, *, out=None):
+def fractional_max_pool3d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, output_size=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(fractional_max_pool3d_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "output_size": output_size, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
     kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size

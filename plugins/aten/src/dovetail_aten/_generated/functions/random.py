@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -32,7 +35,9 @@ __all__ = [
 
 
 rand_like_op, rand_like_routes = operator("aten::rand_like", "")
-def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+def rand_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(rand_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
     if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(rand_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, rand_like)
     try:
@@ -45,7 +50,9 @@ def rand_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, m
 
 
 randn_like_op, randn_like_routes = operator("aten::randn_like", "")
-def randn_like(input, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+def randn_like(input=MISSING, surplus=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(randn_like, {"input": input, "dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
     if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
         return miss(randn_like_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "memory_format": memory_format}, randn_like)
     try:
@@ -166,12 +173,12 @@ def randperm(*args, **kwargs):
             return randperm_default(*args)
     return _randperm_overloads.choose(args, kwargs)
 
-def uniform_(input, from_=0.0, to=1.0, *, generator=None): return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator)
-def normal_(input, mean=0.0, std=1.0, *, generator=None): return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator)
-def cauchy_(input, median=0.0, sigma=1.0, *, generator=None): return complete(cauchy_, "aten::cauchy_", "")(input, median, sigma, generator=generator)
-def exponential_(input, lambd=1.0, *, generator=None): return complete(exponential_, "aten::exponential_", "")(input, lambd, generator=generator)
-def geometric_(input, p, *, generator=None): return complete(geometric_, "aten::geometric_", "")(input, p, generator=generator)
-def log_normal_(input, mean=1.0, std=2.0, *, generator=None): return complete(log_normal_, "aten::log_normal_", "")(input, mean, std, generator=generator)
+def uniform_(input=MISSING, from_=0.0, to=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def normal_(input=MISSING, mean=0.0, std=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def cauchy_(input=MISSING, median=0.0, sigma=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(cauchy_, "aten::cauchy_", "")(input, median, sigma, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def exponential_(input=MISSING, lambd=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(exponential_, "aten::exponential_", "")(input, lambd, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def geometric_(input=MISSING, p=MISSING, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(geometric_, "aten::geometric_", "")(input, p, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+def log_normal_(input=MISSING, mean=1.0, std=2.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(log_normal_, "aten::log_normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def random__from(input, from_, to, *, generator=None): return complete(random__from, "aten::random_", "from")(input, from_, to, generator=generator)
@@ -273,7 +280,9 @@ def normal(*args, **kwargs):
 def poisson_out(input, generator=None, *, out): return complete(poisson_out, "aten::poisson", "out")(input, generator, out=out)
 
 poisson_op, poisson_routes = operator("aten::poisson", "")
-def poisson(input, generator=None, *, out=None):
+def poisson(input=MISSING, generator=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(poisson, {"input": input, "generator": generator, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return poisson_out(input, generator, out=out)
     if generator is not None:
@@ -446,7 +455,9 @@ def bernoulli_(*args, **kwargs):
 def native_dropout_out(input, p, train, *, out0, out1): return complete(native_dropout_out, "aten::native_dropout", "out")(input, p, train, out0=out0, out1=out1)
 
 native_dropout_op, native_dropout_routes = operator("aten::native_dropout", "")
-def native_dropout(input, p, train, *, out=None):
+def native_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(native_dropout, {"input": input, "p": p, "train": train, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return native_dropout_out(input, p, train, **several_outs("native_dropout", ("out0", "out1"), out))
     if p.__class__ is not float or train is not None and train.__class__ is not bool:
@@ -461,7 +472,9 @@ def native_dropout(input, p, train, *, out=None):
 
 
 dropout_op, dropout_routes = operator("aten::dropout", "")
-def dropout(input, p, train):
+def dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(dropout, {"input": input, "p": p, "train": train}, surplus, {"x": x, "x1": x1, "a": a})
     if p.__class__ is not float or train.__class__ is not bool:
         return miss(dropout_op, (input, p, train,), {}, dropout)
     try:
@@ -476,7 +489,9 @@ def dropout(input, p, train):
 def multinomial_out(input, num_samples, replacement=False, *, generator=None, out): return complete(multinomial_out, "aten::multinomial", "out")(input, num_samples, replacement, generator=generator, out=out)
 
 multinomial_op, multinomial_routes = operator("aten::multinomial", "")
-def multinomial(input, num_samples, replacement=False, *, generator=None, out=None):
+def multinomial(input=MISSING, num_samples=MISSING, replacement=False, surplus=MISSING, generator=None, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(multinomial, {"input": input, "num_samples": num_samples, "replacement": replacement, "generator": generator, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return multinomial_out(input, num_samples, replacement, generator=generator, out=out)
     if num_samples.__class__ is not int or replacement.__class__ is not bool or generator is not None:

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -173,7 +176,9 @@ def rnn_relu(*args, **kwargs):
 
 
 lstm_cell_op, lstm_cell_routes = operator("aten::lstm_cell", "")
-def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+def lstm_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(lstm_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
     if hx.__class__ is not list and hx.__class__ is not tuple:
         return miss(lstm_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, lstm_cell)
     try:
@@ -193,7 +198,9 @@ def lstm_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 
 gru_cell_op, gru_cell_routes = operator("aten::gru_cell", "")
-def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+def gru_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(gru_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         bits = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
         if b_ih is not None:
@@ -209,7 +216,9 @@ def gru_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 
 rnn_tanh_cell_op, rnn_tanh_cell_routes = operator("aten::rnn_tanh_cell", "")
-def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+def rnn_tanh_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(rnn_tanh_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         bits = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
         if b_ih is not None:
@@ -225,7 +234,9 @@ def rnn_tanh_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
 
 
 rnn_relu_cell_op, rnn_relu_cell_routes = operator("aten::rnn_relu_cell", "")
-def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
+def rnn_relu_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=None, b_hh=None, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(rnn_relu_cell, {"input": input, "hx": hx, "w_ih": w_ih, "w_hh": w_hh, "b_ih": b_ih, "b_hh": b_hh}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         bits = input._signature | hx._signature | w_ih._signature | w_hh._signature | state()
         if b_ih is not None:

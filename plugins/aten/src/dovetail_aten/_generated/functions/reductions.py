@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -130,7 +133,9 @@ def mean(*args, **kwargs):
 def nansum_out(input, dim=None, keepdim=False, *, dtype=None, out): return complete(nansum_out, "aten::nansum", "out")(input, dim, keepdim, dtype=dtype, out=out)
 
 nansum_op, nansum_routes = operator("aten::nansum", "")
-def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
+def nansum(input=MISSING, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
+        return numpy_call(nansum, {"input": input, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return nansum_out(input, dim, keepdim, dtype=dtype, out=out)
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
@@ -148,7 +153,9 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
 def nanmean_out(input, dim=None, keepdim=False, *, dtype=None, out): return complete(nanmean_out, "aten::nanmean", "out")(input, dim, keepdim, dtype=dtype, out=out)
 
 nanmean_op, nanmean_routes = operator("aten::nanmean", "")
-def nanmean(input, dim=None, keepdim=False, *, dtype=None, out=None):
+def nanmean(input=MISSING, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
+        return numpy_call(nanmean, {"input": input, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return nanmean_out(input, dim, keepdim, dtype=dtype, out=out)
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
@@ -208,7 +215,9 @@ def prod(*args, **kwargs):
 def amax_out(input, dim=(), keepdim=False, *, out): return complete(amax_out, "aten::amax", "out")(input, dim, keepdim, out=out)
 
 amax_op, amax_routes = operator("aten::amax", "")
-def amax(input, dim=(), keepdim=False, *, out=None):
+def amax(input=MISSING, dim=(), keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
+        return numpy_call(amax, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return amax_out(input, dim, keepdim, out=out)
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
@@ -226,7 +235,9 @@ def amax(input, dim=(), keepdim=False, *, out=None):
 def amin_out(input, dim=(), keepdim=False, *, out): return complete(amin_out, "aten::amin", "out")(input, dim, keepdim, out=out)
 
 amin_op, amin_routes = operator("aten::amin", "")
-def amin(input, dim=(), keepdim=False, *, out=None):
+def amin(input=MISSING, dim=(), keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
+        return numpy_call(amin, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return amin_out(input, dim, keepdim, out=out)
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
@@ -355,7 +366,9 @@ def aminmax_out(input, *, dim=None, keepdim=False, min, max): return complete(am
 
 aminmax_op, aminmax_routes = operator("aten::aminmax", "")
 aminmax_named = named("aminmax", ("min", "max"))
-def aminmax(input, *, dim=None, keepdim=False, out=None):
+def aminmax(input=MISSING, surplus=MISSING, dim=None, keepdim=False, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
+        return numpy_call(aminmax, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return aminmax_out(input, dim=dim, keepdim=keepdim, **several_outs("aminmax", ("min", "max"), out))
     if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
@@ -372,7 +385,9 @@ def aminmax(input, *, dim=None, keepdim=False, out=None):
 def argmax_out(input, dim=None, keepdim=False, *, out): return complete(argmax_out, "aten::argmax", "out")(input, dim, keepdim, out=out)
 
 argmax_op, argmax_routes = operator("aten::argmax", "")
-def argmax(input, dim=None, keepdim=False, *, out=None):
+def argmax(input=MISSING, dim=None, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
+        return numpy_call(argmax, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return argmax_out(input, dim, keepdim, out=out)
     if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
@@ -389,7 +404,9 @@ def argmax(input, dim=None, keepdim=False, *, out=None):
 def argmin_out(input, dim=None, keepdim=False, *, out): return complete(argmin_out, "aten::argmin", "out")(input, dim, keepdim, out=out)
 
 argmin_op, argmin_routes = operator("aten::argmin", "")
-def argmin(input, dim=None, keepdim=False, *, out=None):
+def argmin(input=MISSING, dim=None, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
+        return numpy_call(argmin, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return argmin_out(input, dim, keepdim, out=out)
     if dim is not None and dim.__class__ is not int or keepdim.__class__ is not bool:
@@ -764,7 +781,9 @@ def std_mean(*args, **kwargs):
 def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_vector_norm_out, "aten::linalg_vector_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
 
 linalg_vector_norm_op, linalg_vector_norm_routes = operator("aten::linalg_vector_norm", "")
-def linalg_vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None, out=None):
+def linalg_vector_norm(input=MISSING, ord=2, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
+        return numpy_call(linalg_vector_norm, {"input": input, "ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return linalg_vector_norm_out(input, ord, dim, keepdim, dtype=dtype, out=out)
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
@@ -827,7 +846,9 @@ def norm(*args, **kwargs):
 def logsumexp_out(input, dim, keepdim=False, *, out): return complete(logsumexp_out, "aten::logsumexp", "out")(input, dim, keepdim, out=out)
 
 logsumexp_op, logsumexp_routes = operator("aten::logsumexp", "")
-def logsumexp(input, dim, keepdim=False, *, out=None):
+def logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
+        return numpy_call(logsumexp, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return logsumexp_out(input, dim, keepdim, out=out)
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
@@ -845,7 +866,9 @@ def logsumexp(input, dim, keepdim=False, *, out=None):
 def cumsum_out(input, dim, *, dtype=None, out): return complete(cumsum_out, "aten::cumsum", "out")(input, dim, dtype=dtype, out=out)
 
 cumsum_op, cumsum_routes = operator("aten::cumsum", "")
-def cumsum(input, dim, *, dtype=None, out=None):
+def cumsum(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(cumsum, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return cumsum_out(input, dim, dtype=dtype, out=out)
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
@@ -858,13 +881,15 @@ def cumsum(input, dim, *, dtype=None, out=None):
         return route(input, dim, dtype)
     return miss(cumsum_op, (input, dim,), {"dtype": dtype}, cumsum)
 
-def cumsum_(input, dim, *, dtype=None): return complete(cumsum_, "aten::cumsum_", "")(input, dim, dtype=dtype)
+def cumsum_(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None): return complete(cumsum_, "aten::cumsum_", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def cumprod_out(input, dim, *, dtype=None, out): return complete(cumprod_out, "aten::cumprod", "out")(input, dim, dtype=dtype, out=out)
 
 cumprod_op, cumprod_routes = operator("aten::cumprod", "")
-def cumprod(input, dim, *, dtype=None, out=None):
+def cumprod(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(cumprod, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return cumprod_out(input, dim, dtype=dtype, out=out)
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
@@ -877,14 +902,16 @@ def cumprod(input, dim, *, dtype=None, out=None):
         return route(input, dim, dtype)
     return miss(cumprod_op, (input, dim,), {"dtype": dtype}, cumprod)
 
-def cumprod_(input, dim, *, dtype=None): return complete(cumprod_, "aten::cumprod_", "")(input, dim, dtype=dtype)
+def cumprod_(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None): return complete(cumprod_, "aten::cumprod_", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def cummax_out(input, dim, *, values, indices): return complete(cummax_out, "aten::cummax", "out")(input, dim, values=values, indices=indices)
 
 cummax_op, cummax_routes = operator("aten::cummax", "")
 cummax_named = named("cummax", ("values", "indices"))
-def cummax(input, dim, *, out=None):
+def cummax(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(cummax, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return cummax_out(input, dim, **several_outs("cummax", ("values", "indices"), out))
     if dim.__class__ is not int:
@@ -902,7 +929,9 @@ def cummin_out(input, dim, *, values, indices): return complete(cummin_out, "ate
 
 cummin_op, cummin_routes = operator("aten::cummin", "")
 cummin_named = named("cummin", ("values", "indices"))
-def cummin(input, dim, *, out=None):
+def cummin(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(cummin, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return cummin_out(input, dim, **several_outs("cummin", ("values", "indices"), out))
     if dim.__class__ is not int:
@@ -919,7 +948,9 @@ def cummin(input, dim, *, out=None):
 def logcumsumexp_out(input, dim, *, out): return complete(logcumsumexp_out, "aten::logcumsumexp", "out")(input, dim, out=out)
 
 logcumsumexp_op, logcumsumexp_routes = operator("aten::logcumsumexp", "")
-def logcumsumexp(input, dim, *, out=None):
+def logcumsumexp(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(logcumsumexp, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return logcumsumexp_out(input, dim, out=out)
     if dim.__class__ is not int:
@@ -980,7 +1011,9 @@ def sort(*args, **kwargs):
 def msort_out(input, *, out): return complete(msort_out, "aten::msort", "out")(input, out=out)
 
 msort_op, msort_routes = operator("aten::msort", "")
-def msort(input, *, out=None):
+def msort(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(msort, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return msort_out(input, out=out)
     try:
@@ -1037,7 +1070,9 @@ def topk_values(input, k, dim=-1, largest=True, sorted=True, *, values, indices)
 
 topk_op, topk_routes = operator("aten::topk", "")
 topk_named = named("topk", ("values", "indices"))
-def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
+def topk(input=MISSING, k=MISSING, dim=-1, largest=True, sorted=True, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(topk, {"input": input, "k": k, "dim": dim, "largest": largest, "sorted": sorted, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return topk_values(input, k, dim, largest, sorted, **several_outs("topk", ("values", "indices"), out))
     if k.__class__ is not int or dim.__class__ is not int or largest.__class__ is not bool or sorted.__class__ is not bool:
@@ -1054,7 +1089,9 @@ def topk(input, k, dim=-1, largest=True, sorted=True, *, out=None):
 def nonzero_out(input, *, out): return complete(nonzero_out, "aten::nonzero", "out")(input, out=out)
 
 nonzero_op, nonzero_routes = operator("aten::nonzero", "")
-def nonzero(input, *, out=None):
+def nonzero(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(nonzero, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return nonzero_out(input, out=out)
     try:
@@ -1067,7 +1104,9 @@ def nonzero(input, *, out=None):
 
 
 nonzero_numpy_op, nonzero_numpy_routes = operator("aten::nonzero_numpy", "")
-def nonzero_numpy(input):
+def nonzero_numpy(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(nonzero_numpy, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = nonzero_numpy_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1078,7 +1117,9 @@ def nonzero_numpy(input):
 
 
 argwhere_op, argwhere_routes = operator("aten::argwhere", "")
-def argwhere(input):
+def argwhere(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(argwhere, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = argwhere_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1091,7 +1132,9 @@ def argwhere(input):
 def nonzero_static_out(input, *, size, fill_value=-1, out): return complete(nonzero_static_out, "aten::nonzero_static", "out")(input, size=size, fill_value=fill_value, out=out)
 
 nonzero_static_op, nonzero_static_routes = operator("aten::nonzero_static", "")
-def nonzero_static(input, *, size, fill_value=-1, out=None):
+def nonzero_static(input=MISSING, surplus=MISSING, size=MISSING, fill_value=-1, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(nonzero_static, {"input": input, "size": size, "fill_value": fill_value, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return nonzero_static_out(input, size=size, fill_value=fill_value, out=out)
     if size.__class__ is not int or fill_value.__class__ is not int:
@@ -1155,9 +1198,11 @@ def count_nonzero(*args, **kwargs):
 
 
 sum_to_size_op, sum_to_size_routes = operator("aten::sum_to_size", "")
-def sum_to_size(input, *sizes_, size=None):
+def sum_to_size(input=MISSING, *sizes_, size=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if named:
+        return numpy_call(sum_to_size, {"input": input, "size": size}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints):
         return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
@@ -1171,7 +1216,9 @@ def sum_to_size(input, *sizes_, size=None):
 
 
 value_selecting_reduction_backward_op, value_selecting_reduction_backward_routes = operator("aten::value_selecting_reduction_backward", "")
-def value_selecting_reduction_backward(grad, dim, indices, sizes, keepdim):
+def value_selecting_reduction_backward(grad=MISSING, dim=MISSING, indices=MISSING, sizes=MISSING, keepdim=MISSING, surplus=MISSING, axis=None, keepdims=None):
+    if surplus is not MISSING or axis is not None or keepdims is not None:
+        return numpy_call(value_selecting_reduction_backward, {"grad": grad, "dim": dim, "indices": indices, "sizes": sizes, "keepdim": keepdim}, surplus, {"axis": axis, "keepdims": keepdims})
     sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
     if dim.__class__ is not int or not are_ints(sizes_ints) or keepdim.__class__ is not bool:
         return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -778,7 +781,9 @@ def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_
 
 
 grid_sampler_op, grid_sampler_routes = operator("aten::grid_sampler", "")
-def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+def grid_sampler(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(grid_sampler, {"input": input, "grid": grid, "interpolation_mode": interpolation_mode, "padding_mode": padding_mode, "align_corners": align_corners}, surplus, {"x": x, "x1": x1, "a": a})
     if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
         return miss(grid_sampler_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler)
     try:
@@ -791,7 +796,9 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
 
 
 grid_sampler_2d_op, grid_sampler_2d_routes = operator("aten::grid_sampler_2d", "")
-def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
+def grid_sampler_2d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(grid_sampler_2d, {"input": input, "grid": grid, "interpolation_mode": interpolation_mode, "padding_mode": padding_mode, "align_corners": align_corners}, surplus, {"x": x, "x1": x1, "a": a})
     if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
         return miss(grid_sampler_2d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_2d)
     try:
@@ -804,7 +811,9 @@ def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners
 
 
 grid_sampler_3d_op, grid_sampler_3d_routes = operator("aten::grid_sampler_3d", "")
-def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
+def grid_sampler_3d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(grid_sampler_3d, {"input": input, "grid": grid, "interpolation_mode": interpolation_mode, "padding_mode": padding_mode, "align_corners": align_corners}, surplus, {"x": x, "x1": x1, "a": a})
     if interpolation_mode.__class__ is not int or padding_mode.__class__ is not int or align_corners.__class__ is not bool:
         return miss(grid_sampler_3d_op, (input, grid, interpolation_mode, padding_mode, align_corners,), {}, grid_sampler_3d)
     try:

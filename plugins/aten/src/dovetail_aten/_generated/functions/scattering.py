@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -89,7 +92,9 @@ def index_fill_(*args, **kwargs):
 def index_copy_out(input, dim, index, source, *, out): return complete(index_copy_out, "aten::index_copy", "out")(input, dim, index, source, out=out)
 
 index_copy_op, index_copy_routes = operator("aten::index_copy", "")
-def index_copy(input, dim, index, source, *, out=None):
+def index_copy(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(index_copy, {"input": input, "dim": dim, "index": index, "source": source, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return index_copy_out(input, dim, index, source, out=out)
     if dim.__class__ is not int:
@@ -102,13 +107,15 @@ def index_copy(input, dim, index, source, *, out=None):
         return route(input, dim, index, source)
     return miss(index_copy_op, (input, dim, index, source,), {}, index_copy)
 
-def index_copy_(input, dim, index, source): return complete(index_copy_, "aten::index_copy_", "")(input, dim, index, source)
+def index_copy_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, axis=None): return complete(index_copy_, "aten::index_copy_", "")(input, dim, index, source, surplus=surplus, axis=axis)
 
 
 def index_reduce_out(input, dim, index, source, reduce, *, include_self=True, out): return complete(index_reduce_out, "aten::index_reduce", "out")(input, dim, index, source, reduce, include_self=include_self, out=out)
 
 index_reduce_op, index_reduce_routes = operator("aten::index_reduce", "")
-def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=None):
+def index_reduce(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(index_reduce, {"input": input, "dim": dim, "index": index, "source": source, "reduce": reduce, "include_self": include_self, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return index_reduce_out(input, dim, index, source, reduce, include_self=include_self, out=out)
     if dim.__class__ is not int or reduce.__class__ is not str or include_self.__class__ is not bool:
@@ -121,13 +128,15 @@ def index_reduce(input, dim, index, source, reduce, *, include_self=True, out=No
         return route(input, dim, index, source, reduce, include_self)
     return miss(index_reduce_op, (input, dim, index, source, reduce,), {"include_self": include_self}, index_reduce)
 
-def index_reduce_(input, dim, index, source, reduce, *, include_self=True): return complete(index_reduce_, "aten::index_reduce_", "")(input, dim, index, source, reduce, include_self=include_self)
+def index_reduce_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, x=None, x1=None, a=None, axis=None): return complete(index_reduce_, "aten::index_reduce_", "")(input, dim, index, source, reduce, include_self=include_self, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def scatter_reduce_two_out(input, dim, index, src, reduce, *, include_self=True, out): return complete(scatter_reduce_two_out, "aten::scatter_reduce", "two_out")(input, dim, index, src, reduce, include_self=include_self, out=out)
 
 scatter_reduce_two_op, scatter_reduce_two_routes = operator("aten::scatter_reduce", "two")
-def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=None):
+def scatter_reduce(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(scatter_reduce, {"input": input, "dim": dim, "index": index, "src": src, "reduce": reduce, "include_self": include_self, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return scatter_reduce_two_out(input, dim, index, src, reduce, include_self=include_self, out=out)
     if dim.__class__ is not int or reduce.__class__ is not str or include_self.__class__ is not bool:
@@ -140,13 +149,15 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True, out=Non
         return route(input, dim, index, src, reduce, include_self)
     return miss(scatter_reduce_two_op, (input, dim, index, src, reduce,), {"include_self": include_self}, scatter_reduce)
 
-def scatter_reduce_(input, dim, index, src, reduce, *, include_self=True): return complete(scatter_reduce_, "aten::scatter_reduce_", "two")(input, dim, index, src, reduce, include_self=include_self)
+def scatter_reduce_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, surplus=MISSING, include_self=True, x=None, x1=None, a=None, axis=None): return complete(scatter_reduce_, "aten::scatter_reduce_", "two")(input, dim, index, src, reduce, include_self=include_self, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def masked_scatter_out(input, mask, source, *, out): return complete(masked_scatter_out, "aten::masked_scatter", "out")(input, mask, source, out=out)
 
 masked_scatter_op, masked_scatter_routes = operator("aten::masked_scatter", "")
-def masked_scatter(input, mask, source, *, out=None):
+def masked_scatter(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(masked_scatter, {"input": input, "mask": mask, "source": source, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return masked_scatter_out(input, mask, source, out=out)
     try:
@@ -163,7 +174,9 @@ def masked_scatter_(input, mask, source): return complete(masked_scatter_, "aten
 def put_out(input, index, source, accumulate=False, *, out): return complete(put_out, "aten::put", "out")(input, index, source, accumulate, out=out)
 
 put_op, put_routes = operator("aten::put", "")
-def put(input, index, source, accumulate=False, *, out=None):
+def put(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(put, {"input": input, "index": index, "source": source, "accumulate": accumulate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return put_out(input, index, source, accumulate, out=out)
     if accumulate.__class__ is not bool:
@@ -182,7 +195,9 @@ def put_(input, index, source, accumulate=False): return complete(put_, "aten::p
 def take_along_dim_out(input, indices, dim=None, *, out): return complete(take_along_dim_out, "aten::take_along_dim", "out")(input, indices, dim, out=out)
 
 take_along_dim_op, take_along_dim_routes = operator("aten::take_along_dim", "")
-def take_along_dim(input, indices, dim=None, *, out=None):
+def take_along_dim(input=MISSING, indices=MISSING, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(take_along_dim, {"input": input, "indices": indices, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return take_along_dim_out(input, indices, dim, out=out)
     if dim is not None and dim.__class__ is not int:

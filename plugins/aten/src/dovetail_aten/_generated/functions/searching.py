@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -49,7 +52,9 @@ def _unique2(input, sorted=True, return_inverse=False, return_counts=False, *, o
 def unique_dim_out(input, dim, sorted=True, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_out, "aten::unique_dim", "out")(input, dim, sorted, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
 
 unique_dim_op, unique_dim_routes = operator("aten::unique_dim", "")
-def unique_dim(input, dim, sorted=True, return_inverse=False, return_counts=False, *, out=None):
+def unique_dim(input=MISSING, dim=MISSING, sorted=True, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(unique_dim, {"input": input, "dim": dim, "sorted": sorted, "return_inverse": return_inverse, "return_counts": return_counts, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return unique_dim_out(input, dim, sorted, return_inverse, return_counts, **several_outs("unique_dim", ("out0", "out1", "out2"), out))
     if dim.__class__ is not int or sorted.__class__ is not bool or return_inverse.__class__ is not bool or return_counts.__class__ is not bool:
@@ -66,7 +71,9 @@ def unique_dim(input, dim, sorted=True, return_inverse=False, return_counts=Fals
 def unique_consecutive_out(input, return_inverse=False, return_counts=False, dim=None, *, out0, out1, out2): return complete(unique_consecutive_out, "aten::unique_consecutive", "out")(input, return_inverse, return_counts, dim, out0=out0, out1=out1, out2=out2)
 
 unique_consecutive_op, unique_consecutive_routes = operator("aten::unique_consecutive", "")
-def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None, *, out=None):
+def unique_consecutive(input=MISSING, return_inverse=False, return_counts=False, dim=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(unique_consecutive, {"input": input, "return_inverse": return_inverse, "return_counts": return_counts, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return unique_consecutive_out(input, return_inverse, return_counts, dim, **several_outs("unique_consecutive", ("out0", "out1", "out2"), out))
     if return_inverse.__class__ is not bool or return_counts.__class__ is not bool or dim is not None and dim.__class__ is not int:
@@ -83,7 +90,9 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
 def unique_dim_consecutive_out(input, dim, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_consecutive_out, "aten::unique_dim_consecutive", "out")(input, dim, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
 
 unique_dim_consecutive_op, unique_dim_consecutive_routes = operator("aten::unique_dim_consecutive", "")
-def unique_dim_consecutive(input, dim, return_inverse=False, return_counts=False, *, out=None):
+def unique_dim_consecutive(input=MISSING, dim=MISSING, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(unique_dim_consecutive, {"input": input, "dim": dim, "return_inverse": return_inverse, "return_counts": return_counts, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return unique_dim_consecutive_out(input, dim, return_inverse, return_counts, **several_outs("unique_dim_consecutive", ("out0", "out1", "out2"), out))
     if dim.__class__ is not int or return_inverse.__class__ is not bool or return_counts.__class__ is not bool:

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -27,7 +30,9 @@ __all__ = [
 
 contiguous_op, contiguous_routes = operator("aten::contiguous", "")
 memory_format_default = default_of(operator("aten::contiguous", "")[0].schema.arguments[1])
-def contiguous(input, *, memory_format=memory_format_default):
+def contiguous(input=MISSING, surplus=MISSING, memory_format=memory_format_default, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(contiguous, {"input": input, "memory_format": memory_format}, surplus, {"x": x, "x1": x1, "a": a})
     if memory_format.__class__ is not MemoryFormat:
         return miss(contiguous_op, (input,), {"memory_format": memory_format}, contiguous)
     try:
@@ -42,7 +47,9 @@ def contiguous(input, *, memory_format=memory_format_default):
 def clone_out(input, *, memory_format=None, out): return complete(clone_out, "aten::clone", "out")(input, memory_format=memory_format, out=out)
 
 clone_op, clone_routes = operator("aten::clone", "")
-def clone(input, *, memory_format=None, out=None):
+def clone(input=MISSING, surplus=MISSING, memory_format=None, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(clone, {"input": input, "memory_format": memory_format, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return clone_out(input, memory_format=memory_format, out=out)
     if memory_format is not None and memory_format.__class__ is not MemoryFormat:
@@ -151,9 +158,11 @@ def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, no
 def flip_out(input, *dimss_, dims=None, out): return complete(flip_out, "aten::flip", "out")(input, *dimss_, dims=dims, out=out)
 
 flip_op, flip_routes = operator("aten::flip", "")
-def flip(input, *dimss_, dims=None, out=None):
+def flip(input=MISSING, *dimss_, dims=None, out=None, **named):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    if named:
+        return numpy_call(flip, {"input": input, "dims": dims, "out": out}, MISSING, named)
     if out is not None:
         return flip_out(input, dims, out=out)
     dims_ints = tuple(dims) if dims.__class__ is list else dims
@@ -171,7 +180,9 @@ def flip(input, *dimss_, dims=None, out=None):
 def roll_out(input, shifts, dims=(), *, out): return complete(roll_out, "aten::roll", "out")(input, shifts, dims, out=out)
 
 roll_op, roll_routes = operator("aten::roll", "")
-def roll(input, shifts, dims=(), *, out=None):
+def roll(input=MISSING, shifts=MISSING, dims=(), surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(roll, {"input": input, "shifts": shifts, "dims": dims, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return roll_out(input, shifts, dims, out=out)
     shifts_ints = (shifts,) if shifts.__class__ is int else tuple(shifts) if shifts.__class__ is list else shifts
@@ -188,9 +199,11 @@ def roll(input, shifts, dims=(), *, out=None):
 
 
 repeat_op, repeat_routes = operator("aten::repeat", "")
-def repeat(input, *repeatss_, repeats=None):
+def repeat(input=MISSING, *repeatss_, repeats=None, **named):
     if repeats is None:
         repeats = repeatss_[0] if len(repeatss_) == 1 and repeatss_[0].__class__ is not int else repeatss_ or None
+    if named:
+        return numpy_call(repeat, {"input": input, "repeats": repeats}, MISSING, named)
     repeats_ints = tuple(repeats) if repeats.__class__ is list else repeats
     if not are_ints(repeats_ints):
         return miss(repeat_op, (input, repeats,), {}, repeat)
@@ -204,9 +217,11 @@ def repeat(input, *repeatss_, repeats=None):
 
 
 tile_op, tile_routes = operator("aten::tile", "")
-def tile(input, *dimss_, dims=None):
+def tile(input=MISSING, *dimss_, dims=None, **named):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    if named:
+        return numpy_call(tile, {"input": input, "dims": dims}, MISSING, named)
     dims_ints = tuple(dims) if dims.__class__ is list else dims
     if not are_ints(dims_ints):
         return miss(tile_op, (input, dims,), {}, tile)
@@ -222,7 +237,9 @@ def tile(input, *dimss_, dims=None):
 def cat_out(tensors, dim=0, *, out): return complete(cat_out, "aten::cat", "out")(tensors, dim, out=out)
 
 cat_op, cat_routes = operator("aten::cat", "")
-def cat(tensors, dim=0, *, out=None):
+def cat(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(cat, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
     if out is not None:
         return cat_out(tensors, dim, out=out)
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -242,7 +259,9 @@ def cat(tensors, dim=0, *, out=None):
 def concat_out(tensors, dim=0, *, out): return complete(concat_out, "aten::concat", "out")(tensors, dim, out=out)
 
 concat_op, concat_routes = operator("aten::concat", "")
-def concat(tensors, dim=0, *, out=None):
+def concat(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(concat, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
     if out is not None:
         return concat_out(tensors, dim, out=out)
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -262,7 +281,9 @@ def concat(tensors, dim=0, *, out=None):
 def concatenate_out(tensors, dim=0, *, out): return complete(concatenate_out, "aten::concatenate", "out")(tensors, dim, out=out)
 
 concatenate_op, concatenate_routes = operator("aten::concatenate", "")
-def concatenate(tensors, dim=0, *, out=None):
+def concatenate(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(concatenate, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
     if out is not None:
         return concatenate_out(tensors, dim, out=out)
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -282,7 +303,9 @@ def concatenate(tensors, dim=0, *, out=None):
 def stack_out(tensors, dim=0, *, out): return complete(stack_out, "aten::stack", "out")(tensors, dim, out=out)
 
 stack_op, stack_routes = operator("aten::stack", "")
-def stack(tensors, dim=0, *, out=None):
+def stack(tensors=MISSING, dim=0, surplus=MISSING, out=None, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(stack, {"tensors": tensors, "dim": dim, "out": out}, surplus, {"axis": axis})
     if out is not None:
         return stack_out(tensors, dim, out=out)
     if dim.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
@@ -342,7 +365,9 @@ def vstack(tensors, *, out=None):
 def tril_out(input, diagonal=0, *, out): return complete(tril_out, "aten::tril", "out")(input, diagonal, out=out)
 
 tril_op, tril_routes = operator("aten::tril", "")
-def tril(input, diagonal=0, *, out=None):
+def tril(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(tril, {"input": input, "diagonal": diagonal, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return tril_out(input, diagonal, out=out)
     if diagonal.__class__ is not int:
@@ -361,7 +386,9 @@ def tril_(input, diagonal=0): return complete(tril_, "aten::tril_", "")(input, d
 def triu_out(input, diagonal=0, *, out): return complete(triu_out, "aten::triu", "out")(input, diagonal, out=out)
 
 triu_op, triu_routes = operator("aten::triu", "")
-def triu(input, diagonal=0, *, out=None):
+def triu(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(triu, {"input": input, "diagonal": diagonal, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return triu_out(input, diagonal, out=out)
     if diagonal.__class__ is not int:
@@ -380,7 +407,9 @@ def triu_(input, diagonal=0): return complete(triu_, "aten::triu_", "")(input, d
 def diag_out(input, diagonal=0, *, out): return complete(diag_out, "aten::diag", "out")(input, diagonal, out=out)
 
 diag_op, diag_routes = operator("aten::diag", "")
-def diag(input, diagonal=0, *, out=None):
+def diag(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(diag, {"input": input, "diagonal": diagonal, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return diag_out(input, diagonal, out=out)
     if diagonal.__class__ is not int:
@@ -395,7 +424,9 @@ def diag(input, diagonal=0, *, out=None):
 
 
 diag_embed_op, diag_embed_routes = operator("aten::diag_embed", "")
-def diag_embed(input, offset=0, dim1=-2, dim2=-1):
+def diag_embed(input=MISSING, offset=0, dim1=-2, dim2=-1, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(diag_embed, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2}, surplus, {"x": x, "x1": x1, "a": a})
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
         return miss(diag_embed_op, (input, offset, dim1, dim2,), {}, diag_embed)
     try:
@@ -408,7 +439,9 @@ def diag_embed(input, offset=0, dim1=-2, dim2=-1):
 
 
 constant_pad_nd_op, constant_pad_nd_routes = operator("aten::constant_pad_nd", "")
-def constant_pad_nd(input, pad, value=0):
+def constant_pad_nd(input=MISSING, pad=MISSING, value=0, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(constant_pad_nd, {"input": input, "pad": pad, "value": value}, surplus, {"x": x, "x1": x1, "a": a})
     pad_ints = tuple(pad) if pad.__class__ is list else pad
     if not are_ints(pad_ints) or value.__class__ is not int and value.__class__ is not float:
         return miss(constant_pad_nd_op, (input, pad, value,), {}, constant_pad_nd)
@@ -422,7 +455,9 @@ def constant_pad_nd(input, pad, value=0):
 
 
 pad_op, pad_routes = operator("aten::pad", "")
-def pad(input, pad, mode='constant', value=None):
+def pad(input=MISSING, pad=MISSING, mode='constant', value=None, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(globals()["pad"], {"input": input, "pad": pad, "mode": mode, "value": value}, surplus, {"x": x, "x1": x1, "a": a})
     pad_ints = tuple(pad) if pad.__class__ is list else pad
     if not are_ints(pad_ints) or mode.__class__ is not str or value is not None and value.__class__ is not float:
         return miss(pad_op, (input, pad, mode, value,), {}, globals()["pad"])

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -107,7 +110,9 @@ __all__ = [
 def lgamma_out(input, *, out): return complete(lgamma_out, "aten::lgamma", "out")(input, out=out)
 
 lgamma_op, lgamma_routes = operator("aten::lgamma", "")
-def lgamma(input, *, out=None):
+def lgamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(lgamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return lgamma_out(input, out=out)
     try:
@@ -124,7 +129,9 @@ def lgamma_(input): return complete(lgamma_, "aten::lgamma_", "")(input)
 def digamma_out(input, *, out): return complete(digamma_out, "aten::digamma", "out")(input, out=out)
 
 digamma_op, digamma_routes = operator("aten::digamma", "")
-def digamma(input, *, out=None):
+def digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(digamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return digamma_out(input, out=out)
     try:
@@ -141,7 +148,9 @@ def digamma_(input): return complete(digamma_, "aten::digamma_", "")(input)
 def polygamma_out(n, input, *, out): return complete(polygamma_out, "aten::polygamma", "out")(n, input, out=out)
 
 polygamma_op, polygamma_routes = operator("aten::polygamma", "")
-def polygamma(n, input, *, out=None):
+def polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(polygamma, {"n": n, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return polygamma_out(n, input, out=out)
     if n.__class__ is not int:
@@ -160,7 +169,9 @@ def polygamma_(input, n): return complete(polygamma_, "aten::polygamma_", "")(in
 def mvlgamma_out(input, p, *, out): return complete(mvlgamma_out, "aten::mvlgamma", "out")(input, p, out=out)
 
 mvlgamma_op, mvlgamma_routes = operator("aten::mvlgamma", "")
-def mvlgamma(input, p, *, out=None):
+def mvlgamma(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mvlgamma, {"input": input, "p": p, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return mvlgamma_out(input, p, out=out)
     if p.__class__ is not int:
@@ -179,7 +190,9 @@ def mvlgamma_(input, p): return complete(mvlgamma_, "aten::mvlgamma_", "")(input
 def igamma_out(input, other, *, out): return complete(igamma_out, "aten::igamma", "out")(input, other, out=out)
 
 igamma_op, igamma_routes = operator("aten::igamma", "")
-def igamma(input, other, *, out=None):
+def igamma(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(igamma, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return igamma_out(input, other, out=out)
     try:
@@ -200,7 +213,9 @@ def igamma_(input, other): return complete(igamma_, "aten::igamma_", "")(input, 
 def igammac_out(input, other, *, out): return complete(igammac_out, "aten::igammac", "out")(input, other, out=out)
 
 igammac_op, igammac_routes = operator("aten::igammac", "")
-def igammac(input, other, *, out=None):
+def igammac(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(igammac, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return igammac_out(input, other, out=out)
     try:
@@ -281,7 +296,9 @@ def special_zeta(*args, **kwargs):
 def erfinv_out(input, *, out): return complete(erfinv_out, "aten::erfinv", "out")(input, out=out)
 
 erfinv_op, erfinv_routes = operator("aten::erfinv", "")
-def erfinv(input, *, out=None):
+def erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(erfinv, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return erfinv_out(input, out=out)
     try:
@@ -298,7 +315,9 @@ def erfinv_(input): return complete(erfinv_, "aten::erfinv_", "")(input)
 def special_erfcx_out(input, *, out): return complete(special_erfcx_out, "aten::special_erfcx", "out")(input, out=out)
 
 special_erfcx_op, special_erfcx_routes = operator("aten::special_erfcx", "")
-def special_erfcx(input, *, out=None):
+def special_erfcx(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_erfcx, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_erfcx_out(input, out=out)
     try:
@@ -313,7 +332,9 @@ def special_erfcx(input, *, out=None):
 def special_ndtr_out(input, *, out): return complete(special_ndtr_out, "aten::special_ndtr", "out")(input, out=out)
 
 special_ndtr_op, special_ndtr_routes = operator("aten::special_ndtr", "")
-def special_ndtr(input, *, out=None):
+def special_ndtr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_ndtr, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_ndtr_out(input, out=out)
     try:
@@ -328,7 +349,9 @@ def special_ndtr(input, *, out=None):
 def special_ndtri_out(input, *, out): return complete(special_ndtri_out, "aten::special_ndtri", "out")(input, out=out)
 
 special_ndtri_op, special_ndtri_routes = operator("aten::special_ndtri", "")
-def special_ndtri(input, *, out=None):
+def special_ndtri(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_ndtri, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_ndtri_out(input, out=out)
     try:
@@ -343,7 +366,9 @@ def special_ndtri(input, *, out=None):
 def special_log_ndtr_out(input, *, out): return complete(special_log_ndtr_out, "aten::special_log_ndtr", "out")(input, out=out)
 
 special_log_ndtr_op, special_log_ndtr_routes = operator("aten::special_log_ndtr", "")
-def special_log_ndtr(input, *, out=None):
+def special_log_ndtr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_log_ndtr, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_log_ndtr_out(input, out=out)
     try:
@@ -358,7 +383,9 @@ def special_log_ndtr(input, *, out=None):
 def logit_out(input, eps=None, *, out): return complete(logit_out, "aten::logit", "out")(input, eps, out=out)
 
 logit_op, logit_routes = operator("aten::logit", "")
-def logit(input, eps=None, *, out=None):
+def logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(logit, {"input": input, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return logit_out(input, eps, out=out)
     if eps is not None and eps.__class__ is not float:
@@ -377,7 +404,9 @@ def logit_(input, eps=None): return complete(logit_, "aten::logit_", "")(input, 
 def logit_backward_grad_input(grad_output, input, eps=None, *, grad_input): return complete(logit_backward_grad_input, "aten::logit_backward", "grad_input")(grad_output, input, eps, grad_input=grad_input)
 
 logit_backward_op, logit_backward_routes = operator("aten::logit_backward", "")
-def logit_backward(grad_output, input, eps=None, *, out=None):
+def logit_backward(grad_output=MISSING, input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(logit_backward, {"grad_output": grad_output, "input": input, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return logit_backward_grad_input(grad_output, input, eps, grad_input=out)
     if eps is not None and eps.__class__ is not float:
@@ -398,7 +427,9 @@ def logit_backward(grad_output, input, eps=None, *, out=None):
 def sinc_out(input, *, out): return complete(sinc_out, "aten::sinc", "out")(input, out=out)
 
 sinc_op, sinc_routes = operator("aten::sinc", "")
-def sinc(input, *, out=None):
+def sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(sinc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return sinc_out(input, out=out)
     try:
@@ -415,7 +446,9 @@ def sinc_(input): return complete(sinc_, "aten::sinc_", "")(input)
 def special_entr_out(input, *, out): return complete(special_entr_out, "aten::special_entr", "out")(input, out=out)
 
 special_entr_op, special_entr_routes = operator("aten::special_entr", "")
-def special_entr(input, *, out=None):
+def special_entr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_entr, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_entr_out(input, out=out)
     try:
@@ -490,7 +523,9 @@ def special_xlog1py(*args, **kwargs):
 def i0_out(input, *, out): return complete(i0_out, "aten::i0", "out")(input, out=out)
 
 i0_op, i0_routes = operator("aten::i0", "")
-def i0(input, *, out=None):
+def i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(i0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return i0_out(input, out=out)
     try:
@@ -507,7 +542,9 @@ def i0_(input): return complete(i0_, "aten::i0_", "")(input)
 def special_i0e_out(input, *, out): return complete(special_i0e_out, "aten::special_i0e", "out")(input, out=out)
 
 special_i0e_op, special_i0e_routes = operator("aten::special_i0e", "")
-def special_i0e(input, *, out=None):
+def special_i0e(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_i0e, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_i0e_out(input, out=out)
     try:
@@ -522,7 +559,9 @@ def special_i0e(input, *, out=None):
 def special_i1_out(input, *, out): return complete(special_i1_out, "aten::special_i1", "out")(input, out=out)
 
 special_i1_op, special_i1_routes = operator("aten::special_i1", "")
-def special_i1(input, *, out=None):
+def special_i1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_i1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_i1_out(input, out=out)
     try:
@@ -537,7 +576,9 @@ def special_i1(input, *, out=None):
 def special_i1e_out(input, *, out): return complete(special_i1e_out, "aten::special_i1e", "out")(input, out=out)
 
 special_i1e_op, special_i1e_routes = operator("aten::special_i1e", "")
-def special_i1e(input, *, out=None):
+def special_i1e(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_i1e, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_i1e_out(input, out=out)
     try:
@@ -552,7 +593,9 @@ def special_i1e(input, *, out=None):
 def special_bessel_j0_out(input, *, out): return complete(special_bessel_j0_out, "aten::special_bessel_j0", "out")(input, out=out)
 
 special_bessel_j0_op, special_bessel_j0_routes = operator("aten::special_bessel_j0", "")
-def special_bessel_j0(input, *, out=None):
+def special_bessel_j0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_bessel_j0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_bessel_j0_out(input, out=out)
     try:
@@ -567,7 +610,9 @@ def special_bessel_j0(input, *, out=None):
 def special_bessel_j1_out(input, *, out): return complete(special_bessel_j1_out, "aten::special_bessel_j1", "out")(input, out=out)
 
 special_bessel_j1_op, special_bessel_j1_routes = operator("aten::special_bessel_j1", "")
-def special_bessel_j1(input, *, out=None):
+def special_bessel_j1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_bessel_j1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_bessel_j1_out(input, out=out)
     try:
@@ -582,7 +627,9 @@ def special_bessel_j1(input, *, out=None):
 def special_bessel_y0_out(input, *, out): return complete(special_bessel_y0_out, "aten::special_bessel_y0", "out")(input, out=out)
 
 special_bessel_y0_op, special_bessel_y0_routes = operator("aten::special_bessel_y0", "")
-def special_bessel_y0(input, *, out=None):
+def special_bessel_y0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_bessel_y0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_bessel_y0_out(input, out=out)
     try:
@@ -597,7 +644,9 @@ def special_bessel_y0(input, *, out=None):
 def special_bessel_y1_out(input, *, out): return complete(special_bessel_y1_out, "aten::special_bessel_y1", "out")(input, out=out)
 
 special_bessel_y1_op, special_bessel_y1_routes = operator("aten::special_bessel_y1", "")
-def special_bessel_y1(input, *, out=None):
+def special_bessel_y1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_bessel_y1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_bessel_y1_out(input, out=out)
     try:
@@ -612,7 +661,9 @@ def special_bessel_y1(input, *, out=None):
 def special_modified_bessel_i0_out(input, *, out): return complete(special_modified_bessel_i0_out, "aten::special_modified_bessel_i0", "out")(input, out=out)
 
 special_modified_bessel_i0_op, special_modified_bessel_i0_routes = operator("aten::special_modified_bessel_i0", "")
-def special_modified_bessel_i0(input, *, out=None):
+def special_modified_bessel_i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_modified_bessel_i0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_modified_bessel_i0_out(input, out=out)
     try:
@@ -627,7 +678,9 @@ def special_modified_bessel_i0(input, *, out=None):
 def special_modified_bessel_i1_out(input, *, out): return complete(special_modified_bessel_i1_out, "aten::special_modified_bessel_i1", "out")(input, out=out)
 
 special_modified_bessel_i1_op, special_modified_bessel_i1_routes = operator("aten::special_modified_bessel_i1", "")
-def special_modified_bessel_i1(input, *, out=None):
+def special_modified_bessel_i1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_modified_bessel_i1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_modified_bessel_i1_out(input, out=out)
     try:
@@ -642,7 +695,9 @@ def special_modified_bessel_i1(input, *, out=None):
 def special_modified_bessel_k0_out(input, *, out): return complete(special_modified_bessel_k0_out, "aten::special_modified_bessel_k0", "out")(input, out=out)
 
 special_modified_bessel_k0_op, special_modified_bessel_k0_routes = operator("aten::special_modified_bessel_k0", "")
-def special_modified_bessel_k0(input, *, out=None):
+def special_modified_bessel_k0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_modified_bessel_k0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_modified_bessel_k0_out(input, out=out)
     try:
@@ -657,7 +712,9 @@ def special_modified_bessel_k0(input, *, out=None):
 def special_modified_bessel_k1_out(input, *, out): return complete(special_modified_bessel_k1_out, "aten::special_modified_bessel_k1", "out")(input, out=out)
 
 special_modified_bessel_k1_op, special_modified_bessel_k1_routes = operator("aten::special_modified_bessel_k1", "")
-def special_modified_bessel_k1(input, *, out=None):
+def special_modified_bessel_k1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_modified_bessel_k1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_modified_bessel_k1_out(input, out=out)
     try:
@@ -1452,7 +1509,9 @@ def special_legendre_polynomial_p(*args, **kwargs):
 def special_expit_out(input, *, out): return complete(special_expit_out, "aten::special_expit", "out")(input, out=out)
 
 special_expit_op, special_expit_routes = operator("aten::special_expit", "")
-def special_expit(input, *, out=None):
+def special_expit(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_expit, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_expit_out(input, out=out)
     try:
@@ -1467,7 +1526,9 @@ def special_expit(input, *, out=None):
 def special_exp2_out(input, *, out): return complete(special_exp2_out, "aten::special_exp2", "out")(input, out=out)
 
 special_exp2_op, special_exp2_routes = operator("aten::special_exp2", "")
-def special_exp2(input, *, out=None):
+def special_exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_exp2, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_exp2_out(input, out=out)
     try:
@@ -1482,7 +1543,9 @@ def special_exp2(input, *, out=None):
 def special_expm1_out(input, *, out): return complete(special_expm1_out, "aten::special_expm1", "out")(input, out=out)
 
 special_expm1_op, special_expm1_routes = operator("aten::special_expm1", "")
-def special_expm1(input, *, out=None):
+def special_expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_expm1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_expm1_out(input, out=out)
     try:
@@ -1497,7 +1560,9 @@ def special_expm1(input, *, out=None):
 def special_log1p_out(input, *, out): return complete(special_log1p_out, "aten::special_log1p", "out")(input, out=out)
 
 special_log1p_op, special_log1p_routes = operator("aten::special_log1p", "")
-def special_log1p(input, *, out=None):
+def special_log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_log1p, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_log1p_out(input, out=out)
     try:
@@ -1512,7 +1577,9 @@ def special_log1p(input, *, out=None):
 def special_erf_out(input, *, out): return complete(special_erf_out, "aten::special_erf", "out")(input, out=out)
 
 special_erf_op, special_erf_routes = operator("aten::special_erf", "")
-def special_erf(input, *, out=None):
+def special_erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_erf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_erf_out(input, out=out)
     try:
@@ -1527,7 +1594,9 @@ def special_erf(input, *, out=None):
 def special_erfc_out(input, *, out): return complete(special_erfc_out, "aten::special_erfc", "out")(input, out=out)
 
 special_erfc_op, special_erfc_routes = operator("aten::special_erfc", "")
-def special_erfc(input, *, out=None):
+def special_erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_erfc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_erfc_out(input, out=out)
     try:
@@ -1542,7 +1611,9 @@ def special_erfc(input, *, out=None):
 def special_erfinv_out(input, *, out): return complete(special_erfinv_out, "aten::special_erfinv", "out")(input, out=out)
 
 special_erfinv_op, special_erfinv_routes = operator("aten::special_erfinv", "")
-def special_erfinv(input, *, out=None):
+def special_erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_erfinv, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_erfinv_out(input, out=out)
     try:
@@ -1557,7 +1628,9 @@ def special_erfinv(input, *, out=None):
 def special_gammaln_out(input, *, out): return complete(special_gammaln_out, "aten::special_gammaln", "out")(input, out=out)
 
 special_gammaln_op, special_gammaln_routes = operator("aten::special_gammaln", "")
-def special_gammaln(input, *, out=None):
+def special_gammaln(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_gammaln, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_gammaln_out(input, out=out)
     try:
@@ -1572,7 +1645,9 @@ def special_gammaln(input, *, out=None):
 def special_digamma_out(input, *, out): return complete(special_digamma_out, "aten::special_digamma", "out")(input, out=out)
 
 special_digamma_op, special_digamma_routes = operator("aten::special_digamma", "")
-def special_digamma(input, *, out=None):
+def special_digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_digamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_digamma_out(input, out=out)
     try:
@@ -1587,7 +1662,9 @@ def special_digamma(input, *, out=None):
 def special_psi_out(input, *, out): return complete(special_psi_out, "aten::special_psi", "out")(input, out=out)
 
 special_psi_op, special_psi_routes = operator("aten::special_psi", "")
-def special_psi(input, *, out=None):
+def special_psi(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_psi, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_psi_out(input, out=out)
     try:
@@ -1602,7 +1679,9 @@ def special_psi(input, *, out=None):
 def special_i0_out(input, *, out): return complete(special_i0_out, "aten::special_i0", "out")(input, out=out)
 
 special_i0_op, special_i0_routes = operator("aten::special_i0", "")
-def special_i0(input, *, out=None):
+def special_i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_i0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_i0_out(input, out=out)
     try:
@@ -1617,7 +1696,9 @@ def special_i0(input, *, out=None):
 def special_sinc_out(input, *, out): return complete(special_sinc_out, "aten::special_sinc", "out")(input, out=out)
 
 special_sinc_op, special_sinc_routes = operator("aten::special_sinc", "")
-def special_sinc(input, *, out=None):
+def special_sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_sinc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_sinc_out(input, out=out)
     try:
@@ -1632,7 +1713,9 @@ def special_sinc(input, *, out=None):
 def special_logit_out(input, eps=None, *, out): return complete(special_logit_out, "aten::special_logit", "out")(input, eps, out=out)
 
 special_logit_op, special_logit_routes = operator("aten::special_logit", "")
-def special_logit(input, eps=None, *, out=None):
+def special_logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_logit, {"input": input, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_logit_out(input, eps, out=out)
     if eps is not None and eps.__class__ is not float:
@@ -1649,7 +1732,9 @@ def special_logit(input, eps=None, *, out=None):
 def special_polygamma_out(n, input, *, out): return complete(special_polygamma_out, "aten::special_polygamma", "out")(n, input, out=out)
 
 special_polygamma_op, special_polygamma_routes = operator("aten::special_polygamma", "")
-def special_polygamma(n, input, *, out=None):
+def special_polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_polygamma, {"n": n, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_polygamma_out(n, input, out=out)
     if n.__class__ is not int:
@@ -1666,7 +1751,9 @@ def special_polygamma(n, input, *, out=None):
 def special_multigammaln_out(input, p, *, out): return complete(special_multigammaln_out, "aten::special_multigammaln", "out")(input, p, out=out)
 
 special_multigammaln_op, special_multigammaln_routes = operator("aten::special_multigammaln", "")
-def special_multigammaln(input, p, *, out=None):
+def special_multigammaln(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_multigammaln, {"input": input, "p": p, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_multigammaln_out(input, p, out=out)
     if p.__class__ is not int:
@@ -1683,7 +1770,9 @@ def special_multigammaln(input, p, *, out=None):
 def special_gammainc_out(input, other, *, out): return complete(special_gammainc_out, "aten::special_gammainc", "out")(input, other, out=out)
 
 special_gammainc_op, special_gammainc_routes = operator("aten::special_gammainc", "")
-def special_gammainc(input, other, *, out=None):
+def special_gammainc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(special_gammainc, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return special_gammainc_out(input, other, out=out)
     try:
@@ -1698,7 +1787,9 @@ def special_gammainc(input, other, *, out=None):
 def special_gammaincc_out(input, other, *, out): return complete(special_gammaincc_out, "aten::special_gammaincc", "out")(input, other, out=out)
 
 special_gammaincc_op, special_gammaincc_routes = operator("aten::special_gammaincc", "")
-def special_gammaincc(input, other, *, out=None):
+def special_gammaincc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(special_gammaincc, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
         return special_gammaincc_out(input, other, out=out)
     try:
@@ -1769,7 +1860,9 @@ def special_xlogy(*args, **kwargs):
 def special_round_out(input, *, decimals=0, out): return complete(special_round_out, "aten::special_round", "out")(input, decimals=decimals, out=out)
 
 special_round_op, special_round_routes = operator("aten::special_round", "")
-def special_round(input, *, decimals=0, out=None):
+def special_round(input=MISSING, surplus=MISSING, decimals=0, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(special_round, {"input": input, "decimals": decimals, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return special_round_out(input, decimals=decimals, out=out)
     if decimals.__class__ is not int:
@@ -1786,7 +1879,9 @@ def special_round(input, *, decimals=0, out=None):
 def special_logsumexp_out(input, dim, keepdim=False, *, out): return complete(special_logsumexp_out, "aten::special_logsumexp", "out")(input, dim, keepdim, out=out)
 
 special_logsumexp_op, special_logsumexp_routes = operator("aten::special_logsumexp", "")
-def special_logsumexp(input, dim, keepdim=False, *, out=None):
+def special_logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
+        return numpy_call(special_logsumexp, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return special_logsumexp_out(input, dim, keepdim, out=out)
     dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
@@ -1802,7 +1897,9 @@ def special_logsumexp(input, dim, keepdim=False, *, out=None):
 
 
 special_softmax_op, special_softmax_routes = operator("aten::special_softmax", "")
-def special_softmax(input, dim, dtype=None):
+def special_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(special_softmax, {"input": input, "dim": dim, "dtype": dtype}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
         return miss(special_softmax_op, (input, dim, dtype,), {}, special_softmax)
     try:
@@ -1815,7 +1912,9 @@ def special_softmax(input, dim, dtype=None):
 
 
 special_log_softmax_op, special_log_softmax_routes = operator("aten::special_log_softmax", "")
-def special_log_softmax(input, dim, *, dtype=None):
+def special_log_softmax(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(special_log_softmax, {"input": input, "dim": dim, "dtype": dtype}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
         return miss(special_log_softmax_op, (input, dim,), {"dtype": dtype}, special_log_softmax)
     try:

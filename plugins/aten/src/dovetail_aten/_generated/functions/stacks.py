@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -295,7 +298,9 @@ def broadcast_tensors(tensors):
 
 
 fliplr_op, fliplr_routes = operator("aten::fliplr", "")
-def fliplr(input):
+def fliplr(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(fliplr, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = fliplr_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -306,7 +311,9 @@ def fliplr(input):
 
 
 flipud_op, flipud_routes = operator("aten::flipud", "")
-def flipud(input):
+def flipud(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(flipud, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = flipud_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -319,7 +326,9 @@ def flipud(input):
 def rot90_out(input, k=1, dims=(0, 1), *, out): return complete(rot90_out, "aten::rot90", "out")(input, k, dims, out=out)
 
 rot90_op, rot90_routes = operator("aten::rot90", "")
-def rot90(input, k=1, dims=(0, 1), *, out=None):
+def rot90(input=MISSING, k=1, dims=(0, 1), surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(rot90, {"input": input, "k": k, "dims": dims, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return rot90_out(input, k, dims, out=out)
     dims_ints = tuple(dims) if dims.__class__ is list else dims
@@ -346,7 +355,9 @@ def ravel(input):
 
 
 diagflat_op, diagflat_routes = operator("aten::diagflat", "")
-def diagflat(input, offset=0):
+def diagflat(input=MISSING, offset=0, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(diagflat, {"input": input, "offset": offset}, surplus, {"x": x, "x1": x1, "a": a})
     if offset.__class__ is not int:
         return miss(diagflat_op, (input, offset,), {}, diagflat)
     try:

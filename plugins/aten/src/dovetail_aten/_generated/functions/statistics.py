@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -120,7 +123,9 @@ def mode_values(input, dim=-1, keepdim=False, *, values, indices): return comple
 
 mode_op, mode_routes = operator("aten::mode", "")
 mode_named = named("mode", ("values", "indices"))
-def mode(input, dim=-1, keepdim=False, *, out=None):
+def mode(input=MISSING, dim=-1, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
+        return numpy_call(mode, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return mode_values(input, dim, keepdim, **several_outs("mode", ("values", "indices"), out))
     if dim.__class__ is not int or keepdim.__class__ is not bool:
@@ -138,7 +143,9 @@ def kthvalue_values(input, k, dim=-1, keepdim=False, *, values, indices): return
 
 kthvalue_op, kthvalue_routes = operator("aten::kthvalue", "")
 kthvalue_named = named("kthvalue", ("values", "indices"))
-def kthvalue(input, k, dim=-1, keepdim=False, *, out=None):
+def kthvalue(input=MISSING, k=MISSING, dim=-1, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING, keepdims=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING or keepdims is not MISSING:
+        return numpy_call(kthvalue, {"input": input, "k": k, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
     if out is not None:
         return kthvalue_values(input, k, dim, keepdim, **several_outs("kthvalue", ("values", "indices"), out))
     if k.__class__ is not int or dim.__class__ is not int or keepdim.__class__ is not bool:
@@ -258,7 +265,9 @@ def nanquantile(*args, **kwargs):
 def diff_out(input, n=1, dim=-1, prepend=None, append=None, *, out): return complete(diff_out, "aten::diff", "out")(input, n, dim, prepend, append, out=out)
 
 diff_op, diff_routes = operator("aten::diff", "")
-def diff(input, n=1, dim=-1, prepend=None, append=None, *, out=None):
+def diff(input=MISSING, n=1, dim=-1, prepend=None, append=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(diff, {"input": input, "n": n, "dim": dim, "prepend": prepend, "append": append, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return diff_out(input, n, dim, prepend, append, out=out)
     if n.__class__ is not int or dim.__class__ is not int:
@@ -497,7 +506,9 @@ def cumulative_trapezoid(*args, **kwargs):
 def histc_out(input, bins=100, min=0, max=0, *, out): return complete(histc_out, "aten::histc", "out")(input, bins, min, max, out=out)
 
 histc_op, histc_routes = operator("aten::histc", "")
-def histc(input, bins=100, min=0, max=0, *, out=None):
+def histc(input=MISSING, bins=100, min=0, max=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(histc, {"input": input, "bins": bins, "min": min, "max": max, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return histc_out(input, bins, min, max, out=out)
     if bins.__class__ is not int or min.__class__ is not int and min.__class__ is not float or max.__class__ is not int and max.__class__ is not float:
@@ -703,7 +714,9 @@ def histogramdd(*args, **kwargs):
 def bincount_out(input, weights=None, minlength=0, *, out): return complete(bincount_out, "aten::bincount", "out")(input, weights, minlength, out=out)
 
 bincount_op, bincount_routes = operator("aten::bincount", "")
-def bincount(input, weights=None, minlength=0, *, out=None):
+def bincount(input=MISSING, weights=None, minlength=0, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(bincount, {"input": input, "weights": weights, "minlength": minlength, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return bincount_out(input, weights, minlength, out=out)
     if minlength.__class__ is not int:

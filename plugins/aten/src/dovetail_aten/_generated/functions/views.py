@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -208,9 +211,11 @@ def permute(input, *dimss_, dims=None):
 def permute_copy_out(input, *dimss_, dims=None, out): return complete(permute_copy_out, "aten::permute_copy", "out")(input, *dimss_, dims=dims, out=out)
 
 permute_copy_op, permute_copy_routes = operator("aten::permute_copy", "")
-def permute_copy(input, *dimss_, dims=None, out=None):
+def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    if named:
+        return numpy_call(permute_copy, {"input": input, "dims": dims, "out": out}, MISSING, named)
     if out is not None:
         return permute_copy_out(input, dims, out=out)
     dims_ints = tuple(dims) if dims.__class__ is list else dims
@@ -241,7 +246,9 @@ def transpose(input, dim0, dim1):
 def transpose_copy_int_out(input, dim0, dim1, *, out): return complete(transpose_copy_int_out, "aten::transpose_copy", "int_out")(input, dim0, dim1, out=out)
 
 transpose_copy_int_op, transpose_copy_int_routes = operator("aten::transpose_copy", "int")
-def transpose_copy(input, dim0, dim1, *, out=None):
+def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(transpose_copy, {"input": input, "dim0": dim0, "dim1": dim1, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return transpose_copy_int_out(input, dim0, dim1, out=out)
     if dim0.__class__ is not int or dim1.__class__ is not int:
@@ -269,7 +276,9 @@ def t(input):
 def t_copy_out(input, *, out): return complete(t_copy_out, "aten::t_copy", "out")(input, out=out)
 
 t_copy_op, t_copy_routes = operator("aten::t_copy", "")
-def t_copy(input, *, out=None):
+def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(t_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return t_copy_out(input, out=out)
     try:
@@ -337,7 +346,9 @@ def matrix_H(input):
 
 
 select_int_op, select_int_routes = operator("aten::select", "int")
-def select(input, dim, index):
+def select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None):
+    if surplus is not MISSING or axis is not None:
+        return numpy_call(select, {"input": input, "dim": dim, "index": index}, surplus, {"axis": axis})
     if dim.__class__ is not int or index.__class__ is not int:
         return miss(select_int_op, (input, dim, index,), {}, select)
     try:
@@ -352,7 +363,9 @@ def select(input, dim, index):
 def select_copy_int_out(input, dim, index, *, out): return complete(select_copy_int_out, "aten::select_copy", "int_out")(input, dim, index, out=out)
 
 select_copy_int_op, select_copy_int_routes = operator("aten::select_copy", "int")
-def select_copy(input, dim, index, *, out=None):
+def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(select_copy, {"input": input, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return select_copy_int_out(input, dim, index, out=out)
     if dim.__class__ is not int or index.__class__ is not int:
@@ -367,7 +380,9 @@ def select_copy(input, dim, index, *, out=None):
 
 
 slice_Tensor_op, slice_Tensor_routes = operator("aten::slice", "Tensor")
-def slice(input, dim=0, start=None, end=None, step=1):
+def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(slice, {"input": input, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"axis": axis})
     if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
         return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
     try:
@@ -382,7 +397,9 @@ def slice(input, dim=0, start=None, end=None, step=1):
 def slice_copy_Tensor_out(input, dim=0, start=None, end=None, step=1, *, out): return complete(slice_copy_Tensor_out, "aten::slice_copy", "Tensor_out")(input, dim, start, end, step, out=out)
 
 slice_copy_Tensor_op, slice_copy_Tensor_routes = operator("aten::slice_copy", "Tensor")
-def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
+def slice_copy(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(slice_copy, {"input": input, "dim": dim, "start": start, "end": end, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return slice_copy_Tensor_out(input, dim, start, end, step, out=out)
     if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
@@ -397,9 +414,11 @@ def slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None):
 
 
 expand_op, expand_routes = operator("aten::expand", "")
-def expand(input, *sizes_, size=None, implicit=False):
+def expand(input=MISSING, *sizes_, size=None, implicit=False, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if named:
+        return numpy_call(expand, {"input": input, "size": size, "implicit": implicit}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints) or implicit.__class__ is not bool:
         return miss(expand_op, (input, size,), {"implicit": implicit}, expand)
@@ -415,9 +434,11 @@ def expand(input, *sizes_, size=None, implicit=False):
 def expand_copy_out(input, *sizes_, size=None, implicit=False, out): return complete(expand_copy_out, "aten::expand_copy", "out")(input, *sizes_, size=size, implicit=implicit, out=out)
 
 expand_copy_op, expand_copy_routes = operator("aten::expand_copy", "")
-def expand_copy(input, *sizes_, size=None, implicit=False, out=None):
+def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if named:
+        return numpy_call(expand_copy, {"input": input, "size": size, "implicit": implicit, "out": out}, MISSING, named)
     if out is not None:
         return expand_copy_out(input, size, implicit=implicit, out=out)
     size_ints = tuple(size) if size.__class__ is list else size
@@ -433,7 +454,9 @@ def expand_copy(input, *sizes_, size=None, implicit=False, out=None):
 
 
 unsqueeze_op, unsqueeze_routes = operator("aten::unsqueeze", "")
-def unsqueeze(input, dim):
+def unsqueeze(input=MISSING, dim=MISSING, surplus=MISSING, axis=None):
+    if surplus is not MISSING or axis is not None:
+        return numpy_call(unsqueeze, {"input": input, "dim": dim}, surplus, {"axis": axis})
     if dim.__class__ is not int:
         return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
     try:
@@ -448,7 +471,9 @@ def unsqueeze(input, dim):
 def unsqueeze_copy_out(input, dim, *, out): return complete(unsqueeze_copy_out, "aten::unsqueeze_copy", "out")(input, dim, out=out)
 
 unsqueeze_copy_op, unsqueeze_copy_routes = operator("aten::unsqueeze_copy", "")
-def unsqueeze_copy(input, dim, *, out=None):
+def unsqueeze_copy(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(unsqueeze_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return unsqueeze_copy_out(input, dim, out=out)
     if dim.__class__ is not int:
@@ -578,7 +603,9 @@ def squeeze_copy(*args, **kwargs):
 
 
 unbind_int_op, unbind_int_routes = operator("aten::unbind", "int")
-def unbind(input, dim=0):
+def unbind(input=MISSING, dim=0, surplus=MISSING, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(unbind, {"input": input, "dim": dim}, surplus, {"axis": axis})
     if dim.__class__ is not int:
         return miss(unbind_int_op, (input, dim,), {}, unbind)
     try:
@@ -593,7 +620,9 @@ def unbind(input, dim=0):
 def unbind_copy_int_out(input, dim=0, *, out): return complete(unbind_copy_int_out, "aten::unbind_copy", "int_out")(input, dim, out=out)
 
 unbind_copy_int_op, unbind_copy_int_routes = operator("aten::unbind_copy", "int")
-def unbind_copy(input, dim=0, *, out=None):
+def unbind_copy(input=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(unbind_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return unbind_copy_int_out(input, dim, out=out)
     if dim.__class__ is not int:
@@ -654,7 +683,9 @@ def split(*args, **kwargs):
 def split_copy_Tensor_out(input, split_size, dim=0, *, out): return complete(split_copy_Tensor_out, "aten::split_copy", "Tensor_out")(input, split_size, dim, out=out)
 
 split_copy_Tensor_op, split_copy_Tensor_routes = operator("aten::split_copy", "Tensor")
-def split_copy(input, split_size, dim=0, *, out=None):
+def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(split_copy, {"input": input, "split_size": split_size, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return split_copy_Tensor_out(input, split_size, dim, out=out)
     if split_size.__class__ is not int or dim.__class__ is not int:
@@ -669,7 +700,9 @@ def split_copy(input, split_size, dim=0, *, out=None):
 
 
 split_with_sizes_op, split_with_sizes_routes = operator("aten::split_with_sizes", "")
-def split_with_sizes(input, split_sizes, dim=0):
+def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"axis": axis})
     split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
     if not are_ints(split_sizes_ints) or dim.__class__ is not int:
         return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
@@ -685,7 +718,9 @@ def split_with_sizes(input, split_sizes, dim=0):
 def split_with_sizes_copy_out(input, split_sizes, dim=0, *, out): return complete(split_with_sizes_copy_out, "aten::split_with_sizes_copy", "out")(input, split_sizes, dim, out=out)
 
 split_with_sizes_copy_op, split_with_sizes_copy_routes = operator("aten::split_with_sizes_copy", "")
-def split_with_sizes_copy(input, split_sizes, dim=0, *, out=None):
+def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(split_with_sizes_copy, {"input": input, "split_sizes": split_sizes, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
         return split_with_sizes_copy_out(input, split_sizes, dim, out=out)
     split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
@@ -701,7 +736,9 @@ def split_with_sizes_copy(input, split_sizes, dim=0, *, out=None):
 
 
 chunk_op, chunk_routes = operator("aten::chunk", "")
-def chunk(input, chunks, dim=0):
+def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, axis=MISSING):
+    if surplus is not MISSING or axis is not MISSING:
+        return numpy_call(chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"axis": axis})
     if chunks.__class__ is not int or dim.__class__ is not int:
         return miss(chunk_op, (input, chunks, dim,), {}, chunk)
     try:
@@ -729,7 +766,9 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 def diagonal_copy_out(input, offset=0, dim1=0, dim2=1, *, out): return complete(diagonal_copy_out, "aten::diagonal_copy", "out")(input, offset, dim1, dim2, out=out)
 
 diagonal_copy_op, diagonal_copy_routes = operator("aten::diagonal_copy", "")
-def diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None):
+def diagonal_copy(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(diagonal_copy, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return diagonal_copy_out(input, offset, dim1, dim2, out=out)
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
@@ -795,7 +834,9 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 
 unflatten_int_op, unflatten_int_routes = operator("aten::unflatten", "int")
-def unflatten(input, dim, sizes):
+def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, surplus=MISSING, axis=None):
+    if surplus is not MISSING or axis is not None:
+        return numpy_call(unflatten, {"input": input, "dim": dim, "sizes": sizes}, surplus, {"axis": axis})
     sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
     if dim.__class__ is not int or not are_ints(sizes_ints):
         return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
@@ -906,7 +947,9 @@ def as_strided(input, size, stride, storage_offset=None):
 def as_strided_copy_out(input, size, stride, storage_offset=None, *, out): return complete(as_strided_copy_out, "aten::as_strided_copy", "out")(input, size, stride, storage_offset, out=out)
 
 as_strided_copy_op, as_strided_copy_routes = operator("aten::as_strided_copy", "")
-def as_strided_copy(input, size, stride, storage_offset=None, *, out=None):
+def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(as_strided_copy, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return as_strided_copy_out(input, size, stride, storage_offset, out=out)
     size_ints = tuple(size) if size.__class__ is list else size
@@ -936,7 +979,9 @@ def alias(input):
 def alias_copy_out(input, *, out): return complete(alias_copy_out, "aten::alias_copy", "out")(input, out=out)
 
 alias_copy_op, alias_copy_routes = operator("aten::alias_copy", "")
-def alias_copy(input, *, out=None):
+def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(alias_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return alias_copy_out(input, out=out)
     try:
@@ -962,7 +1007,9 @@ def detach(input):
 def detach_copy_out(input, *, out): return complete(detach_copy_out, "aten::detach_copy", "out")(input, out=out)
 
 detach_copy_op, detach_copy_routes = operator("aten::detach_copy", "")
-def detach_copy(input, *, out=None):
+def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(detach_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return detach_copy_out(input, out=out)
     try:
@@ -1021,7 +1068,9 @@ def view_as_real(input):
 def view_as_real_copy_out(input, *, out): return complete(view_as_real_copy_out, "aten::view_as_real_copy", "out")(input, out=out)
 
 view_as_real_copy_op, view_as_real_copy_routes = operator("aten::view_as_real_copy", "")
-def view_as_real_copy(input, *, out=None):
+def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(view_as_real_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return view_as_real_copy_out(input, out=out)
     try:
@@ -1047,7 +1096,9 @@ def view_as_complex(input):
 def view_as_complex_copy_out(input, *, out): return complete(view_as_complex_copy_out, "aten::view_as_complex_copy", "out")(input, out=out)
 
 view_as_complex_copy_op, view_as_complex_copy_routes = operator("aten::view_as_complex_copy", "")
-def view_as_complex_copy(input, *, out=None):
+def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(view_as_complex_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
         return view_as_complex_copy_out(input, out=out)
     try:
@@ -1118,7 +1169,9 @@ def _unsafe_view(input, *sizes_, size=None):
 
 
 select_backward_op, select_backward_routes = operator("aten::select_backward", "")
-def select_backward(grad_output, input_sizes, dim, index):
+def select_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None):
+    if surplus is not MISSING or axis is not None:
+        return numpy_call(select_backward, {"grad_output": grad_output, "input_sizes": input_sizes, "dim": dim, "index": index}, surplus, {"axis": axis})
     input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
     if not are_ints(input_sizes_ints) or dim.__class__ is not int or index.__class__ is not int:
         return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
@@ -1132,7 +1185,9 @@ def select_backward(grad_output, input_sizes, dim, index):
 
 
 slice_backward_op, slice_backward_routes = operator("aten::slice_backward", "")
-def slice_backward(grad_output, input_sizes, dim, start, end, step):
+def slice_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, surplus=MISSING, axis=None):
+    if surplus is not MISSING or axis is not None:
+        return numpy_call(slice_backward, {"grad_output": grad_output, "input_sizes": input_sizes, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"axis": axis})
     input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
     if not are_ints(input_sizes_ints) or dim.__class__ is not int or start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
         return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
@@ -1180,14 +1235,14 @@ def squeeze_(*args, **kwargs):
                 return squeeze__dims(*args)
     return _squeeze__overloads.choose(args, kwargs)
 
-def unsqueeze_(input, dim): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim)
+def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, axis=None): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, axis=axis)
 def t_(input): return complete(t_, "aten::t_", "")(input)
 def transpose_(input, dim0, dim1): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1)
 def swapaxes_(input, axis0, axis1): return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1)
 def swapdims_(input, dim0, dim1): return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1)
 def as_strided_(input, size, stride, storage_offset=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset)
-def resize_(input, *sizes_, size=None, memory_format=None): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format)
-def resize_as_(input, the_template, *, memory_format=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format)
+def resize_(input=MISSING, *sizes_, size=None, memory_format=None, **named): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format, **named)
+def resize_as_(input=MISSING, the_template=MISSING, surplus=MISSING, memory_format=None, x=None, x1=None, a=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def set__source_Storage(input, source): return complete(set__source_Storage, "aten::set_", "source_Storage")(input, source)

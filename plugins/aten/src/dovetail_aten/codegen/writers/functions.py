@@ -21,7 +21,10 @@ _DOC = "The functions of the operators: the text behind every call."
 _IMPORTS = """
 from __future__ import annotations
 
-from dovetail_dispatcher.calls.entry_support import SCALAR_BITS, DType, are_ints, miss, state
+from dovetail_dispatcher.calls.entry_support import (
+    MISSING, SCALAR_BITS, DType, are_ints, miss, state,
+)
+from dovetail_dispatcher.calls.numpy_calls import numpy_call
 from dovetail_dispatcher.schema import default_of
 from dovetail_kernel import Device, Layout, MemoryFormat, TensorBase
 from dovetail_aten.calling.first_call import complete, operator
@@ -119,7 +122,11 @@ def _blocks(overloads: OverloadSet) -> Iterator[list[str]]:
         return
     first = overloads.overloads[0]
     own = _function(
-        first, overloads.name, overloads.outs.get(first.name), takes_old=bool(overloads.old)
+        first,
+        overloads.name,
+        overloads.outs.get(first.name),
+        takes_old=overloads.surplus_of_old,
+        takes_numpy=overloads.is_called,
     )
     yield [*own, *write_old_overloads(overloads)]
     for name in _operators(overloads):
@@ -138,7 +145,8 @@ def _function(
     name: str,
     out: NativeFunction | None = None,
     *,
-    takes_old: bool = False,
+    takes_old: int = 0,
+    takes_numpy: bool = False,
 ) -> list[str]:
     """Return a function and what it is bound to; one line for what the first call completes."""
     outs = [parameter(a) for a in out.schema.arguments if a.is_out] if out is not None else []
@@ -149,6 +157,7 @@ def _function(
         out=function_name(out) if out is not None else None,
         outs=() if outs == ["out"] else outs,
         takes_old=takes_old,
+        takes_numpy=takes_numpy,
     )
     if _is_short(function):
         return [*_defaults(function), text.short_source()]

@@ -30,8 +30,8 @@ def write_registrations(
     )
     lines.add("from __future__ import annotations", "")
     lines.add(
-        "OPERATORS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...], "
-        "str | None, str, int], ...] = ("
+        "OPERATORS: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, ...], str, "
+        "tuple[str, ...], str | None, str, int], ...] = ("
     )
     for function in functions:
         text = f"{function.namespace}::{function.text}"
@@ -46,6 +46,7 @@ def write_registrations(
             function.promotion,
             function.promote,
             function.refuses,
+            function.half,
             function.tags,
             functional,
             function.where.file,
@@ -55,7 +56,7 @@ def write_registrations(
     lines.add(
         ")",
         '"""Schema, kind, promotion, promoted arguments, refused '
-        "dtypes, tags, functional operator of a variant, file and line of the "
+        "dtypes, half precision, tags, functional operator of a variant, file and line of the "
         'declaration."""',
         "",
     )

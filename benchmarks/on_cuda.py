@@ -1,5 +1,7 @@
 """Calls and training steps on a CUDA device, beside PyTorch where it has CUDA: `make bench-cuda`.
 
+    python benchmarks/on_cuda.py [REPEATS]
+
 What each figure means is in docs/cuda.md.
 """
 
@@ -8,7 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -35,20 +37,20 @@ def libraries() -> Iterator[Any]:
             yield torch
 
 
-def measured(T: Any, call: Callable[[], Any]) -> tuple[float, float]:
+def measured(T: Any, call: Callable[[], Any], repeats: int) -> tuple[float, float]:
     """Return the microseconds of host and device for one of many calls."""
-    for _ in range(5):
+    for _ in range(min(5, repeats)):
         call()
     first, last = T.cuda.Event(enable_timing=True), T.cuda.Event(enable_timing=True)
     T.cuda.synchronize()
     first.record()
     start = time.perf_counter()
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         call()
     host = time.perf_counter() - start
     last.record()
     T.cuda.synchronize()
-    return host / REPEATS * 1e6, first.elapsed_time(last) / REPEATS * 1e3
+    return host / repeats * 1e6, first.elapsed_time(last) / repeats * 1e3
 
 
 def perceptron(T: Any) -> tuple[Any, Any]:
@@ -92,8 +94,9 @@ def step_of(T: Any, make: Callable[[Any], tuple[Any, Any]]) -> Callable[[], None
     return step
 
 
-def main() -> str | None:
+def main(arguments: Sequence[str]) -> str | None:
     """Print the figures; return why there are none."""
+    repeats = int(arguments[0]) if arguments else REPEATS
     dovetail = importlib.import_module("dovetail")
     if not dovetail.cuda.is_available():
         return str(dovetail.cuda.why_unavailable())
@@ -106,17 +109,17 @@ def main() -> str | None:
             T.randint(0, 1024, (1024,), device="cuda"),
         ]
         for name, call in CALLS.items():
-            report(name, T, lambda call=call, T=T, tensors=tensors: call(T, tensors))
+            report(name, T, lambda call=call, T=T, tensors=tensors: call(T, tensors), repeats)
         for make in (perceptron, convolutions, transformer):
-            report(f"step, {make.__name__}", T, step_of(T, make))
+            report(f"step, {make.__name__}", T, step_of(T, make), repeats)
     return None
 
 
-def report(name: str, T: Any, call: Callable[[], Any]) -> None:
+def report(name: str, T: Any, call: Callable[[], Any], repeats: int) -> None:
     """Print one row."""
-    host, device = measured(T, call)
+    host, device = measured(T, call, repeats)
     print(f"{name:28} {T.__name__:10} {host:10.1f} {device:10.1f}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""The same three training steps in libraries that one might use instead."""
