@@ -120,7 +120,9 @@ def _anywhere(result: Any) -> Any:
     """Return a result with texts as if tensors were on the CPU, where those of PyTorch are."""
     if isinstance(result, str):
         here = f"{dovetail.get_default_device()}:0"
-        return result.replace(f", device='{here}'", "").replace(f" ({here})", "")
+        for words, plain_words in ((f", device='{here}'", ""), (f" ({here})", ""), (".cuda.", ".")):
+            result = result.replace(words, plain_words)
+        return result
     if type(result) in (list, tuple):
         return type(result)(map(_anywhere, result))
     if type(result) is dict:

@@ -211,3 +211,19 @@ def test_steps_of_optimizers_are_those_of_the_cpu(rule, options):
         found.append([each.detach().cpu().numpy() for each in parameters])
     for expected, own in zip(*found, strict=True):
         np.testing.assert_allclose(own, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "int32"])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_of_nan_and_of_equal_elements_the_first_is_found(name, dtype):
+    rows = dovetail.zeros(3, 300, 2, dtype=getattr(dovetail, dtype))
+    if rows.is_floating_point():
+        rows[1, [6, 224], 0] = float("nan")
+    rows[2, [140, 270], 1] = 5 if name == "argmax" else -5
+    for x in (rows, rows.transpose(0, 2), rows[:, ::2]):
+        for dim in (0, 1, 2, None):
+            found = getattr(x.to("cuda"), name)(dim)
+            assert found.tolist() == getattr(x, name)(dim).tolist()
+    values, places = getattr(rows.to("cuda"), name.removeprefix("arg"))(1)
+    assert places.tolist() == getattr(rows, name.removeprefix("arg"))(1).indices.tolist()
+    assert values.isnan().sum().item() == int(rows.is_floating_point())

@@ -24,6 +24,7 @@ FUSED_FAMILIES: Final = {
     "pooled_places.PooledPlaces": "dovetail_cuda.fused_pooling.FusedPooledPlaces",
     "random.Random": "dovetail_cuda.fused_random.FusedRandom",
     "rectifiers.Rectifiers": "dovetail_cuda.fused_activations.FusedRectifiers",
+    "reductions.Reductions": "dovetail_cuda.first_places.FirstPlaces",
     "shapes.Shapes": "dovetail_cuda.device_shapes.DeviceShapes",
     "sigmoids.Sigmoids": "dovetail_cuda.fused_activations.FusedSigmoids",
     "softmax.Softmax": "dovetail_cuda.fused_softmax.FusedSoftmax",
