@@ -2,6 +2,7 @@
 
     python benchmarks/imports.py            # prints the table
     python benchmarks/imports.py --write    # puts it into docs/imports.md
+    python benchmarks/imports.py --wheels dist [--write]   # sizes of the wheels of `make dist`
 
 Every import runs in an interpreter of its own; the least of several times counts. Times are of the
 processor, so that other programs matter little; NumPy's own stands in the first line to compare
@@ -11,14 +12,19 @@ with.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import subprocess
 import sys
+import tempfile
+import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "imports.md"
 BEGIN, END = "<!-- table of imports -->", "<!-- end -->"
+
+BEGIN_SIZES = "<!-- table of wheels -->"
 
 DISTRIBUTIONS = (
     "dovetail_kernel",
@@ -105,17 +111,63 @@ def table(runs: int) -> str:
     return "\n".join(lines)
 
 
+def sizes(folder: Path) -> str:
+    """Return the sizes of the wheels in a folder as Markdown: as they are, unpacked, with the
+    bytecode that pip compiles, and how long importing the package of each takes.
+    """
+    lines = [
+        "| distribution | wheel, kB | installed, kB | with bytecode, kB | import, ms |",
+        "|---|---|---|---|---|",
+    ]
+    totals = [0.0, 0.0, 0.0]
+    for wheel in sorted(folder.glob("dovetail*.whl")):
+        name = wheel.name.partition("-")[0]
+        with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(wheel) as archive:
+            archive.extractall(place)
+            own = bytes_of(Path(place))
+            compileall.compile_dir(place, quiet=2)
+            found = [wheel.stat().st_size, own, bytes_of(Path(place))]
+        totals = [total + size for total, size in zip(totals, found, strict=True)]
+        cells = [f"{size / 1e3:.0f}" for size in found]
+        lines.append(f"| `{name.replace('_', '-')}` | {' | '.join(cells)} | {import_of(name)} |")
+    lines.append(f"| all | {' | '.join([f'{total / 1e3:.0f}' for total in totals])} | |")
+    return "\n".join(lines)
+
+
+def bytes_of(folder: Path) -> int:
+    """Return the bytes of the files in a folder."""
+    return sum([each.stat().st_size for each in folder.rglob("*") if each.is_file()])
+
+
+def import_of(name: str) -> str:
+    """Return the milliseconds that importing a package adds to NumPy's, or to the library's for
+    what stands on it; a dash where what it needs is not installed.
+    """
+    try:
+        time, _, _ = measured(name, "" if name in DISTRIBUTIONS else "dovetail", 5)
+    except subprocess.CalledProcessError:
+        return "–"
+    return f"{time:.0f}"
+
+
+def written(page: str, begin: str, table: str) -> str:
+    """Return a page with another table between a mark and the next end."""
+    head, _, rest = page.partition(begin)
+    return f"{head}{begin}\n{table}\n{END}{rest.partition(END)[2]}"
+
+
 def main() -> None:
     """Measure, and print or write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=7, help="interpreters for each line")
     parser.add_argument("--write", action="store_true", help=f"put the table into {PAGE.name}")
+    parser.add_argument("--wheels", type=Path, help="a folder of wheels: their sizes instead")
     options = parser.parse_args()
-    found = table(options.runs)
+    begin = BEGIN_SIZES if options.wheels else BEGIN
+    found = sizes(options.wheels) if options.wheels else table(options.runs)
     if options.write:
-        head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-        tail = rest.partition(END)[2]
-        PAGE.write_text(f"{head}{BEGIN}\n{found}\n{END}{tail}", encoding="utf-8")
+        page = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(written(page, begin, found), encoding="utf-8")
     else:
         print(found)
 

@@ -16,7 +16,8 @@ BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor Cha
 ComplexDoubleStorage ComplexFloatStorage DispatchKey DispatchKeySet DoubleStorage DoubleTensor
 FloatStorage FloatTensor Generator GradScaler
 HalfStorage HalfTensor IntStorage IntTensor LongStorage
-LongTensor PluginError ShortStorage ShortTensor Size Tag Tensor TypedStorage UntypedStorage abs abs_
+LongTensor OutOfMemoryError PluginError ShortStorage ShortTensor Size SymBool SymFloat SymInt Tag
+Tensor TypedStorage UntypedStorage abs abs_
 absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
 alpha_dropout_ amax amin aminmax amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_
@@ -24,13 +25,15 @@ arcsinh arcsinh_ arctan arctan2 arctan_ arctanh arctanh_ are_deterministic_algor
 argmin argsort argwhere array_api
 as_strided as_strided_ as_strided_copy as_strided_scatter as_tensor as_torch
 asarray asin asin_ asinh asinh_ atan atan2 atan_ atanh atanh_ atleast_1d atleast_2d atleast_3d
-autocast autograd avg_pool1d backends baddbmm bartlett_window batch_norm bernoulli bfloat16 bilinear
+autocast autocast_decrement_nesting autocast_increment_nesting autograd avg_pool1d backends baddbmm
+bartlett_window batch_norm bernoulli bfloat16 bilinear
 binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not
 bitwise_or bitwise_right_shift bitwise_xor blackman_window block_diag bmm bool broadcast_shapes
 broadcast_tensors broadcast_to bucketize can_cast cartesian_prod cat cdist cdouble ceil ceil_ celu
 celu_ cfloat chain_matmul channel_shuffle channels_last channels_last_3d cholesky cholesky_inverse
-cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clip clip_ clone
-column_stack combinations compile compiler complex complex128 complex64 concat concatenate conj
+cholesky_solve chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clear_autocast_cache
+clip clip_ clone
+column_stack combinations compile compiler complex complex128 complex64 concat concatenate cond conj
 conj_physical conj_physical_ constant_pad_nd contiguous_format conv1d conv2d conv3d conv_tbc
 conv_transpose1d conv_transpose2d conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_
 cosine_embedding_loss cosine_similarity count_nonzero cov cross ctc_loss cuda cummax cummin cumprod
@@ -42,15 +45,19 @@ embedding_renorm_ empty empty_like empty_permuted empty_strided enable_grad eq e
 erfc_ erfinv exp exp2 exp2_ exp_ expand_copy explain expm1 expm1_ eye feature_alpha_dropout
 feature_alpha_dropout_ feature_dropout feature_dropout_ fft fill fill_ finfo fix fix_ flatten flip
 fliplr flipud float float16 float32 float64 float_power floor floor_ floor_divide fmax fmin fmod
-frac frac_ frexp frobenius_norm from_dlpack from_numpy frombuffer full full_like func gather gcd
-gcd_ ge geqrf ger get_autocast_dtype get_default_device get_default_dtype
+fork
+frac frac_ frexp frobenius_norm from_dlpack from_file from_numpy frombuffer
+full full_like func gather gcd
+gcd_ ge geqrf ger get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype
+get_default_device get_default_dtype
 get_deterministic_debug_mode get_device get_float32_matmul_precision get_num_interop_threads
 get_num_threads get_printoptions get_rng_state gradient greater greater_equal grid_sampler
 grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt half hamming_window hann_window
 hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack hub hypot i0 i0_
 igamma igammac iinfo imag index_add index_copy index_fill index_put index_put_ index_reduce
 index_select inf inference_mode initial_seed inner instance_norm int int16 int32 int64 int8 inverse
-is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_enabled is_complex is_conj
+is_anomaly_check_nan_enabled is_anomaly_enabled is_autocast_cache_enabled is_autocast_cpu_enabled
+is_autocast_enabled is_complex is_conj
 is_deterministic_algorithms_warn_only_enabled is_floating_point is_grad_enabled is_inference
 is_inference_mode_enabled is_neg is_nonzero is_same_size is_signed is_storage is_tensor
 is_warn_always_enabled isclose isfinite isin isinf isnan isneginf isposinf isreal istft jagged jit
@@ -72,20 +79,24 @@ real reciprocal reciprocal_ relu relu_ remainder renorm repeat_interleave reshap
 resolve_conj resolve_neg result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell roll
 rot90 round round_ row_stack rrelu rrelu_ rsqrt rsqrt_ rsub save scalar_tensor scatter scatter_add
 scatter_reduce searchsorted seed segment_reduce select select_copy select_scatter selu selu_
-set_autocast_dtype set_autocast_enabled set_default_device set_default_dtype set_default_tensor_type
+set_autocast_cache_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled
+set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype set_default_device set_default_dtype
+set_default_tensor_type
 set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
 set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always sgn short
 sigmoid sigmoid_ sign signal signbit sin sin_ sinc sinc_ sinh sinh_ slice_copy slice_scatter slogdet
 softmax sort sparse sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr special split split_copy
 split_with_sizes split_with_sizes_copy sqrt sqrt_ square square_ squeeze squeeze_copy stack std
-std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims t t_copy take
+std_mean stft strided sub subtract sum svd svd_lowrank swapaxes swapdims sym_float sym_int sym_ite
+sym_max sym_min sym_not sym_sqrt sym_sum t t_copy take
 take_along_dim tan tan_ tanh tanh_ tensor tensor_split tensordot testing threshold threshold_ tile
 topk trace tracing transpose transpose_copy trapezoid trapz triangular_solve tril tril_indices
 triplet_margin_loss triu triu_indices true_divide trunc trunc_ typename uint16 uint32 uint64 uint8
 unbind unbind_copy unflatten unfold_copy unique unique_consecutive unravel_index unsafe_chunk
 unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_copy use_deterministic_algorithms
 use_overlay utils vander var var_mean vdot view_as_complex view_as_complex_copy view_as_real
-view_as_real_copy view_copy vmap vsplit vstack where xlogy xlogy_ zero_ zeros zeros_like
+view_as_real_copy view_copy vmap vsplit vstack wait where while_loop xlogy xlogy_ zero_ zeros
+zeros_like
 """.split(),
     "dovetail.accelerator": """
 current_accelerator current_device_index device_count empty_cache is_available memory_allocated
@@ -141,6 +152,7 @@ irfft2 irfftn rfft rfft2 rfftfreq rfftn
 """.split(),
     "dovetail.func": """
 functional_call functionalize grad grad_and_value hessian jacfwd jacrev jvp linearize
+replace_all_batch_norm_modules_
 stack_module_state vjp vmap
 """.split(),
     "dovetail.functional": """
@@ -152,7 +164,8 @@ unique_consecutive unravel_index
 download_url_to_file get_dir help list load load_state_dict_from_url set_dir
 """.split(),
     "dovetail.jit": """
-Attribute Final ScriptFunction ScriptModule annotate export fork freeze ignore interface
+Attribute CompilationUnit Error Final RecursiveScriptModule ScriptFunction ScriptModule
+TopLevelTracedModule TracerWarning TracingCheckError annotate export fork freeze ignore interface
 is_scripting is_tracing isinstance load optimize_for_inference save script script_if_tracing
 script_method trace trace_module unused wait
 """.split(),
@@ -322,7 +335,7 @@ Device FileLike Number Storage
 """.split(),
     "dovetail.utils": """
 GradExplanation GraphDrawing TensorDrawing benchmark checkpoint data dlpack draw_graph draw_tensor
-explain_grad hooks
+explain_grad hooks swap_tensors
 """.split(),
     "dovetail.utils._python_dispatch": """
 BaseTorchDispatchMode TorchDispatchMode is_in_torch_dispatch_mode is_traceable_wrapper_subclass
@@ -332,8 +345,9 @@ is_traceable_wrapper_subclass_type return_and_correct_aliasing transform_subclas
 Compare Measurement TaskSpec Timer ordered_unique select_unit timer trim_sigfig unit_to_english
 """.split(),
     "dovetail.utils.checkpoint": """
-CheckpointError CheckpointFunction checkpoint checkpoint_sequential noop_context_fn
-set_checkpoint_debug_enabled set_checkpoint_early_stop
+CheckpointError CheckpointFunction check_backward_validity checkpoint checkpoint_sequential
+detach_variable get_device_states noop_context_fn
+set_checkpoint_debug_enabled set_checkpoint_early_stop set_device_states
 """.split(),
     "dovetail.utils.dlpack": """
 DLDeviceType from_dlpack to_dlpack
@@ -366,8 +380,9 @@ embedding_bag
 embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_ erfc erfc_ erfinv
 exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
 feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor
-floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_dlpack from_numpy frombuffer
-full full_like gather gcd gcd_ ge geqrf ger get_printoptions get_rng_state gradient greater
+floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_dlpack from_file from_numpy
+frombuffer full full_like gather gcd gcd_ ge geqrf ger get_printoptions get_rng_state gradient
+greater
 greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt hamming_window
 hann_window hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack
 hypot i0 i0_ igamma igammac imag index_add index_copy index_fill index_put index_put_ index_reduce
@@ -439,7 +454,8 @@ ExcludeDispatchKeyGuard ForceDispatchKeyGuard Guard IncludeDispatchKeyGuard Layo
 MemoryStatistics PluginError PluginManager PluginNotFoundError PluginRecord PreserveDispatchKeyGuard
 SetExcludeDispatchKeyGuard Size Storage TensorBase VersionCounter after_ADInplaceOrView_keyset
 after_autograd_keyset all_backends backend backend_key backend_of_array backend_of_signature
-backends_of_signature bfloat16 bool bump_version can_cast channels_last channels_last_3d complex128
+backends_of_signature bfloat16 bool bump_version can_cast channels_last channels_last_3d
+collection_paused complex128
 complex64 contiguous_format disabled_torch_dispatch_impl disabled_torch_function_impl
 dispatch_key_for_device dispatch_state dtype dtype_of_signature finfo float16 float32 float64
 full_after full_keyset get_default_device get_default_dtype has_backend hookimpl hookspec iinfo

@@ -5,6 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from fresh_interpreter import printed_by
 
 import dovetail
 
@@ -110,3 +111,13 @@ def test_dead_links_and_things_from_a_network_are_found(tmp_path: Path) -> None:
         "a.html: c.html leads to no file",
         "a.html: none.png leads to no file",
     ]
+
+
+def test_the_numbers_of_the_readme_are_those_of_the_code() -> None:
+    """Counted in an interpreter of its own: tests define operators."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    program = (
+        f"import sys\nsys.path.insert(0, {str(ROOT / 'tools')!r})\n"
+        "from site_pages.counts import counts\nprint(counts(), end='')\n"
+    )
+    assert printed_by(program) in readme, "write them: python tools/site_pages"

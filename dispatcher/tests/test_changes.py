@@ -23,7 +23,7 @@ from dovetail_dispatcher.table.changes import Change, make, open_transaction, ta
 from dovetail_dispatcher.table.definitions import define, define_many
 from dovetail_dispatcher.table.derivative_formula import PythonFormula
 from dovetail_dispatcher.table.kernel_namespace import add_helpers, cover_helper
-from dovetail_dispatcher.table.kernel_registration import add_kernel
+from dovetail_dispatcher.table.kernel_registration import add_kernel, add_kernels
 from dovetail_dispatcher.table.kernels import BOXED, TENSOR
 from dovetail_dispatcher.table.operator import CoveredDefinition, Operator
 from dovetail_dispatcher.table.pending import register_when_there
@@ -90,6 +90,15 @@ STEPS: dict[str, Step] = {
     "kernel": lambda owner: add_kernel("rev::f", "", kernel(DispatchKey.CPU, "first"), owner),
     "kernel over it": lambda owner: add_kernel(
         "rev::f", "", kernel(DispatchKey.CPU, "second"), owner
+    ),
+    "kernels of a library": lambda owner: add_kernels(
+        [
+            ("rev::f", "", kernel(DispatchKey.CPU, "of many")),
+            ("rev::f", "", kernel(DispatchKey.CUDA, "of many")),
+            ("rev::inner", "", kernel(DispatchKey.CPU, "of many")),
+            ("rev::new", "", kernel(DispatchKey.CPU, "of many")),
+        ],
+        owner,
     ),
     "formula": lambda owner: set_derivative_formula("rev::f", "", formula("first"), owner),
     "formulas of a table": lambda owner: set_derivative_formulas([table_formula()], owner),

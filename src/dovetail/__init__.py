@@ -3,7 +3,10 @@
 import typing as _typing
 from importlib import import_module as _import_module
 
-import dovetail_aten as _aten
+from dovetail_kernel import collection_paused as _collection_paused
+
+with _collection_paused():
+    import dovetail_aten as _aten
 from dovetail_aten import *  # noqa: F403 - its public names: the operators, Tensor and what makes tensors
 from dovetail_aten import Tensor as Tensor
 from dovetail_dispatcher.testing import install_checks as _install_checks
@@ -101,9 +104,11 @@ _MODULES = (
     "utils",
 )
 _OTHER_MODULES = (
+    "__future__",
     "_C",
     "_dynamo",
     "_nn",
+    "_utils",
     "accelerator",
     "cpu",
     "distributed",
@@ -149,6 +154,45 @@ _ELSEWHERE = {
     "tracing": "dovetail.inspection.tracing",
     "use_deterministic_algorithms": "dovetail.global_settings",
     "vmap": "dovetail_autograd.transforms",
+}
+_ELSEWHERE |= {
+    name: "dovetail.amp.deprecated_settings"
+    for name in (
+        "autocast_decrement_nesting",
+        "autocast_increment_nesting",
+        "clear_autocast_cache",
+        "get_autocast_cpu_dtype",
+        "get_autocast_gpu_dtype",
+        "is_autocast_cache_enabled",
+        "is_autocast_cpu_enabled",
+        "set_autocast_cache_enabled",
+        "set_autocast_cpu_dtype",
+        "set_autocast_cpu_enabled",
+        "set_autocast_gpu_dtype",
+    )
+}
+_ELSEWHERE |= {
+    name: "dovetail.symbolic_numbers"
+    for name in (
+        "SymBool",
+        "SymFloat",
+        "SymInt",
+        "sym_float",
+        "sym_int",
+        "sym_ite",
+        "sym_max",
+        "sym_min",
+        "sym_not",
+        "sym_sqrt",
+        "sym_sum",
+    )
+}
+_ELSEWHERE |= {
+    "OutOfMemoryError": "dovetail.cuda",
+    "cond": "dovetail.control_flow",
+    "fork": "dovetail.jit",
+    "wait": "dovetail.jit",
+    "while_loop": "dovetail.control_flow",
 }
 _CHECKS = {
     f"_check{kind}": "dovetail.condition_checks"

@@ -13,9 +13,15 @@ from .compiler import uncompiled
 
 __all__ = [
     "Attribute",
+    "CompilationUnit",
+    "Error",
     "Final",
+    "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptModule",
+    "TopLevelTracedModule",
+    "TracerWarning",
+    "TracingCheckError",
     "annotate",
     "export",
     "fork",
@@ -55,6 +61,30 @@ class ScriptModule:
 
 class ScriptFunction(ScriptModule):
     """The class of compiled functions: nothing is one, and none can be made."""
+
+
+class RecursiveScriptModule(ScriptModule):
+    """The class of modules compiled with what they contain: nothing is one."""
+
+
+class TopLevelTracedModule(ScriptModule):
+    """The class of traced modules: nothing is one."""
+
+
+class CompilationUnit(ScriptModule):
+    """The class of compiled source texts: nothing is one, and none can be made."""
+
+
+class TracerWarning(Warning):
+    """The category of the warnings of tracing, for filters: none is issued."""
+
+
+class TracingCheckError(Exception):
+    """The error of a trace that differs from its function: it is not raised."""
+
+
+class Error(RuntimeError):
+    """The error of a compiled program: it is not raised."""
 
 
 def _no_graph(name: str) -> NoReturn:

@@ -22,12 +22,12 @@ REASONS = {
         IODescriptor JITException LiteScriptModule ModuleDict Node OperatorInfo ParameterDict
         PyTorchFile\w+ Script\w+ \w+StorageContext StaticModule TracingState Type Use Value
         LockingLogger LoggerBase NoopLogger AggregationType AVG SUM BenchmarkConfig
-        BenchmarkExecutionStats ThroughputBenchmark FatalError fork wait import_ir_module\w*
+        BenchmarkExecutionStats ThroughputBenchmark FatalError import_ir_module\w*
         merge_type_from_type_comment parse_ir parse_schema parse_type_comment unify_type_list
         classes futures cpp PRIVATE_OPS init_num_threads package monitor
         prepare_multiprocessing_environment profiler_allow\w+ USE_\w+ compiled_with_cxx11_abi""",
     "a program is not made into a graph": r"""
-        export onnx fx cond while_loop SymBool SymFloat SymInt sym_\w+ hub ao""",
+        export onnx fx sym_constrain\w+ sym_fresh_size ao""",
     "tensors are not quantized": r"""
         q_\w+ qint\w+ quint\w+ qscheme quantiz\w+ per_\w+ \w*dequantize fake_quantize\w+
         int_repr choose_qparams\w* empty_quantized fbgemm\w+ fused_moving\w+ Q\w+Storage""",
@@ -41,16 +41,14 @@ REASONS = {
         record_stream Event Stream""",
     "removed or deprecated there": r"""
         eig lstsq matrix_rank solve symeig range reinforce resize resize_as native_norm
-        legacy_contiguous_format get_autocast_\w+ set_autocast_\w+ is_autocast_\w+
-        autocast_\w+crement_nesting clear_autocast_cache Storage StorageBase to_dlpack
+        legacy_contiguous_format \w+_autocast_(?:ipu|xla)_\w+ Storage StorageBase to_dlpack
         storage_type """,
     "of no use without several devices or processes": r"""
-        is_distributed get_device_module AcceleratorError OutOfMemoryError thread_safe_generator
+        is_distributed get_device_module AcceleratorError thread_safe_generator
         get_file_path module_load const_data_ptr""",
     "not written yet": r"""
-        GradScaler DisableTorchFunction\w* ExcludeDispatchKeyGuard embedding_bag dim_order
-        distributions fill_diagonal_ from_file hash_tensor lobpcg
-        multiprocessing norm_except_dim profiler quasirandom set_anomaly_enabled slice_inverse""",
+        DisableTorchFunction\w* ExcludeDispatchKeyGuard dim_order hash_tensor lobpcg
+        norm_except_dim quasirandom set_anomaly_enabled slice_inverse""",
 }
 """Patterns of names, by why they are missing. A name that comes may stay here until it is seen."""
 

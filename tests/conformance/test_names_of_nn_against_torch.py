@@ -53,7 +53,7 @@ ABSENT = {
     },
     "nn.attention.flex_attention": {
         "is of use to flex_attention only, which is refused": (
-            "AuxOutput AuxRequest BlockMask FlexKernelOptions and_masks noop_mask or_masks"
+            "AuxOutput AuxRequest BlockMask FlexKernelOptions"
         ),
     },
     "nn.parallel": {
@@ -147,8 +147,9 @@ def test_functions_have_the_arguments_of_pytorch(path: str) -> None:
 def test_a_class_has_the_methods_of_pytorch(name: str) -> None:
     ours, theirs = getattr(dovetail.nn, name), getattr(torch.nn, name)
     names = vars(theirs) if name == "Parameter" else dir(theirs)
-    missing = {each for each in names if not hasattr(ours, each)} - PRIVATE_STEPS
-    assert not missing
+    # Its compiler puts names that begin with three underscores there once it is imported.
+    expected = {each for each in names if not each.startswith("___")} - PRIVATE_STEPS
+    assert not {each for each in expected if not hasattr(ours, each)}
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -46,11 +46,7 @@ MODULES = [
     "cpu.amp.grad_scaler",
 ]
 NOT_HERE = {
-    **dict.fromkeys(
-        ["adadelta", "adagrad", "adam", "adamax", "adamw", "asgd", "nadam", "radam", "rmsprop"],
-        "functions of lists of tensors",
-    ),
-    **dict.fromkeys(["rprop", "sgd", "adafactor", "muon"], "functions of lists of tensors"),
+    **dict.fromkeys(["adafactor", "muon"], "functions of lists of tensors"),
     "swap_in_optimizer_params_and_state": "for tracing a step",
     "amp_definitely_not_available": "says whether this build has CUDA",
 }

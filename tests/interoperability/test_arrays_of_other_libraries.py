@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fresh_interpreter import printed_by
 
 import dovetail
 from dovetail.autograd import gradcheck, gradgradcheck
@@ -122,3 +123,35 @@ def test_safetensors_for_numpy_writes_and_reads_tensors(tmp_path: Path) -> None:
     dovetail.serialization.save_file(state, file)
     read = safetensors.load_file(file)
     assert all(np.array_equal(read[name], state[name]) for name in state)
+
+
+def test_safetensors_for_torch_writes_and_reads_tensors_as_torch(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors", reason="safetensors is not installed")
+    program = f"""
+import dovetail
+with dovetail.as_torch():
+    import torch
+    from safetensors import safe_open
+    from safetensors.torch import load, load_file, load_model, save, save_file, save_model
+
+    file = {str(tmp_path / "weights.safetensors")!r}
+    dtypes = [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.complex64]
+    state = {{str(each): torch.ones(2, 3, dtype=each) for each in dtypes}}
+    state["none"] = torch.empty(0, 3)
+    save_file(state, file, metadata={{"made": "here"}})
+    for read in (load_file(file), load(save(state))):
+        for name, value in state.items():
+            assert read[name].dtype is value.dtype and torch.equal(read[name], value), name
+    with safe_open(file, framework="pt") as found:
+        assert found.metadata() == {{"made": "here"}}
+        assert found.get_slice("none")[:, 1:].shape == (0, 2)
+    model, other = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
+    save_model(model, file)
+    load_model(other, file)
+    assert torch.equal(model.weight, other.weight)
+    loaded = load_file(file)["weight"]
+    loaded.zero_()
+    assert torch.equal(load_file(file)["weight"], model.weight)
+print("read")
+"""
+    assert printed_by(program) == "read\n"

@@ -1,6 +1,7 @@
 """Writes the parts of the site that are made from the code: drawings, data, tables, reference.
 
-``python tools/site_pages`` writes the drawings that the README shows; `docs/conf.py` writes all.
+``python tools/site_pages`` writes the drawings and numbers that the README shows; `docs/conf.py`
+writes all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from pathlib import Path
 from .api_reference import write_reference
 from .benchmark_plots import write_benchmarks, write_overhead
 from .copied_pages import copy_pages
+from .counts import write_counts
 from .dispatch_examples import write_dispatch_examples
 from .drawings import write_drawings
 from .name_tables import write_names
@@ -29,4 +31,5 @@ def write_all(docs: Path) -> None:
     write_reference(made / "api")
     write_overhead(ROOT / "benchmarks" / "results", docs / "drawings" / "overhead.svg")
     write_benchmarks(ROOT / "benchmarks" / "results", made)
+    write_counts(ROOT / "README.md")
     copy_pages(ROOT, made)

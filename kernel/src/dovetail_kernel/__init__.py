@@ -18,6 +18,7 @@ from .devices.backends import (
 from .devices.device import Device, get_default_device, set_default_device
 from .errors import PluginError, PluginNotFoundError, name_of_distribution
 from .forks import renewed_after_fork
+from .garbage import collection_paused
 from .keys.dispatch_key import (
     DispatchKey,
     backend_key,
@@ -171,6 +172,7 @@ __all__ = [
     "can_cast",
     "channels_last",
     "channels_last_3d",
+    "collection_paused",
     "complex64",
     "complex128",
     "contiguous_format",

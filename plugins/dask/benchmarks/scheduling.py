@@ -76,21 +76,19 @@ def step(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
     return weight.grad
 
 
-def measure_step(chunks: int, weight: Tensor, run: bool) -> None:
-    """Print what a step costs."""
+def measure_step(chunks: int, weight: Tensor, until: str) -> None:
+    """Print what a step costs until it is noted, prepared or run."""
     begin = time.perf_counter()
     x, y = samples(chunks, COLUMNS), samples(chunks)
     made = time.perf_counter()
     gradient = step(x, y, weight)
     noted = time.perf_counter()
-    (prepared,) = dask.optimize(gradient.array)
-    ready = time.perf_counter()
-    tasks = len(prepared.__dask_graph__().to_dict())
-    line = (
-        f"{chunks:,} chunks: {tasks:,} tasks; source {made - begin:.1f} s, "
-        f"noted in {noted - made:.2f} s, prepared in {ready - noted:.1f} s"
-    )
-    if run:
+    line = f"{chunks:,} chunks: source {made - begin:.1f} s, noted in {noted - made:.2f} s"
+    if until != "noted":
+        (prepared,) = dask.optimize(gradient.array)
+        tasks = len(prepared.__dask_graph__().to_dict())
+        line += f", {tasks:,} tasks prepared in {time.perf_counter() - noted:.1f} s"
+    if until == "run":
         begin = time.perf_counter()
         prepared.compute(optimize_graph=False, scheduler="threads", num_workers=2)
         ran = time.perf_counter() - begin
@@ -102,7 +100,7 @@ def measure_step(chunks: int, weight: Tensor, run: bool) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tasks", type=float, nargs="+", default=[1e4, 1e5])
-    parser.add_argument("--no-run", action="store_true", help="note and prepare only")
+    parser.add_argument("--until", choices=["noted", "prepared", "run"], default="run")
     options = parser.parse_args()
     weight = dovetail.full((COLUMNS, 1), 0.1, device="dask")
     few, more = 200, 400  # two sizes: what is left over is no share of a chunk's
@@ -114,7 +112,7 @@ def main() -> None:
     each = (counts[1] - counts[0]) / (more - few)
     print(f"  a step           {each:.2f}, with those that make x and y")
     for wanted in options.tasks:
-        measure_step(round(wanted / each), weight, not options.no_run)
+        measure_step(round(wanted / each), weight, options.until)
 
 
 if __name__ == "__main__":

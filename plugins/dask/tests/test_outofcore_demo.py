@@ -21,7 +21,7 @@ def losses(folder, *options):
     command = [sys.executable, str(DEMO), "--folder", str(folder), "--gib", "0.2", *options]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     ran = subprocess.run(
-        command, capture_output=True, text=True, timeout=150, env=environment, check=False
+        command, capture_output=True, text=True, timeout=900, env=environment, check=False
     )
     assert ran.returncode == 0, ran.stderr
     return re.findall(r"losses (.*)", ran.stdout), ran.stdout

@@ -5,7 +5,37 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Final
 
-__all__ = ["is_built", "matmul"]
+from .attention_switches import (
+    allow_fp16_bf16_reduction_math_sdp,
+    cudnn_sdp_enabled,
+    enable_cudnn_sdp,
+    enable_flash_sdp,
+    enable_math_sdp,
+    enable_mem_efficient_sdp,
+    flash_sdp_enabled,
+    fp16_bf16_reduction_math_sdp_allowed,
+    is_flash_attention_available,
+    math_sdp_enabled,
+    mem_efficient_sdp_enabled,
+    sdp_kernel,
+)
+
+__all__ = [
+    "allow_fp16_bf16_reduction_math_sdp",
+    "cudnn_sdp_enabled",
+    "enable_cudnn_sdp",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "fp16_bf16_reduction_math_sdp_allowed",
+    "is_built",
+    "is_flash_attention_available",
+    "math_sdp_enabled",
+    "matmul",
+    "mem_efficient_sdp_enabled",
+    "sdp_kernel",
+]
 
 matmul: Final = SimpleNamespace(
     allow_tf32=False,

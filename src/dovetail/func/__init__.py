@@ -20,7 +20,7 @@ from dovetail_autograd.transforms import (
 
 from ..absent_names import names_of as _names_of
 from .functionalization import functionalize
-from .modules import functional_call, stack_module_state
+from .modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 
 __all__ = [
     "functional_call",
@@ -32,6 +32,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
+from ..nn.batchnorm import _BatchNorm
 from ..nn.utils.stateless import _functional_call
 
 if TYPE_CHECKING:
     from ..nn.module import Module
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
 
 
 def functional_call(
@@ -135,3 +136,21 @@ def _merged(dicts: Any) -> dict[str, Tensor]:
             "ambiguous"
         )
     return {name: tensor for each in dicts for name, tensor in each.items()}
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let all batch norms within a module, itself included, use the statistics of each batch alone,
+    in place: running statistics are written in place, which `vmap` does not permit.
+
+    Parameters
+    ----------
+    root
+        Returned, for convenience.
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm):
+            module.running_mean = None
+            module.running_var = None
+            module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -12,6 +12,10 @@ from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_kernel import Device, bfloat16, dtype, float16, float32, float64, restoring
 
+from .conversion_settings import (
+    get_overwrite_module_params_on_conversion,
+    get_swap_module_params_on_conversion,
+)
 from .parameter import Parameter
 from .traversal import Traversal
 
@@ -34,11 +38,10 @@ class Moves(Traversal):
                 moved_gradient = None if gradient is None else fn(gradient)
             if moved is parameter:
                 continue
-            if moved.is_meta == parameter.is_meta:
+            if _keeps(parameter, moved):
                 parameter.grad = None
                 parameter.data = moved
             else:
-                # A meta tensor has no data to swap: the parameter is replaced.
                 parameter = Parameter(moved, parameter.requires_grad)
                 self._parameters[name] = parameter
             if moved_gradient is not None:
@@ -147,6 +150,16 @@ class Moves(Traversal):
 
     def _to_device(self, kind: str, device: int | Device | None) -> Self:
         return self.to(f"{kind}:{device}" if isinstance(device, int) else device or kind)
+
+
+def _keeps(parameter: Tensor, moved: Tensor) -> bool:
+    """Say whether a parameter gets new data, instead of a new one in its place: by default unless
+    one of them is a meta tensor.
+    """
+    if get_swap_module_params_on_conversion():
+        return True
+    is_alike = moved.is_meta == parameter.is_meta
+    return is_alike and not get_overwrite_module_params_on_conversion()
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, dtype | None, bool]:

@@ -8,10 +8,11 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .functional_steps import take_steps
 from .optimizer import Params
 from .options import add_scaled, check_non_negative, check_rate, mix_square, option
 
-__all__ = ["Adadelta"]
+__all__ = ["Adadelta", "adadelta"]
 
 
 class Adadelta(ElementwiseOptimizer):
@@ -100,3 +101,55 @@ class Adadelta(ElementwiseOptimizer):
         step = deltas.add(eps).sqrt() / squares.add(eps).sqrt() * gradient
         mix_square(deltas, step, rho)
         add_scaled(parameter, step, -option(group, "lr"))
+
+
+def adadelta(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    acc_deltas: list[Tensor],
+    state_steps: list[Tensor],
+    capturable: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    rho: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+) -> None:
+    """Take a step of `Adadelta` with states that the caller keeps, in place.
+
+    Parameters
+    ----------
+    params, grads
+        Parameters and their gradients.
+    square_avgs, acc_deltas, state_steps
+        The states, a list each with a value for each parameter.
+    has_complex
+        Accepted: the parameters say it.
+    capturable, foreach, differentiable, lr, rho, eps, weight_decay, maximize
+        The options of `Adadelta`.
+
+    Raises
+    ------
+    RuntimeError, IndexError, AssertionError
+        As in `take_steps`.
+    """
+    states = {"square_avg": square_avgs, "acc_delta": acc_deltas, "step": state_steps}
+    take_steps(
+        Adadelta,
+        params,
+        grads,
+        states,
+        capturable=capturable,
+        foreach=foreach,
+        differentiable=differentiable,
+        lr=lr,
+        rho=rho,
+        eps=eps,
+        weight_decay=weight_decay,
+        maximize=maximize,
+    )

@@ -8,6 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .functional_steps import refuse_scaling, take_steps
 from .optimizer import Params
 from .options import (
     add_number,
@@ -18,7 +19,7 @@ from .options import (
     option,
 )
 
-__all__ = ["Adagrad"]
+__all__ = ["Adagrad", "adagrad"]
 
 
 class Adagrad(ElementwiseOptimizer):
@@ -123,3 +124,60 @@ class Adagrad(ElementwiseOptimizer):
         denominator = add_number(total.sqrt(), group["eps"], group["differentiable"])
         factor = -option(group, "lr") / (1 + (values["step"] - 1) * group["lr_decay"])
         add_quotient(parameter, gradient, denominator, factor)
+
+
+def adagrad(
+    params: list[Tensor],
+    grads: list[Tensor],
+    state_sums: list[Tensor],
+    state_steps: list[Tensor],
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    weight_decay: float,
+    lr_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """Take a step of `Adagrad` with states that the caller keeps, in place.
+
+    Parameters
+    ----------
+    params, grads
+        Parameters and their gradients.
+    state_sums, state_steps
+        The states, a list each with a value for each parameter.
+    has_sparse_grad, has_complex
+        Accepted: gradients are dense, and the parameters say what they are.
+    grad_scale, found_inf
+        To be None: `amp.GradScaler` takes the scale out before a step.
+    fused, foreach, differentiable, lr, weight_decay, lr_decay, eps, maximize
+        The options of `Adagrad`.
+
+    Raises
+    ------
+    RuntimeError, IndexError, AssertionError
+        As in `take_steps`.
+    """
+    refuse_scaling(grad_scale, found_inf)
+    states = {"sum": state_sums, "step": state_steps}
+    take_steps(
+        Adagrad,
+        params,
+        grads,
+        states,
+        fused=fused,
+        foreach=foreach,
+        differentiable=differentiable,
+        lr=lr,
+        weight_decay=weight_decay,
+        lr_decay=lr_decay,
+        eps=eps,
+        maximize=maximize,
+    )

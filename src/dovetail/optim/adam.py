@@ -8,6 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
+from .functional_steps import refuse_scaling, take_steps
 from .optimizer import Params
 from .options import (
     add_number,
@@ -24,7 +25,7 @@ from .options import (
     root,
 )
 
-__all__ = ["Adam", "AdamW"]
+__all__ = ["Adam", "AdamW", "adam"]
 
 
 class Adam(ElementwiseOptimizer):
@@ -188,3 +189,72 @@ class AdamW(Adam):
             fused=fused,
             decoupled_weight_decay=True,
         )
+
+
+def adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    max_exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    decoupled_weight_decay: bool = False,
+    *,
+    amsgrad: bool,
+    beta1: float | Tensor,
+    beta2: float | Tensor,
+    lr: float | Tensor,
+    weight_decay: float,
+    eps: float,
+    maximize: bool,
+) -> None:
+    """Take a step of `Adam` with states that the caller keeps, in place.
+
+    Parameters
+    ----------
+    params, grads
+        Parameters and their gradients.
+    exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps
+        The states, a list each with a value for each parameter;
+        ``max_exp_avg_sqs`` is read with ``amsgrad`` alone.
+    has_complex
+        Accepted: the parameters say it.
+    grad_scale, found_inf
+        To be None: `amp.GradScaler` takes the scale out before a step.
+    foreach, capturable, differentiable, fused, decoupled_weight_decay, amsgrad, beta1, beta2,
+    lr, weight_decay, eps, maximize
+        The options of `Adam`.
+
+    Raises
+    ------
+    RuntimeError, IndexError, AssertionError
+        As in `take_steps`.
+    """
+    refuse_scaling(grad_scale, found_inf)
+    states = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps}
+    if amsgrad:
+        states["max_exp_avg_sq"] = max_exp_avg_sqs
+    take_steps(
+        Adam,
+        params,
+        grads,
+        states,
+        foreach=foreach,
+        capturable=capturable,
+        differentiable=differentiable,
+        fused=fused,
+        decoupled_weight_decay=decoupled_weight_decay,
+        amsgrad=amsgrad,
+        betas=(beta1, beta2),
+        lr=lr,
+        weight_decay=weight_decay,
+        eps=eps,
+        maximize=maximize,
+    )

@@ -1,5 +1,9 @@
-"""`AdamW`, where PyTorch has it."""
+"""`AdamW` and its function, where PyTorch has them."""
 
-from .adam import AdamW
+from functools import partial
 
-__all__ = ["AdamW"]
+from .adam import AdamW, adam
+
+__all__ = ["AdamW", "adamw"]
+
+adamw = partial(adam, decoupled_weight_decay=True)

@@ -56,10 +56,12 @@ class ElementwiseOptimizer(Optimizer):
         if may_join(group, pairs, self._fewest):
             pairs = self._vectors.step(self, group, pairs)
         for parameter, gradient in pairs:
-            self._step_one(parameter, gradient, group)
+            self._take_step(parameter, gradient, self._begun(parameter, group), group)
 
-    def _step_one(self, parameter: Tensor, gradient: Tensor, group: ParamGroup) -> None:
-        state = self._begun(parameter, group)
+    def _take_step(
+        self, parameter: Tensor, gradient: Tensor, state: dict[str, Any], group: ParamGroup
+    ) -> None:
+        """Apply the rule to a parameter with its state, which is brought up to date."""
         values = dict(state)
         for name in self._numbers:
             value = values[name]

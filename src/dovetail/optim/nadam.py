@@ -8,6 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
+from .functional_steps import take_steps
 from .optimizer import Params
 from .options import (
     add_number,
@@ -21,7 +22,7 @@ from .options import (
     option,
 )
 
-__all__ = ["NAdam"]
+__all__ = ["NAdam", "nadam"]
 
 
 class NAdam(ElementwiseOptimizer):
@@ -131,3 +132,67 @@ class NAdam(ElementwiseOptimizer):
         product = values["mu_product"] = values["mu_product"] * mu
         add_quotient(parameter, gradient, denominator, -rate * (1 - mu) / (1 - product))
         add_quotient(parameter, mean, denominator, -rate * following / (1 - product * following))
+
+
+def nadam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    mu_products: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    capturable: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+    momentum_decay: float,
+    eps: float,
+) -> None:
+    """Take a step of `NAdam` with states that the caller keeps, in place.
+
+    Parameters
+    ----------
+    params, grads
+        Parameters and their gradients.
+    exp_avgs, exp_avg_sqs, mu_products, state_steps
+        The states, a list each with a value for each parameter.
+    has_complex
+        Accepted: the parameters say it.
+    decoupled_weight_decay, foreach, capturable, differentiable, maximize, beta1, beta2, lr,
+    weight_decay, momentum_decay, eps
+        The options of `NAdam`.
+
+    Raises
+    ------
+    RuntimeError, IndexError, AssertionError
+        As in `take_steps`.
+    """
+    states = {
+        "exp_avg": exp_avgs,
+        "exp_avg_sq": exp_avg_sqs,
+        "mu_product": mu_products,
+        "step": state_steps,
+    }
+    take_steps(
+        NAdam,
+        params,
+        grads,
+        states,
+        decoupled_weight_decay=decoupled_weight_decay,
+        foreach=foreach,
+        capturable=capturable,
+        differentiable=differentiable,
+        maximize=maximize,
+        betas=(beta1, beta2),
+        lr=lr,
+        weight_decay=weight_decay,
+        momentum_decay=momentum_decay,
+        eps=eps,
+    )

@@ -8,6 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step, shrink
+from .functional_steps import take_steps
 from .optimizer import Params
 from .options import (
     add_number,
@@ -21,7 +22,7 @@ from .options import (
     option,
 )
 
-__all__ = ["RAdam"]
+__all__ = ["RAdam", "radam"]
 
 
 class RAdam(ElementwiseOptimizer):
@@ -136,3 +137,59 @@ def rectified(step: float, beta: float) -> float | None:
         return None
     ratio = (length - 4) * (length - 2) * greatest / ((greatest - 4) * (greatest - 2) * length)
     return float(ratio**0.5)
+
+
+def radam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    exp_avgs: list[Tensor],
+    exp_avg_sqs: list[Tensor],
+    state_steps: list[Tensor],
+    decoupled_weight_decay: bool = False,
+    foreach: bool | None = None,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    maximize: bool = False,
+    *,
+    beta1: float,
+    beta2: float,
+    lr: float,
+    weight_decay: float,
+    eps: float,
+) -> None:
+    """Take a step of `RAdam` with states that the caller keeps, in place.
+
+    Parameters
+    ----------
+    params, grads
+        Parameters and their gradients.
+    exp_avgs, exp_avg_sqs, state_steps
+        The states, a list each with a value for each parameter.
+    has_complex
+        Accepted: the parameters say it.
+    decoupled_weight_decay, foreach, differentiable, capturable, maximize, beta1, beta2, lr,
+    weight_decay, eps
+        The options of `RAdam`.
+
+    Raises
+    ------
+    RuntimeError, IndexError, AssertionError
+        As in `take_steps`.
+    """
+    states = {"exp_avg": exp_avgs, "exp_avg_sq": exp_avg_sqs, "step": state_steps}
+    take_steps(
+        RAdam,
+        params,
+        grads,
+        states,
+        decoupled_weight_decay=decoupled_weight_decay,
+        foreach=foreach,
+        differentiable=differentiable,
+        capturable=capturable,
+        maximize=maximize,
+        betas=(beta1, beta2),
+        lr=lr,
+        weight_decay=weight_decay,
+        eps=eps,
+    )

@@ -8,6 +8,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed, first_step
+from .functional_steps import take_steps
 from .optimizer import Params
 from .options import (
     add_number,
@@ -20,7 +21,7 @@ from .options import (
     option,
 )
 
-__all__ = ["RMSprop"]
+__all__ = ["RMSprop", "rmsprop"]
 
 
 class RMSprop(ElementwiseOptimizer):
@@ -127,3 +128,66 @@ class RMSprop(ElementwiseOptimizer):
             add_scaled(parameter, buffer, -rate)
         else:
             add_quotient(parameter, gradient, root, -rate)
+
+
+def rmsprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    square_avgs: list[Tensor],
+    grad_avgs: list[Tensor],
+    momentum_buffer_list: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    maximize: bool = False,
+    differentiable: bool = False,
+    capturable: bool = False,
+    has_complex: bool = False,
+    *,
+    lr: float,
+    alpha: float,
+    eps: float,
+    weight_decay: float,
+    momentum: float,
+    centered: bool,
+) -> None:
+    """Take a step of `RMSprop` with states that the caller keeps, in place.
+
+    Parameters
+    ----------
+    params, grads
+        Parameters and their gradients.
+    square_avgs, grad_avgs, momentum_buffer_list, state_steps
+        The states, a list each with a value for each parameter;
+        ``grad_avgs`` is read with ``centered`` alone, ``momentum_buffer_list`` with
+        ``momentum``.
+    has_complex
+        Accepted: the parameters say it.
+    foreach, maximize, differentiable, capturable, lr, alpha, eps, weight_decay, momentum, centered
+        The options of `RMSprop`.
+
+    Raises
+    ------
+    RuntimeError, IndexError, AssertionError
+        As in `take_steps`.
+    """
+    states = {"square_avg": square_avgs, "step": state_steps}
+    if centered:
+        states["grad_avg"] = grad_avgs
+    if momentum > 0:
+        states["momentum_buffer"] = momentum_buffer_list
+    take_steps(
+        RMSprop,
+        params,
+        grads,
+        states,
+        foreach=foreach,
+        maximize=maximize,
+        differentiable=differentiable,
+        capturable=capturable,
+        lr=lr,
+        alpha=alpha,
+        eps=eps,
+        weight_decay=weight_decay,
+        momentum=momentum,
+        centered=centered,
+    )

@@ -8,10 +8,11 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, first_step
+from .functional_steps import take_steps
 from .optimizer import Params
 from .options import check_rate, option
 
-__all__ = ["Rprop"]
+__all__ = ["Rprop", "rprop"]
 
 
 class Rprop(ElementwiseOptimizer):
@@ -99,3 +100,53 @@ class Rprop(ElementwiseOptimizer):
         gradient = gradient.masked_fill(turned, 0)
         parameter.addcmul_(gradient.sign(), sizes, value=-1)
         previous.copy_(gradient)
+
+
+def rprop(
+    params: list[Tensor],
+    grads: list[Tensor],
+    prevs: list[Tensor],
+    step_sizes: list[Tensor],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    capturable: bool = False,
+    maximize: bool = False,
+    differentiable: bool = False,
+    has_complex: bool = False,
+    *,
+    step_size_min: float,
+    step_size_max: float,
+    etaminus: float,
+    etaplus: float,
+) -> None:
+    """Take a step of `Rprop` with states that the caller keeps, in place.
+
+    Parameters
+    ----------
+    params, grads
+        Parameters and their gradients.
+    prevs, step_sizes, state_steps
+        The states, a list each with a value for each parameter.
+    has_complex
+        Accepted: the parameters say it.
+    foreach, capturable, maximize, differentiable, step_size_min, step_size_max, etaminus, etaplus
+        The options of `Rprop`.
+
+    Raises
+    ------
+    RuntimeError, IndexError, AssertionError
+        As in `take_steps`.
+    """
+    states = {"prev": prevs, "step_size": step_sizes, "step": state_steps}
+    take_steps(
+        Rprop,
+        params,
+        grads,
+        states,
+        foreach=foreach,
+        capturable=capturable,
+        maximize=maximize,
+        differentiable=differentiable,
+        step_sizes=(step_size_min, step_size_max),
+        etas=(etaminus, etaplus),
+    )

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from dovetail_aten import Tensor
 
 from .elementwise import ElementwiseOptimizer, decayed
+from .functional_steps import refuse_scaling, take_steps
 from .optimizer import Params
 from .options import (
     add_scaled,
@@ -17,7 +18,7 @@ from .options import (
     option,
 )
 
-__all__ = ["SGD"]
+__all__ = ["SGD", "sgd"]
 
 
 class SGD(ElementwiseOptimizer):
@@ -139,3 +140,59 @@ class SGD(ElementwiseOptimizer):
                 buffer.mul_(momentum).add_(gradient, alpha=1 - group["dampening"])
             gradient = gradient.add(buffer, alpha=momentum) if group["nesterov"] else buffer
         add_scaled(parameter, gradient, -option(group, "lr"))
+
+
+def sgd(
+    params: list[Tensor],
+    d_p_list: list[Tensor],
+    momentum_buffer_list: list[Tensor | None],
+    has_sparse_grad: bool = False,
+    foreach: bool | None = None,
+    fused: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    *,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> None:
+    """Take a step of `SGD` with states that the caller keeps, in place.
+
+    Parameters
+    ----------
+    params, d_p_list
+        Parameters and their gradients.
+    momentum_buffer_list
+        The states, a list each with a value for each parameter;
+        None is replaced by the first buffer. Read with ``momentum`` alone.
+    has_sparse_grad
+        Accepted: gradients are dense.
+    grad_scale, found_inf
+        To be None: `amp.GradScaler` takes the scale out before a step.
+    foreach, fused, weight_decay, momentum, lr, dampening, nesterov, maximize
+        The options of `SGD`.
+
+    Raises
+    ------
+    RuntimeError, IndexError, AssertionError
+        As in `take_steps`.
+    """
+    refuse_scaling(grad_scale, found_inf)
+    states = {"momentum_buffer": momentum_buffer_list} if momentum else {}
+    take_steps(
+        SGD,
+        params,
+        d_p_list,
+        states,
+        foreach=foreach,
+        fused=fused,
+        weight_decay=weight_decay,
+        momentum=momentum,
+        lr=lr,
+        dampening=dampening,
+        nesterov=nesterov,
+        maximize=maximize,
+    )

@@ -13,15 +13,21 @@ if _typing.TYPE_CHECKING:
     from ..inspection.gradient_explanation import GradExplanation, explain_grad
     from ..inspection.tensor_drawing import TensorDrawing, draw_tensor
     from . import benchmark, checkpoint, data, dlpack, hooks
+    from .swapping import swap_tensors
 
 _SUBMODULES = (
     "_pytree",
     "benchmark",
     "checkpoint",
     "data",
+    "deterministic",
     "dlpack",
+    "flop_counter",
     "hooks",
+    "model_zoo",
+    "module_tracker",
     "tensorboard",
+    "weak",
 )
 _MODULE_OF = {
     "GradExplanation": "dovetail.inspection.gradient_explanation",
@@ -30,6 +36,7 @@ _MODULE_OF = {
     "draw_graph": "dovetail.inspection.drawing",
     "draw_tensor": "dovetail.inspection.tensor_drawing",
     "explain_grad": "dovetail.inspection.gradient_explanation",
+    "swap_tensors": "dovetail.utils.swapping",
 }
 
 __all__ = [
@@ -44,6 +51,7 @@ __all__ = [
     "draw_tensor",
     "explain_grad",
     "hooks",
+    "swap_tensors",
 ]
 
 

@@ -29,16 +29,20 @@ from dovetail_kernel import Guard, restoring
 
 from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
-from .rng_states import RngStates
+from .rng_states import RngStates, get_device_states, set_device_states
 
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
@@ -282,12 +286,7 @@ class CheckpointFunction(Function):
     def forward(
         ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any
     ) -> Any:
-        if not any(isinstance(value, Tensor) and value.requires_grad for value in args):
-            warnings.warn(
-                "None of the inputs have requires_grad=True. Gradients will be None",
-                UserWarning,
-                stacklevel=5,
-            )
+        check_backward_validity(args, stacklevel=6)
         ctx.run_function = function
         ctx.states = RngStates(args) if preserve_rng_state else None
         ctx.places = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
@@ -308,8 +307,9 @@ class CheckpointFunction(Function):
                 "call .backward() without passing the `inputs` argument."
             )
         args = list(ctx.args)
-        for index, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
-            args[index] = tensor.detach().requires_grad_(tensor.requires_grad)
+        detached = detach_variable(tuple(ctx.saved_tensors))
+        for index, tensor in zip(ctx.places, detached, strict=True):
+            args[index] = tensor
         with nullcontext() if ctx.states is None else ctx.states.restored(), enable_grad():
             outputs = ctx.run_function(*args)
         pairs = [
@@ -325,3 +325,32 @@ class CheckpointFunction(Function):
             )
         backward([output for output, _ in pairs], [grad for _, grad in pairs])
         return None, None, *[value.grad if isinstance(value, Tensor) else None for value in args]
+
+
+def check_backward_validity(inputs: Sequence[Any], *, stacklevel: int = 2) -> None:
+    """Warn if no tensor of `inputs` requires grad: nothing would be computed in backward."""
+    if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
+        warnings.warn(
+            "None of the inputs have requires_grad=True. Gradients will be None",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return arguments with their tensors as leaves, which require grad as before.
+
+    Raises
+    ------
+    RuntimeError
+        If `inputs` is no tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(
+            "Only tuple of tensors is supported. Got Unsupported input type: "
+            f"{type(inputs).__name__}"
+        )
+    return tuple(
+        value.detach().requires_grad_(value.requires_grad) if isinstance(value, Tensor) else value
+        for value in inputs
+    )

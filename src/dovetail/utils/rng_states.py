@@ -10,9 +10,10 @@ from typing import Any
 
 from dovetail_aten import Tensor
 
+from .. import cuda
 from ..random import fork_rng, generator_of
 
-__all__ = ["RngStates"]
+__all__ = ["RngStates", "get_device_states", "set_device_states"]
 
 
 class RngStates:
@@ -35,3 +36,20 @@ class RngStates:
             for kind, state in self._states.items():
                 generator_of(kind).set_state(state)
             yield
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Return the indices of the CUDA devices of the tensors among the arguments, and where the
+    generators there stand.
+    """
+    found = {value.get_device() for value in args if isinstance(value, Tensor) and value.is_cuda}
+    indices = sorted(found)
+    return indices, [cuda.get_rng_state(index) for index in indices]
+
+
+def set_device_states(
+    devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
+) -> None:
+    """Put the generators of CUDA devices where `get_device_states` found them."""
+    for index, state in zip(devices, states, strict=False):
+        cuda.set_rng_state(state, index)

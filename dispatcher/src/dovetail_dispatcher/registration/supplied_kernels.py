@@ -4,13 +4,13 @@ that define them are not imported before.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from dovetail_kernel import DispatchKey
 from dovetail_kernel.plugins.entries import PluginEntry
 
-from ..table.kernel_registration import add_kernel
+from ..table.kernel_registration import add_kernels
 from ..table.kernels import ARRAY, Kernel
 from ..table.registrars import Registrar
 from .library import Library
@@ -81,30 +81,31 @@ class SuppliedKernel(Kernel):
         return getattr(functions, name)
 
 
-def supply_array_kernel(
-    library: Library, op_name: str, key: DispatchKey, supply: Callable[[], KernelFunctions]
+def supply_array_kernels(
+    library: Library, key: DispatchKey, supplies: Mapping[str, Callable[[], KernelFunctions]]
 ) -> None:
-    """Register an array kernel on a library, as `Library.array_impl`, with functions that are known
-    to fit the schema and are supplied when they are first looked at.
+    """Register array kernels on a library, as `Library.array_impl`, with functions that are known
+    to fit the schemas and are supplied when they are first looked at.
 
     Parameters
     ----------
     library
-        Whose kernel it is.
-    op_name
-        The operator, such as ``"add.Tensor"``.
+        Whose kernels they are.
     key
-        Where it is registered.
-    supply
-        Returns the functions.
+        Where they are registered.
+    supplies
+        What returns the functions, by operator, such as ``"add.Tensor"``.
     """
-    base, _, overload = op_name.partition(".")
-    kernel = SuppliedKernel(
-        supply,
-        key,
-        library.location,
-        plugin=library._plugin,
-        registrar=library._registrar,
-        is_proven=library._is_proven,
-    )
-    add_kernel(f"{library.ns}::{base}", overload, kernel, library._changes)
+    rows = []
+    for op_name, supply in supplies.items():
+        base, _, overload = op_name.partition(".")
+        kernel = SuppliedKernel(
+            supply,
+            key,
+            library.location,
+            plugin=library._plugin,
+            registrar=library._registrar,
+            is_proven=library._is_proven,
+        )
+        rows.append((f"{library.ns}::{base}", overload, kernel))
+    add_kernels(rows, library._changes)

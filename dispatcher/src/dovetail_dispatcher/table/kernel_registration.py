@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from dovetail_kernel import DispatchKey
 
 from . import registry
@@ -30,6 +32,27 @@ def add_kernel(name: str, overload: str, kernel: Kernel, owner: list[Change]) ->
         except BaseException:  # a warning that is an error, an interrupt: leave no trace
             registry.drop_if_empty(op)
             raise
+
+
+def add_kernels(rows: Iterable[tuple[str, str, Kernel]], owner: list[Change]) -> None:
+    """Put kernels into the table, as `add_kernel` does, those of a library at once.
+
+    Parameters
+    ----------
+    rows
+        Name, overload and kernel; no operator twice with one key.
+    owner
+        To whom the changes belong.
+    """
+    with registry.lock:
+        fresh = []
+        for name, overload, kernel in rows:
+            op = registry.find(name, overload)
+            if op is not None and op.kernels.get(kernel.key):
+                add_kernel(name, overload, kernel, owner)
+            else:
+                fresh.append((name, overload, kernel))
+        make(ManyKernels(fresh), owner)
 
 
 def cover_kernel(op: Operator, kernel: Kernel, owner: list[Change]) -> None:
@@ -80,11 +103,38 @@ class KernelChange(Change):
 
     def take_out(self) -> None:
         """Take the kernel out, wherever it lies by now."""
-        op, kernel = self._op, self._kernel
-        if any(kernel in layer.kernels.get(kernel.key, ()) for layer in op.layers()):
-            with registry.changing([op]):
-                take_out(op, [kernel])
-        registry.drop_if_empty(op)
+        _take_out_kernel(self._op, self._kernel)
+
+
+class ManyKernels(Change):
+    """Kernels of many operators at keys where these had none."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: Sequence[tuple[str, str, Kernel]]) -> None:
+        self._rows = rows
+
+    def apply(self) -> None:
+        """Put every kernel in its place."""
+        for name, overload, kernel in self._rows:
+            op = registry.find_or_add(name, overload)
+            op.forget_routes()
+            op.kernels[kernel.key] = [kernel]
+        registry.count_change()
+
+    def take_out(self) -> None:
+        """Take the kernels out, wherever they lie by now."""
+        for name, overload, kernel in self._rows:
+            op = registry.find(name, overload)
+            if op is not None:
+                _take_out_kernel(op, kernel)
+
+
+def _take_out_kernel(op: Operator, kernel: Kernel) -> None:
+    if any(kernel in layer.kernels.get(kernel.key, ()) for layer in op.layers()):
+        with registry.changing([op]):
+            take_out(op, [kernel])
+    registry.drop_if_empty(op)
 
 
 def _warn_of_override(op: Operator, old: Kernel, new: Kernel) -> None:

@@ -128,8 +128,11 @@ def forget_all_routes() -> None:
     """Clear the routes of every operator, because something that all were composed from has
     changed.
     """
-    with lock, changing(all_operators()):
-        pass
+    with lock:
+        for op in all_operators():
+            if op.routes or op.redispatch_routes:
+                op.forget_routes()
+        count_change()
 
 
 def find_or_add(name: str, overload: str) -> Operator:

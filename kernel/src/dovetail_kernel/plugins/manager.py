@@ -14,6 +14,7 @@ from typing import Any, Final
 from ..devices.backends import add_device_type_source
 from ..errors import PluginError, forget_distributions
 from ..forks import call_in_child, held_over_fork
+from ..garbage import collection_paused
 from .entries import (
     BACKENDS,
     GROUPS,
@@ -262,7 +263,11 @@ class PluginManager:
         """
         unavailable: str | None = None
         try:
-            with _as_loading(plugin.entry), self.transaction() as plugin.undo:
+            with (
+                collection_paused(),
+                _as_loading(plugin.entry),
+                self.transaction() as plugin.undo,
+            ):
                 if plugin.entry.group == BACKENDS:
                     unavailable = self._run_backend(plugin)
                 elif plugin.entry.group == MODULES:

@@ -58,7 +58,7 @@ from .tensor.like_factories import (
     zeros_like,
 )
 from .tensor.low_rank import lu, pca_lowrank, svd_lowrank
-from .tensor.more_factories import empty_permuted, frombuffer, logspace
+from .tensor.more_factories import empty_permuted, from_file, frombuffer, logspace
 from .tensor.normal_numbers import normal  # type: ignore[no-redef]
 from .tensor.norms import norm  # type: ignore[no-redef]
 from .tensor.places import nonzero, unravel_index
@@ -155,6 +155,7 @@ __all__ = [
     "empty_strided",
     "eye",
     "from_dlpack",
+    "from_file",
     "from_numpy",
     "frombuffer",
     "full",

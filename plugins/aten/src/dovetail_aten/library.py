@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from dovetail_dispatcher.registration.batching_rules import on_first_vmap
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.definitions import define_many
 from dovetail_dispatcher.table.formula_module import FormulaOfModule
-from dovetail_dispatcher.table.kernel_registration import add_kernel
+from dovetail_dispatcher.table.kernel_registration import add_kernels
 from dovetail_dispatcher.table.kernels import TENSOR
 from dovetail_dispatcher.table.places import place_of_definition
 from dovetail_dispatcher.table.rule_registration import set_derivative_formulas, set_fusions
@@ -48,14 +48,18 @@ def load() -> None:
     from .backend import backend_select
     from .backend.outs_of_composites import OutOfComposite
 
-    for qualified, key, module, name in COMPOSITES:
-        base, _, overload = qualified.partition(".")
-        _add_composite(base, overload, module, name, DispatchKey[key])
-    for qualified in OUTS_OF_COMPOSITES:
-        base, _, overload = qualified.partition(".")
-        add_kernel(base, overload, OutOfComposite(registry.find_or_throw(base, overload)), [])
-    for base, module, name in ABOVE_GRADIENTS:
-        _add_composite(base, "", module, name, DispatchKey.Autograd)
+    outs = [qualified.partition(".") for qualified in OUTS_OF_COMPOSITES]
+    add_kernels(
+        [
+            *_composites(COMPOSITES),
+            *_composites([(base, "Autograd", *where) for base, *where in ABOVE_GRADIENTS]),
+            *[
+                (base, overload, OutOfComposite(registry.find_or_throw(base, overload)))
+                for base, _, overload in outs
+            ],
+        ],
+        [],
+    )
     backend_select.register(OPERATORS, COMPOSITES)
     _set_formulas()
     on_first_vmap(_load_batching_rules)
@@ -64,10 +68,14 @@ def load() -> None:
     _loaded = True
 
 
-def _add_composite(base: str, overload: str, module: str, name: str, key: DispatchKey) -> None:
-    op = registry.find(base, overload)
-    if op is not None and op.is_defined:  # or a selective build has left it out
-        add_kernel(base, overload, Composite(module, name, key, place_of_definition(op)), [])
+def _composites(rows: Iterable[Sequence[str]]) -> Iterator[tuple[str, str, Composite]]:
+    """Yield the kernels of a table of composites; a selective build leaves operators out."""
+    for qualified, key, module, name in rows:
+        base, _, overload = qualified.partition(".")
+        op = registry.find(base, overload)
+        if op is not None and op.is_defined:
+            place = place_of_definition(op)
+            yield base, overload, Composite(module, name, DispatchKey[key], place)
 
 
 class Composite(Kernel):

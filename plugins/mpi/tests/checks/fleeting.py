@@ -6,7 +6,7 @@ import dovetail
 import dovetail.distributed as dist
 
 for _ in range(3):
-    dist.init_process_group("mpi", timeout=timedelta(seconds=20))
+    dist.init_process_group("mpi", timeout=timedelta(seconds=600))
     x = dovetail.ones(2)
     dist.all_reduce(x)
     assert x[0].item() == dist.get_world_size()

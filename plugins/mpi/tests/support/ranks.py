@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import traceback
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 CHECKS = Path(__file__).resolve().parents[1] / "checks"
-LIMIT = 60
+LIMIT = 300
+"""Seconds after which a program hangs, on a machine however busy."""
 
 
 class Ended(NamedTuple):
@@ -27,7 +27,6 @@ class Ended(NamedTuple):
 
     status: int
     output: str
-    seconds: float
 
 
 def mpiexec(
@@ -42,7 +41,6 @@ def mpiexec(
     """
     command = Path(sys.executable).with_name("mpiexec")
     starter = str(command) if command.exists() else "mpiexec"
-    start = time.monotonic()
     process = subprocess.Popen(
         [starter, "-n", str(size), sys.executable, *arguments],
         stdout=subprocess.PIPE,
@@ -62,7 +60,7 @@ def mpiexec(
             os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
         raise AssertionError(f"{size} ranks did not end in {limit} s:\n{output}") from None
-    return Ended(process.returncode, output, time.monotonic() - start)
+    return Ended(process.returncode, output)
 
 
 def names_in(module: str) -> list[str]:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
-__all__ = ["create_block_mask", "create_mask", "flex_attention"]
+from dovetail_aten import Tensor
+from dovetail_kernel import bool as bool_
+
+__all__ = [
+    "and_masks",
+    "create_block_mask",
+    "create_mask",
+    "flex_attention",
+    "noop_mask",
+    "or_masks",
+]
 
 _REASON = (
     "{} is made by a compiler in PyTorch, and is not in Dovetail. Pass a mask or a bias as "
@@ -26,3 +37,37 @@ def create_block_mask(*args: Any, **kwargs: Any) -> NoReturn:
 def create_mask(*args: Any, **kwargs: Any) -> NoReturn:
     """Refuse with NotImplementedError: only `flex_attention` takes such a mask."""
     raise NotImplementedError(_REASON.format("create_mask"))
+
+
+def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
+    """Return True: every key is seen."""
+    seen: Tensor = batch.new_ones((), dtype=bool_)
+    return seen
+
+
+def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of the mask that lets through what all masks do. Raises RuntimeError for
+    what is no function.
+    """
+    return _joined(mask_mods, True)
+
+
+def or_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of the mask that lets through what any mask does. Raises RuntimeError for
+    what is no function.
+    """
+    return _joined(mask_mods, False)
+
+
+def _joined(mask_mods: tuple[Callable[..., Any], ...], every: bool) -> Callable[..., Any]:
+    if not all(map(callable, mask_mods)):
+        raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
+
+    def joined(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
+        found = b.new_full((), every, dtype=bool_)
+        for each in mask_mods:
+            here = each(b, h, q_idx, kv_idx)
+            found = found & here if every else found | here
+        return found
+
+    return joined

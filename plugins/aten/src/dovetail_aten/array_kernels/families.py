@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from dovetail_dispatcher import Library
-from dovetail_dispatcher.registration.supplied_kernels import supply_array_kernel
+from dovetail_dispatcher.registration.supplied_kernels import supply_array_kernels
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import parse_dispatch_key
 
@@ -20,7 +20,7 @@ from .complete_namespace import Missing
 from .family import Family
 from .namespace_functions import define_namespace_functions
 from .namespace_names import with_names
-from .table import KernelTable
+from .table import ArrayKernel, KernelTable
 
 __all__ = [
     "FAMILIES",
@@ -166,12 +166,12 @@ def register_array_kernels(m: Library, table: KernelTable) -> None:
     """Register the array kernels of a table on ``Library("aten", "IMPL", "CPU")`` or that of
     another backend's key; those of operators that a selective build leaves out are not needed.
     """
-    key = parse_dispatch_key(m.dispatch_key)
+    supplies: dict[str, Callable[[], ArrayKernel]] = {}
     for name in table.kernels:
         if f"aten::{name.partition('.')[0]}" in registry.left_out:
             continue
         if table.kernels.is_expected(name):
-            supply_array_kernel(m, name, key, partial(table.kernels.__getitem__, name))
+            supplies[name] = partial(table.kernels.__getitem__, name)
             continue
         kernel = table.kernels[name]
         m.array_impl(
@@ -181,3 +181,4 @@ def register_array_kernels(m: Library, table: KernelTable) -> None:
             out_function=kernel.out_function,
             general_out_function=kernel.general_out_function,
         )
+    supply_array_kernels(m, parse_dispatch_key(m.dispatch_key), supplies)

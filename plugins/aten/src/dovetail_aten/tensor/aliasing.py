@@ -13,6 +13,7 @@ from ..backend.devices import as_device, ready_backend
 from .dtype_arguments import as_dtype
 from .from_data import from_dlpack, tensor
 from .host_arrays import from_host, is_host_array
+from .storage_views import vector_of_storage
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -36,8 +37,8 @@ def asarray(
     ----------
     obj
         A tensor, an array, a DLPack capsule or an object with ``__dlpack__``; an object with the
-        buffer protocol, whose bytes are read as elements of `dtype`; or as for `tensor`: a number
-        or nested sequences of numbers, which are always copied.
+        buffer protocol, or a storage, whose bytes are read as elements of `dtype`; or as for
+        `tensor`: a number or nested sequences of numbers, which are always copied.
     dtype
         Default: that of `obj`; for a buffer the default dtype.
     device
@@ -100,7 +101,7 @@ def _without_copy(obj: Any, wanted: DType | None) -> Any:
     try:
         buffer = memoryview(obj)
     except TypeError:
-        return None
+        return vector_of_storage(obj, wanted)
     return _of_buffer(buffer, wanted or get_default_dtype())
 
 

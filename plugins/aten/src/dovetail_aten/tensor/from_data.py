@@ -30,6 +30,7 @@ from ..backend.devices import as_device, backend_for, ready_backend
 from .dtype_arguments import as_dtype, refuse_pinning
 from .host_arrays import from_host, is_device_array, is_host_array
 from .nested_sequences import check_numbers, common_dtype, flatten, shape_of_data
+from .storage_views import vector_of_storage
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -212,6 +213,9 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
     if is_device_array(data):
         there: Any = from_host(data)
         return there.to(device=device, dtype=wanted, copy=True)
+    shown = vector_of_storage(data, wanted)
+    if shown is not None:
+        return shown.to(device=device)
     place = as_device(device)
     backend = backend_for(place)
     host = ready_backend("cpu").arrays

@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING, Any
 from dovetail_kernel import (
     Layout,
     TensorBase,
+    get_default_dtype,
     scalar_category,
     scalar_dtype,
 )
 
-from ..backend.devices import ready_backend
-from .dtype_arguments import as_dtype
+from ..backend.backend_select import check_layout
+from ..backend.devices import as_device, ready_backend
+from .dtype_arguments import as_dtype, refuse_pinning
 from .factory import Factory, number_of
+from .file_memory import bytes_of_file
 from .host_arrays import from_host
 from .sizes import shape_of
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
-__all__ = ["empty_permuted", "frombuffer", "logspace"]
+__all__ = ["empty_permuted", "from_file", "frombuffer", "logspace"]
 
 _empty_permuted = Factory("empty_permuted")
 _logspace = Factory("logspace")
@@ -168,6 +171,61 @@ def frombuffer(
     arrays = ready_backend("cpu").arrays
     part = memory[offset : offset + count * size]
     made: Any = from_host(arrays.asarray(part).view(arrays.native_dtypes[wanted]))
+    if requires_grad:
+        made.requires_grad = True
+    result: Tensor = made
+    return result
+
+
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int | None = 0,
+    *,
+    dtype: Any = None,
+    layout: Layout | None = None,
+    device: Any = None,
+    pin_memory: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return a vector on the cpu whose memory is the beginning of a file.
+
+    Parameters
+    ----------
+    filename
+        The path of the file.
+    shared
+        Whether what is written goes to the file, which is made, or made longer, if need be.
+        Default: False, it stays in this process.
+    size
+        How many elements.
+    dtype
+        How its bytes are read. Default: the default dtype.
+    layout, device, pin_memory
+        Of the tensor: strided, on the cpu, not pinned.
+    requires_grad
+        Whether gradients are computed for it.
+
+    Raises
+    ------
+    RuntimeError
+        As `UntypedStorage.from_file`.
+    NotImplementedError
+        For another device.
+    """
+    place = as_device("cpu" if device is None else device)
+    if place.type != "cpu":
+        raise NotImplementedError(
+            f"aten::from_file: files are memory of the cpu, not of {place}. Call from_file without "
+            "device, then to()."
+        )
+    if layout is not None:
+        check_layout("from_file", layout)
+    refuse_pinning(pin_memory)
+    wanted: Any = get_default_dtype() if dtype is None else as_dtype(dtype, "from_file")
+    arrays = ready_backend("cpu").arrays
+    memory = bytes_of_file(filename, bool(shared), (size or 0) * wanted.itemsize)
+    made: Any = from_host(memory.view(arrays.native_dtypes[wanted]))
     if requires_grad:
         made.requires_grad = True
     result: Tensor = made

@@ -22,13 +22,13 @@ from dovetail_kernel import (
     int32,
     int64,
     uint8,
-    wrap,
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as Dtype
 
 from .from_data import tensor as make_tensor
 from .storage_conversions import StorageConversions, set_typed_storage
+from .storage_views import vector_of_storage
 from .untyped_storage import UntypedStorage
 
 __all__ = ["LEGACY_STORAGES", "TypedStorage", "storage_of"]
@@ -127,15 +127,36 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
                 "a sequence of values."
             )
 
+    @classmethod
+    def from_file(cls, filename: str, shared: bool, size: int) -> TypedStorage:
+        """Return `size` elements of a file; see `UntypedStorage.from_file`. Raises RuntimeError for
+        a class without dtype.
+        """
+        if cls is TypedStorage:
+            raise RuntimeError(
+                "from_file can only be called on derived classes. Call that of FloatStorage, say."
+            )
+        wanted: Dtype = _dtype_of(cls)
+        return _rebuilt(UntypedStorage.from_file(filename, shared, size * wanted.itemsize), wanted)
+
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        *,
+        dtype: Dtype | None = None,
+    ) -> TypedStorage:
+        """Return a copy of the elements of a buffer; see `UntypedStorage.from_buffer`."""
+        wanted = dtype or get_default_dtype() if cls is TypedStorage else _dtype_of(cls)
+        made = UntypedStorage.from_buffer(buffer, byte_order, count, offset, dtype=wanted)
+        return _rebuilt(made, wanted)
+
     def _line(self) -> Any:
         """Return a tensor of all elements, which shares the memory."""
-        storage, arrays = self._untyped_storage, self._untyped_storage._backend.arrays
-        size = self._size()
-        native = arrays.native_dtypes[self.dtype]
-        step = self.dtype.itemsize
-        made = wrap(arrays.shown(storage.array, native, (size,), (step,), 0), storage._backend)
-        made._storage = storage
-        return made
+        return vector_of_storage(self, None)
 
     def _size(self) -> int:
         return self._untyped_storage.nbytes() // self.dtype.itemsize
@@ -288,6 +309,12 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
         if self.device.type == "meta":
             return f"...\n{where}"
         return "".join([f" {value}\n" for value in self.tolist()]) + where
+
+
+def _dtype_of(cls: Any) -> Dtype:
+    """Return the dtype of a class such as ``FloatStorage``."""
+    wanted: Dtype = cls.dtype
+    return wanted
 
 
 def _rebuilt(storage: UntypedStorage, wanted: Any) -> TypedStorage:

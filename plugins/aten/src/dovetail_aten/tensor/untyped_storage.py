@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from operator import index as as_index
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from dovetail_kernel import (
     Device,
@@ -19,6 +19,7 @@ from dovetail_kernel.tensor.dataless import DatalessArray
 from dovetail_kernel.tensor.resized_storage import is_resizable, move_storage
 
 from ..backend.devices import as_device, backend_for, ready_backend
+from .file_memory import bytes_of_buffer, bytes_of_file
 from .storage_conversions import StorageConversions
 
 __all__ = ["UntypedStorage"]
@@ -68,6 +69,42 @@ class UntypedStorage(StorageConversions, Storage):
         if values is not None:
             made._write(0, [_byte(value) for value in values])
         return made
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """Return the first `nbytes` bytes of a file. With `shared`, what is written goes to the
+        file, which is made if there is none; else it stays in this process.
+
+        Raises
+        ------
+        RuntimeError
+            If the file cannot be opened, and where it has fewer bytes and `shared` is False.
+        """
+        return cls._of_line(bytes_of_file(filename, shared, nbytes))
+
+    @classmethod
+    def from_buffer(
+        cls,
+        buffer: Any,
+        byte_order: str | None = None,
+        count: int = -1,
+        offset: int = 0,
+        dtype: Any = uint8,
+    ) -> UntypedStorage:
+        """Return a copy of `count` elements of a buffer behind `offset` bytes, by default all.
+
+        Raises
+        ------
+        ValueError
+            If `byte_order` is none of "native", "little" and "big"; it may be left out for bytes.
+            If the buffer does not have that many elements.
+        """
+        order = "native" if byte_order is None and dtype.itemsize == 1 else byte_order
+        return cls._of_line(bytes_of_buffer(buffer, order, count, offset, dtype))
+
+    @classmethod
+    def _of_line(cls, array: Any) -> UntypedStorage:
+        return cast(UntypedStorage, cls.of(array, ready_backend("cpu")))
 
     # -- reading and writing -----------------------------------------------------------------------
 

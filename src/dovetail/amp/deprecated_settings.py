@@ -1,0 +1,106 @@
+"""The settings of autocast by the names they had for each device: deprecated, with warnings."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from dovetail_aten.autocast import (
+    get_autocast_dtype,
+    is_autocast_enabled,
+    set_autocast_dtype,
+    set_autocast_enabled,
+)
+from dovetail_kernel import dtype as Dtype
+
+__all__ = [
+    "autocast_decrement_nesting",
+    "autocast_increment_nesting",
+    "clear_autocast_cache",
+    "get_autocast_cpu_dtype",
+    "get_autocast_gpu_dtype",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "set_autocast_cache_enabled",
+    "set_autocast_cpu_dtype",
+    "set_autocast_cpu_enabled",
+    "set_autocast_gpu_dtype",
+]
+
+_nesting = 0
+_is_cache_enabled = True
+
+
+def _deprecated(name: str, following: str) -> None:
+    warnings.warn(
+        f"torch.{name} is deprecated. Please use torch.{following} instead.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+
+
+def get_autocast_cpu_dtype() -> Dtype:
+    """Return ``get_autocast_dtype("cpu")``. Deprecated."""
+    _deprecated("get_autocast_cpu_dtype()", "get_autocast_dtype('cpu')")
+    return get_autocast_dtype("cpu")
+
+
+def get_autocast_gpu_dtype() -> Dtype:
+    """Return ``get_autocast_dtype("cuda")``. Deprecated."""
+    _deprecated("get_autocast_gpu_dtype()", "get_autocast_dtype('cuda')")
+    return get_autocast_dtype("cuda")
+
+
+def set_autocast_cpu_dtype(dtype: Dtype) -> None:
+    """Do as ``set_autocast_dtype("cpu", dtype)``. Deprecated."""
+    _deprecated("set_autocast_cpu_dtype(dtype)", "set_autocast_dtype('cpu', dtype)")
+    set_autocast_dtype("cpu", dtype)
+
+
+def set_autocast_gpu_dtype(dtype: Dtype) -> None:
+    """Do as ``set_autocast_dtype("cuda", dtype)``. Deprecated."""
+    _deprecated("set_autocast_gpu_dtype(dtype)", "set_autocast_dtype('cuda', dtype)")
+    set_autocast_dtype("cuda", dtype)
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Return ``is_autocast_enabled("cpu")``. Deprecated."""
+    _deprecated("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')")
+    return is_autocast_enabled("cpu")
+
+
+def set_autocast_cpu_enabled(enabled: bool) -> None:
+    """Do as ``set_autocast_enabled("cpu", enabled)``. Deprecated."""
+    _deprecated("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)")
+    set_autocast_enabled("cpu", enabled)
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Return what `set_autocast_cache_enabled` was last given; True at first. Casts are not cached
+    here.
+    """
+    return _is_cache_enabled
+
+
+def set_autocast_cache_enabled(enabled: Any) -> None:
+    """Note whether casts may be cached: they are not."""
+    global _is_cache_enabled
+    _is_cache_enabled = bool(enabled)
+
+
+def clear_autocast_cache() -> None:
+    """Do nothing: casts are not cached."""
+
+
+def autocast_increment_nesting() -> int:
+    """Return how many blocks that programs entered by hand are open, after another one is."""
+    global _nesting
+    _nesting += 1
+    return _nesting
+
+
+def autocast_decrement_nesting() -> int:
+    """Return how many blocks that programs entered by hand are open, after one was closed."""
+    global _nesting
+    _nesting -= 1
+    return _nesting

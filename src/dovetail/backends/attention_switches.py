@@ -1,0 +1,101 @@
+"""The switches of the kernels of attention, as programs set them in ``torch.backends.cuda``: they
+are kept, and nothing follows from them. `nn.attention.sdpa_kernel` is what refuses kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = [
+    "allow_fp16_bf16_reduction_math_sdp",
+    "cudnn_sdp_enabled",
+    "enable_cudnn_sdp",
+    "enable_flash_sdp",
+    "enable_math_sdp",
+    "enable_mem_efficient_sdp",
+    "flash_sdp_enabled",
+    "fp16_bf16_reduction_math_sdp_allowed",
+    "is_flash_attention_available",
+    "math_sdp_enabled",
+    "mem_efficient_sdp_enabled",
+    "sdp_kernel",
+]
+
+_switches = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True, "reduction": False}
+
+
+def enable_flash_sdp(enabled: bool) -> None:
+    """Set a switch. There is one kernel of attention, which is used whatever is set."""
+    _switches["flash"] = bool(enabled)
+
+
+def flash_sdp_enabled() -> bool:
+    """Return what `enable_flash_sdp` was last given; True at first."""
+    return _switches["flash"]
+
+
+def enable_math_sdp(enabled: bool) -> None:
+    """Set a switch, as `enable_flash_sdp`."""
+    _switches["math"] = bool(enabled)
+
+
+def math_sdp_enabled() -> bool:
+    """Return what `enable_math_sdp` was last given; True at first."""
+    return _switches["math"]
+
+
+def enable_mem_efficient_sdp(enabled: bool) -> None:
+    """Set a switch, as `enable_flash_sdp`."""
+    _switches["mem_efficient"] = bool(enabled)
+
+
+def mem_efficient_sdp_enabled() -> bool:
+    """Return what `enable_mem_efficient_sdp` was last given; True at first."""
+    return _switches["mem_efficient"]
+
+
+def enable_cudnn_sdp(enabled: bool) -> None:
+    """Set a switch, as `enable_flash_sdp`."""
+    _switches["cudnn"] = bool(enabled)
+
+
+def cudnn_sdp_enabled() -> bool:
+    """Return what `enable_cudnn_sdp` was last given; True at first."""
+    return _switches["cudnn"]
+
+
+def allow_fp16_bf16_reduction_math_sdp(enabled: bool) -> None:
+    """Set a switch, as `enable_flash_sdp`: sums of halves are float32 here."""
+    _switches["reduction"] = bool(enabled)
+
+
+def fp16_bf16_reduction_math_sdp_allowed() -> bool:
+    """Return what `allow_fp16_bf16_reduction_math_sdp` was last given; False at first."""
+    return _switches["reduction"]
+
+
+def is_flash_attention_available() -> bool:
+    """Return False: there is no such kernel for CUDA."""
+    return False
+
+
+@contextmanager
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Iterator[dict[str, bool]]:
+    """Set four switches inside a block. Deprecated: use `nn.attention.sdpa_kernel`."""
+    before = dict(_switches)
+    _switches.update(
+        flash=bool(enable_flash),
+        math=bool(enable_math),
+        mem_efficient=bool(enable_mem_efficient),
+        cudnn=bool(enable_cudnn),
+    )
+    try:
+        yield {}
+    finally:
+        _switches.update(before)

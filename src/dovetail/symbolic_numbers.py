@@ -1,0 +1,92 @@
+"""The names of PyTorch's symbolic numbers. Sizes are numbers here: nothing is an instance of the
+classes, and the functions compute.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+__all__ = [
+    "SymBool",
+    "SymFloat",
+    "SymInt",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sqrt",
+    "sym_sum",
+]
+
+
+class _Symbolic:
+    """A class for ``isinstance``, which says no of everything."""
+
+    def __new__(cls, *arguments: Any) -> NoReturn:
+        """Refuse with NotImplementedError: programs are not made into graphs."""
+        raise NotImplementedError(
+            f"dovetail.{cls.__name__}: sizes are numbers, since programs are not made into graphs. "
+            "Use the number."
+        )
+
+
+class SymInt(_Symbolic):
+    """The class of symbolic integers, of which there are none."""
+
+
+class SymFloat(_Symbolic):
+    """The class of symbolic floating point numbers, of which there are none."""
+
+
+class SymBool(_Symbolic):
+    """The class of symbolic truth values, of which there are none."""
+
+
+def sym_int(a: Any) -> int:
+    """Return `a` without its fraction."""
+    return builtins.int(a)
+
+
+def sym_float(a: Any) -> float:
+    """Return `a` as a floating point number."""
+    return builtins.float(a)
+
+
+def sym_not(a: Any) -> bool:
+    """Return whether `a` does not hold."""
+    return not a
+
+
+def sym_max(a: Any, b: Any) -> Any:
+    """Return the larger of two numbers; a float if one of them is."""
+    return _alike(builtins.max(a, b), a, b)
+
+
+def sym_min(a: Any, b: Any) -> Any:
+    """Return the smaller of two numbers; a float if one of them is."""
+    return _alike(builtins.min(a, b), a, b)
+
+
+def _alike(chosen: Any, a: Any, b: Any) -> Any:
+    is_float = isinstance(a, builtins.float) or isinstance(b, builtins.float)
+    return builtins.float(chosen) if is_float else chosen
+
+
+def sym_ite(b: Any, t: Any, f: Any) -> Any:
+    """Return `t` if `b` holds, else `f`."""
+    return t if b else f
+
+
+def sym_sqrt(a: Any) -> float:
+    """Return the square root of a number."""
+    return math.sqrt(a)
+
+
+def sym_sum(args: Iterable[Any]) -> Any:
+    """Return the sum of numbers."""
+    return builtins.sum(args)
