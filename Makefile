@@ -156,7 +156,7 @@ test-cuda-emulated: cuda-emulator
 # Tests of any backend expect errors of indices at once.
 test-cuda: $(TEST_STAMPS)
 	@$(PY) -m pytest -q plugins/cuda/tests
-	@CUDA_LAUNCH_BLOCKING=1 $(PYTEST) --backend cuda $(EXCEPTIONS) $(ON_CUDA)
+	@CUDA_LAUNCH_BLOCKING=1 $(PYTEST) --backend cuda $(ON_ANY_BACKEND)
 
 bench-cuda: $(TEST_STAMPS)
 	$(PY) benchmarks/on_cuda.py $(REPEATS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from same_programs import tried
 
 import dovetail
 from dovetail.testing import OpInfo, op_infos
@@ -88,3 +89,26 @@ def test_each_argument_of_an_operator_that_is_missing_or_nothing_known_is_a_type
             function()
     else:  # of no tensors: atleast_1d() is (), block_diag() a matrix without elements
         assert getattr(function(), "shape", ()) == getattr(found, "shape", found)
+
+
+NONE = {
+    "amax": lambda lib, x: lib.amax(x, None),
+    "amin": lambda lib, x: x.amin(dim=None),
+    "roll": lambda lib, x: lib.roll(x, 1, None),
+    "avg_pool1d": lambda lib, x: lib.nn.functional.avg_pool1d(x[0], 2, None),
+    "avg_pool2d": lambda lib, x: lib.nn.functional.avg_pool2d(x, 2, None),
+    "avg_pool3d": lambda lib, x: lib.nn.functional.avg_pool3d(x, (1, 2, 2), stride=None),
+    "max_pool2d": lambda lib, x: lib.nn.functional.max_pool2d(x, 2, None),
+    "max_pool3d": lambda lib, x: lib.nn.functional.max_pool3d(x, (1, 2, 2), None),
+    "padding": lambda lib, x: lib.nn.functional.avg_pool2d(x, 2, 2, None),
+    "logsumexp": lambda lib, x: lib.logsumexp(x, None),
+}
+
+
+@pytest.mark.parametrize("call", NONE)
+def test_a_list_that_is_empty_by_default_may_be_none_as_in_pytorch(call: str) -> None:
+    ours, theirs = (
+        tried(lambda lib=lib: NONE[call](lib, lib.arange(64.0).reshape(1, 4, 4, 4)), words=0)
+        for lib in (dovetail, torch)
+    )
+    assert ours == theirs

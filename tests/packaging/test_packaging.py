@@ -71,7 +71,10 @@ THIRD_PARTY = {
 
 EXTRAS = {
     "dovetail-aten": {"codegen": {"pyyaml"}, "testing": {"numpy"}},
-    "dovetail-cuda": {"cuda12": {"cupy-cuda12x"}, "cuda13": {"cupy-cuda13x"}},
+    "dovetail-cuda": {
+        "cuda12": {"cupy-cuda12x", "nvidia-cuda-cupti-cu12"},
+        "cuda13": {"cupy-cuda13x", "nvidia-cuda-cupti"},
+    },
     "dovetail-mpi": {"mpich": {"mpich"}},
     "dovetail": {
         "cuda": {"dovetail-cuda"},

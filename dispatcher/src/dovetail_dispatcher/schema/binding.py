@@ -62,7 +62,7 @@ def bind_of_function(
     number_arguments: Collection[str] = (),
 ) -> list[Any]:
     """Return what `bind` does, for a call of a public function, where a tensor of no dimensions
-    that does not require grad may stand for a number.
+    that does not require grad may stand for a number, and None for a list that is empty by default.
 
     Raises
     ------
@@ -165,7 +165,10 @@ def _cast(schema: FunctionSchema, position: int, value: Any) -> Any:
 
 
 def _cast_for_function(schema: FunctionSchema, position: int, value: Any) -> Any:
-    declared = without_optional(schema.arguments[position].real_type)
+    argument = schema.arguments[position]
+    if value is None and argument.default_value == ():
+        return []  # as PyTorch's functions, not its operators
+    declared = without_optional(argument.real_type)
     if isinstance(declared, NumberType) and stands_for_number(value):
         value = value.item()
     return _cast(schema, position, value)
