@@ -9,6 +9,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from dovetail_dispatcher import overridable
+
 __all__ = [
     "SymBool",
     "SymFloat",
@@ -47,26 +49,31 @@ class SymBool(_Symbolic):
     """The class of symbolic truth values, of which there are none."""
 
 
+@overridable
 def sym_int(a: Any) -> int:
     """Return `a` without its fraction."""
     return builtins.int(a)
 
 
+@overridable
 def sym_float(a: Any) -> float:
     """Return `a` as a floating point number."""
     return builtins.float(a)
 
 
+@overridable
 def sym_not(a: Any) -> bool:
     """Return whether `a` does not hold."""
     return not a
 
 
+@overridable
 def sym_max(a: Any, b: Any) -> Any:
     """Return the larger of two numbers; a float if one of them is."""
     return _alike(builtins.max(a, b), a, b)
 
 
+@overridable
 def sym_min(a: Any, b: Any) -> Any:
     """Return the smaller of two numbers; a float if one of them is."""
     return _alike(builtins.min(a, b), a, b)
@@ -77,11 +84,13 @@ def _alike(chosen: Any, a: Any, b: Any) -> Any:
     return builtins.float(chosen) if is_float else chosen
 
 
+@overridable
 def sym_ite(b: Any, t: Any, f: Any) -> Any:
     """Return `t` if `b` holds, else `f`."""
     return t if b else f
 
 
+@overridable
 def sym_sqrt(a: Any) -> float:
     """Return the square root of a number."""
     return math.sqrt(a)

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import dovetail
+from dovetail_dispatcher import plain_signature
 
 MODULES = sorted(
     name
@@ -61,7 +62,7 @@ BRIEF = {
 
 def arguments(function: Any) -> list[tuple[Any, ...]]:
     """Return names, kinds and defaults of what a function takes, without `self`."""
-    found = inspect.signature(function).parameters.values()
+    found = plain_signature(function).parameters.values()
     return [
         (each.name, each.kind, getattr(each.default, "__name__", each.default))
         for each in found

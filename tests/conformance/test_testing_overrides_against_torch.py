@@ -27,6 +27,7 @@ WITHOUT_ASKING = {
     "Tensor.output_nr.__get__": "slots of the tensor, which hot paths read",
     "Tensor.index": "the operator; PyTorch's is a stand-in without a signature",
     "trace": "records operator calls here",
+    "sym_sum": "adds numbers of a list; PyTorch asks what is in it",
 }
 SAME = {  # what Python's operators and other names of a function are called here and there
     "__and__": "bitwise_and",
