@@ -235,6 +235,7 @@ $(STAMPS)/docs: $(STAMPS)/test pyproject.toml
 docs: $(STAMPS)/docs
 	$(PY) -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	$(PY) tools/check_site.py docs/_build/html
+	@$(PYTEST) tests/test_notebooks.py
 
 # -- numba: the overlay of compiled kernels --------------------------------------------------------------------------
 
