@@ -1,8 +1,12 @@
-"""What there is in the library, counted from the code, for the README."""
+"""What there is in the library, counted from the code, for the README: in an interpreter of its
+own, since whatever else a process has imported may have put names into the library.
+"""
 
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import dovetail
@@ -10,7 +14,7 @@ from dovetail import nn, optim
 from dovetail.testing import op_infos
 from dovetail_dispatcher import _C
 
-__all__ = ["counts", "with_counts", "write_counts"]
+__all__ = ["with_counts", "write_counts"]
 
 BEGIN, END = "<!-- counts -->\n", "<!-- end -->"
 
@@ -40,11 +44,19 @@ def subclasses(package: object, base: type) -> int:
 def with_counts(text: str) -> str:
     """Return a text with the paragraph between its marks."""
     head, _, rest = text.partition(BEGIN)
-    return f"{head}{BEGIN}{counts()}{END}{rest.partition(END)[2]}"
+    counted = subprocess.run(
+        [sys.executable, __file__], capture_output=True, text=True, check=True
+    ).stdout
+    return f"{head}{BEGIN}{counted}{END}{rest.partition(END)[2]}"
 
 
 def write_counts(readme: Path) -> None:
     """Write the paragraph into the README, if another stands there."""
     text = readme.read_text(encoding="utf-8")
-    if with_counts(text) != text:
-        readme.write_text(with_counts(text), encoding="utf-8")
+    written = with_counts(text)
+    if written != text:
+        readme.write_text(written, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    print(counts(), end="")
