@@ -136,10 +136,6 @@ class DaskArrays(NamespaceArrays):
         """Return whether the two are one."""
         return a is b
 
-    def view(self, array: Any, shape: Sequence[int]) -> Any:
-        """Return `array` in another shape of as many elements."""
-        return array.reshape(tuple(shape))
-
     def expand(self, array: Any, shape: Sequence[int]) -> Any:
         """Return `array` broadcast to `shape`."""
         return da.broadcast_to(array, tuple(shape))

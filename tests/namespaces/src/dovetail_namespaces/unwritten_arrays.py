@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +15,6 @@ from dovetail.backends import NamespaceArrays
 from dovetail_kernel import backend
 
 __all__ = ["HostGenerator", "UnwrittenArrays", "in_host_memory"]
-
-_ALL: Final = slice(None)
 
 
 def in_host_memory(function: Callable[..., Any], arrays: UnwrittenArrays) -> Callable[..., Any]:
@@ -67,10 +65,6 @@ class UnwrittenArrays(NamespaceArrays):
     def may_overlap(self, a: Any, b: Any) -> bool:
         """Return whether the two are one."""
         return a is b
-
-    def view(self, array: Any, shape: Sequence[int]) -> Any:
-        """Return `array` in another shape of as many elements."""
-        return array.reshape(tuple(shape))
 
     def expand(self, array: Any, shape: Sequence[int]) -> Any:
         """Return `array` broadcast to `shape`."""
