@@ -20,8 +20,6 @@ from .blocks import blockwise
 from .elementary import TUNED
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
-_MANY = 4096
-"""Elements from which clip is faster than `maximum`."""
 
 
 @blockwise(

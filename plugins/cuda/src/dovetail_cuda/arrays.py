@@ -21,7 +21,6 @@ from .index_errors import raise_reported
 from .linear_functions import blas_functions
 from .random_arrays import CudaRandom
 
-_ALL: Final = slice(None)
 _MAKES_ARRAYS: Final = ("cast", "clone", "contiguous", "overwritten", "to_host")
 """Methods that are called outside of kernels, with an array whose device is to be theirs."""
 _ADDED_AS: Final = {
