@@ -14,8 +14,7 @@ from multiprocessing import get_context
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dovetail_kernel import Device, has_backend, plugin_manager
-from dovetail_kernel import backend as backend_of
+from dovetail_kernel import Device, plugin_manager
 
 from ..testing import OpInfo, Outcome, check_op_info, op_infos
 from .common import UsageError
@@ -116,6 +115,5 @@ def loaded_device(name: str) -> Device:
         If the backend cannot be had, with the reason.
     """
     device = Device(name)
-    if not (has_backend(device.type) and backend_of(device.type).is_attached):
-        plugin_manager.load_backend(device.type)
+    plugin_manager.attached_backend(device.type)
     return device

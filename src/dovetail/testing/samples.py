@@ -11,15 +11,7 @@ import numpy as np
 
 from dovetail_aten import Tensor
 from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput, current_sample
-from dovetail_kernel import (
-    Device,
-    backend,
-    complex128,
-    float32,
-    float64,
-    has_backend,
-    plugin_manager,
-)
+from dovetail_kernel import Device, complex128, float32, float64, plugin_manager
 from dovetail_kernel import dtype as DType
 
 from .closeness import assert_close
@@ -47,9 +39,7 @@ def is_inexact(value: Any) -> bool:
 
 def known_on(device: Device, dtypes: Iterable[DType]) -> list[DType]:
     """Return those of the dtypes that arrays of a device can have."""
-    if not has_backend(device.type) or not backend(device.type).is_attached:
-        plugin_manager.load_backend(device.type)
-    known = backend(device.type).arrays.native_dtypes
+    known = plugin_manager.attached_backend(device.type).arrays.native_dtypes
     return [each for each in dtypes if each in known]
 
 

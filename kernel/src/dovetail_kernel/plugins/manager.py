@@ -11,7 +11,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
-from ..devices.backends import add_device_type_source
+from ..devices.backends import Backend, add_device_type_source, backend, has_backend
 from ..errors import PluginError, forget_distributions
 from ..forks import call_in_child, held_over_fork
 from ..garbage import collection_paused
@@ -79,6 +79,14 @@ class PluginManager:
         spec: BackendSpec = self._load(BACKENDS, name)
         return spec
 
+    def attached_backend(self, name: str) -> Backend:
+        """Return the backend of device type `name`, loaded if its arrays are not there yet. Raises
+        as `load_backend`.
+        """
+        if not has_backend(name) or not backend(name).is_attached:
+            self.load_backend(name)
+        return backend(name)
+
     def describe_backend(self, name: str) -> BackendSpec:
         """Return the description of the backend of device type `name`: its plugin is imported, but
         not loaded.
@@ -96,15 +104,11 @@ class PluginManager:
         return self._describe(entry)
 
     def load_library(self, namespace: str) -> Any:
-        """Load the operators of `namespace`, and return the plugin. Raises as `load_backend`
-        does.
-        """
+        """Load the operators of `namespace`, and return the plugin. Raises as `load_backend`."""
         return self._load(LIBRARIES, namespace)
 
     def load_transform(self, name: str) -> Any:
-        """Load the functionality `name`, such as autograd, and return the plugin. Raises as
-        `load_backend` does.
-        """
+        """Load a functionality, such as autograd. Return its plugin; raises as `load_backend`."""
         return self._load(TRANSFORMS, name)
 
     def load_module(self, name: str) -> ModuleType:

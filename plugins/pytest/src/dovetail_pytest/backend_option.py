@@ -57,16 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
     from dovetail_kernel import (
         Device,
         PluginError,
-        backend,
-        has_backend,
         plugin_manager,
         set_default_device,
     )
 
     try:
         device = Device(name)
-        if not (has_backend(device.type) and backend(device.type).is_attached):
-            plugin_manager.load_backend(device.type)
+        plugin_manager.attached_backend(device.type)
     except (RuntimeError, PluginError) as error:
         raise pytest.UsageError(f"--backend {name}: {error}") from error
     set_default_device(device)

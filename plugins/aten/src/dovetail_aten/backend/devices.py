@@ -7,9 +7,7 @@ from typing import Any
 from dovetail_kernel import (
     Backend,
     Device,
-    backend,
     get_default_device,
-    has_backend,
     plugin_manager,
 )
 
@@ -65,11 +63,9 @@ def _check_index(device: Device, found: Backend) -> None:
 
 
 def _load(name: str) -> Backend:
-    if not has_backend(name) or not backend(name).is_attached:
-        try:
-            plugin_manager.load_backend(name)
-        except RuntimeError as reason:
-            if name == "cuda":
-                raise AssertionError(f"Torch not compiled with CUDA enabled: {reason}") from reason
-            raise
-    return backend(name)
+    try:
+        return plugin_manager.attached_backend(name)
+    except RuntimeError as reason:
+        if name == "cuda":
+            raise AssertionError(f"Torch not compiled with CUDA enabled: {reason}") from reason
+        raise
