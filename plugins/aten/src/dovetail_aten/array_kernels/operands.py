@@ -80,9 +80,7 @@ class Numbers:
                     "Convert the tensor first."
                 ) from error
             if value == value:  # a NaN is never found again
-                if len(self._known) >= _CACHED_NUMBERS:
-                    self._known.clear()
-                self._known[key] = known
+                _keep(self._known, key, known)
         return known
 
     def like(self, array: Any, value: Any) -> Any:
@@ -105,9 +103,7 @@ class Numbers:
         check_representable(value, own)
         known = self.like(array, real_number(value) if own.category != COMPLEX else value)
         if value and value == value:  # -0.0 would be found for 0.0, and a NaN never
-            if len(self._fitting) >= _CACHED_NUMBERS:
-                self._fitting.clear()
-            self._fitting[key] = known
+            _keep(self._fitting, key, known)
         return known
 
     def pair(self, array: Any, value: Any) -> tuple[Any, Any]:
@@ -136,6 +132,13 @@ class Numbers:
         if self._dtypes[array.dtype].category < FLOAT:
             return array.astype(self._native_dtypes[get_default_dtype()])
         return array
+
+
+def _keep(cache: dict[Any, Any], key: Any, value: Any) -> None:
+    """Put a value into a cache, which is emptied when it is full."""
+    if len(cache) >= _CACHED_NUMBERS:
+        cache.clear()
+    cache[key] = value
 
 
 class Precision:

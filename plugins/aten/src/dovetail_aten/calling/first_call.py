@@ -10,6 +10,7 @@ from typing import Any
 
 from dovetail_dispatcher.calls.entry_support import entry_bindings
 from dovetail_dispatcher.calls.templates.entry import symbol
+from dovetail_dispatcher.calls.templates.numpy_names import SURPLUS
 from dovetail_dispatcher.calls.templates.python_function import PythonFunction, result_type
 from dovetail_dispatcher.compilation import compile_source
 from dovetail_dispatcher.table import registry
@@ -49,7 +50,7 @@ def complete(function: FunctionType, name: str, overload: str) -> FunctionType:
         called,
         is_operator=called.endswith("_operator"),
         takes_old=sum([re.fullmatch(r"old\d", name) is not None for name in names]),
-        takes_numpy=bool({"surplus", "old1", "named"}.intersection(names)),
+        takes_numpy=bool({SURPLUS, "old1", "named"}.intersection(names)),
     ).source()
     function.__globals__.update(bindings)
     function.__code__ = compile_source(text, function.__name__, bindings).__code__

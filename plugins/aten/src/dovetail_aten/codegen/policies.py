@@ -299,12 +299,9 @@ def refused_kinds(entry: Entry, composite: str | None) -> tuple[str, ...]:
             f"illegal dtypes '{', '.join(unknown)}'.",
             f"They are: {', '.join(REFUSED_KINDS)}.",
         )
-    if given and composite is not None and composite != "Undefined":
-        raise DeclarationError(
-            entry.lines["refuses"],
-            "a composite refuses no dtypes: the operators that it is made of do.",
-            "Remove 'refuses', and raise in the composite's function where they take too many.",
-        )
+    if given:
+        instead = "raise in the composite's function where they take too many"
+        _refuse_of_composite(entry, "refuses", composite, "refuses no dtypes", instead)
     return given
 
 
@@ -328,10 +325,18 @@ def half_precision(entry: Entry, composite: str | None) -> str:
         raise DeclarationError(
             entry.lines["half"], f"illegal half '{given}'.", f"It is one of: {', '.join(HALF)}."
         )
-    if given and composite is not None and composite != "Undefined":
-        raise DeclarationError(
-            entry.lines["half"],
-            "a composite rounds nothing: the operators that it is made of do.",
-            "Remove 'half', and say it of those.",
-        )
+    if given:
+        _refuse_of_composite(entry, "half", composite, "rounds nothing", "say it of those")
     return given
+
+
+def _refuse_of_composite(
+    entry: Entry, key: str, composite: str | None, truth: str, instead: str
+) -> None:
+    """Refuse a key that says how a kernel computes where the operator has none of its own."""
+    if composite is not None and composite != "Undefined":
+        raise DeclarationError(
+            entry.lines[key],
+            f"a composite {truth}: the operators that it is made of do.",
+            f"Remove '{key}', and {instead}.",
+        )

@@ -16,7 +16,7 @@ from dovetail_kernel import (
 from ..backend.backend_select import check_layout
 from ..backend.devices import as_device, ready_backend
 from .dtype_arguments import as_dtype, refuse_pinning
-from .factory import Factory, number_of
+from .factory import Factory, finished, number_of
 from .file_memory import bytes_of_file
 from .host_arrays import from_host
 from .sizes import shape_of
@@ -171,10 +171,7 @@ def frombuffer(
     arrays = ready_backend("cpu").arrays
     part = memory[offset : offset + count * size]
     made: Any = from_host(arrays.asarray(part).view(arrays.native_dtypes[wanted]))
-    if requires_grad:
-        made.requires_grad = True
-    result: Tensor = made
-    return result
+    return finished(made, requires_grad, None)
 
 
 def from_file(
@@ -226,7 +223,4 @@ def from_file(
     arrays = ready_backend("cpu").arrays
     memory = bytes_of_file(filename, bool(shared), (size or 0) * wanted.itemsize)
     made: Any = from_host(memory.view(arrays.native_dtypes[wanted]))
-    if requires_grad:
-        made.requires_grad = True
-    result: Tensor = made
-    return result
+    return finished(made, requires_grad, None)
