@@ -303,6 +303,10 @@ def unfold_copy_out(input, dimension, size, step, *, out): return complete(unfol
 
 unfold_copy_op, unfold_copy_routes = operator("aten::unfold_copy", "")
 def unfold_copy(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """unfold_copy(input, dimension, size, step, *, out=None)
+
+    Return a copy of what `unfold` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(unfold_copy, {"input": input, "dimension": dimension, "size": size, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:

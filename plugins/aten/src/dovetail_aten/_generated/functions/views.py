@@ -172,6 +172,11 @@ _view_copy_overloads = Overloads("aten::view_copy", {
     "": (view_copy_default, view_copy_out), "dtype": (view_copy_dtype, view_copy_dtype_out),
 })
 def view_copy(*args, **kwargs):
+    """view_copy(input, *size, out=None)
+    view_copy(input, dtype, *, out=None)
+
+    Return a copy of what `view` shows, with its arguments.
+    """
     if not kwargs:
         count = len(args)
         if count > 1 and args[1].__class__ is int:
@@ -224,6 +229,10 @@ def permute_copy_out(input, *dimss_, dims=None, out): return complete(permute_co
 
 permute_copy_op, permute_copy_routes = operator("aten::permute_copy", "")
 def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
+    """permute_copy(input, *dims, out=None)
+
+    Return a copy of what `permute` shows, with its arguments.
+    """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     if named:
@@ -261,6 +270,10 @@ def transpose_copy_int_out(input, dim0, dim1, *, out): return complete(transpose
 
 transpose_copy_int_op, transpose_copy_int_routes = operator("aten::transpose_copy", "int")
 def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """transpose_copy(input, dim0, dim1, *, out=None)
+
+    Return a copy of what `transpose` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(transpose_copy, {"input": input, "dim0": dim0, "dim1": dim1, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -293,6 +306,10 @@ def t_copy_out(input, *, out): return complete(t_copy_out, "aten::t_copy", "out"
 
 t_copy_op, t_copy_routes = operator("aten::t_copy", "")
 def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """t_copy(input, *, out=None)
+
+    Return a copy of what `t` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(t_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -390,6 +407,10 @@ def select_copy_int_out(input, dim, index, *, out): return complete(select_copy_
 
 select_copy_int_op, select_copy_int_routes = operator("aten::select_copy", "int")
 def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """select_copy(input, dim, index, *, out=None)
+
+    Return a copy of what `select` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(select_copy, {"input": input, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -424,6 +445,10 @@ def slice_copy_Tensor_out(input, dim=0, start=None, end=None, step=1, *, out): r
 
 slice_copy_Tensor_op, slice_copy_Tensor_routes = operator("aten::slice_copy", "Tensor")
 def slice_copy(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None)
+
+    Return a copy of what `slice` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(slice_copy, {"input": input, "dim": dim, "start": start, "end": end, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -461,6 +486,10 @@ def expand_copy_out(input, *sizes_, size=None, implicit=False, out): return comp
 
 expand_copy_op, expand_copy_routes = operator("aten::expand_copy", "")
 def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **named):
+    """expand_copy(input, *size, implicit=False, out=None)
+
+    Return a copy of what `expand` shows, with its arguments.
+    """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if named:
@@ -498,6 +527,10 @@ def unsqueeze_copy_out(input, dim, *, out): return complete(unsqueeze_copy_out, 
 
 unsqueeze_copy_op, unsqueeze_copy_routes = operator("aten::unsqueeze_copy", "")
 def unsqueeze_copy(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """unsqueeze_copy(input, dim, *, out=None)
+
+    Return a copy of what `unsqueeze` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(unsqueeze_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -614,6 +647,12 @@ _squeeze_copy_overloads = Overloads("aten::squeeze_copy", {
     "dims": (squeeze_copy_dims, squeeze_copy_dims_out),
 })
 def squeeze_copy(*args, **kwargs):
+    """squeeze_copy(input, *, out=None)
+    squeeze_copy(input, dim, *, out=None)
+    squeeze_copy(input, *dim, out=None)
+
+    Return a copy of what `squeeze` shows, with its arguments.
+    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -647,6 +686,10 @@ def unbind_copy_int_out(input, dim=0, *, out): return complete(unbind_copy_int_o
 
 unbind_copy_int_op, unbind_copy_int_routes = operator("aten::unbind_copy", "int")
 def unbind_copy(input=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """unbind_copy(input, dim=0, *, out=None)
+
+    Return a copy of what `unbind` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(unbind_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -710,6 +753,10 @@ def split_copy_Tensor_out(input, split_size, dim=0, *, out): return complete(spl
 
 split_copy_Tensor_op, split_copy_Tensor_routes = operator("aten::split_copy", "Tensor")
 def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """split_copy(input, split_size, dim=0, *, out=None)
+
+    Return a copy of what `split` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(split_copy, {"input": input, "split_size": split_size, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -745,6 +792,10 @@ def split_with_sizes_copy_out(input, split_sizes, dim=0, *, out): return complet
 
 split_with_sizes_copy_op, split_with_sizes_copy_routes = operator("aten::split_with_sizes_copy", "")
 def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """split_with_sizes_copy(input, split_sizes, dim=0, *, out=None)
+
+    Return a copy of what `split_with_sizes` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(split_with_sizes_copy, {"input": input, "split_sizes": split_sizes, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -795,6 +846,10 @@ def diagonal_copy_out(input, offset=0, dim1=0, dim2=1, *, out): return complete(
 
 diagonal_copy_op, diagonal_copy_routes = operator("aten::diagonal_copy", "")
 def diagonal_copy(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None)
+
+    Return a copy of what `diagonal` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(diagonal_copy, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -980,6 +1035,10 @@ def as_strided_copy_out(input, size, stride, storage_offset=None, *, out): retur
 
 as_strided_copy_op, as_strided_copy_routes = operator("aten::as_strided_copy", "")
 def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """as_strided_copy(input, size, stride, storage_offset=None, *, out=None)
+
+    Return a copy of what `as_strided` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(as_strided_copy, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1014,6 +1073,10 @@ def alias_copy_out(input, *, out): return complete(alias_copy_out, "aten::alias_
 
 alias_copy_op, alias_copy_routes = operator("aten::alias_copy", "")
 def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """alias_copy(input, *, out=None)
+
+    Return a copy of what `alias` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(alias_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1044,6 +1107,10 @@ def detach_copy_out(input, *, out): return complete(detach_copy_out, "aten::deta
 
 detach_copy_op, detach_copy_routes = operator("aten::detach_copy", "")
 def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """detach_copy(input, *, out=None)
+
+    Return a copy of what `detach` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(detach_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1113,6 +1180,10 @@ def view_as_real_copy_out(input, *, out): return complete(view_as_real_copy_out,
 
 view_as_real_copy_op, view_as_real_copy_routes = operator("aten::view_as_real_copy", "")
 def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """view_as_real_copy(input, *, out=None)
+
+    Return a copy of what `view_as_real` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_real_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1143,6 +1214,10 @@ def view_as_complex_copy_out(input, *, out): return complete(view_as_complex_cop
 
 view_as_complex_copy_op, view_as_complex_copy_routes = operator("aten::view_as_complex_copy", "")
 def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """view_as_complex_copy(input, *, out=None)
+
+    Return a copy of what `view_as_complex` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_complex_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
