@@ -1,7 +1,8 @@
 """Text of the functions that users call by name: an overload with a Python signature.
 
 ``self`` is called ``input``, sizes may be spelled out (``x.view(2, 3)``), and results may have
-names. In-place and out variants have a short text as well, which is in the file::
+names. In-place and out variants and what is rarely called have a short text as well, which is in
+the file::
 
     def neg_(input): return complete(neg_, "aten::neg_", "")(input)
 
@@ -100,6 +101,9 @@ class PythonFunction:
         head = f"def {self.name}({', '.join(self._parameters(schema))})"
         operator = f'"{self.schema.name}", "{self.schema.overload_name}"'
         given = passed_on(schema)
+        if self.out is not None:
+            operator += f', "{self.out}"' + (f", {tuple(self.outs)}" if self.outs else "")
+            given.append("out=out")
         if self.is_operator:
             given = [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if self.numpy and variadic_argument(schema) is None:
