@@ -7,7 +7,6 @@ composed routes are cached.
 
 from __future__ import annotations
 
-
 from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, is_included_in_alias, runtime_keys
 
 from .derivative_formula import Formula

@@ -12,7 +12,6 @@ the file::
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from ...schema import Argument, FunctionSchema
 from .arguments import parameter
@@ -158,11 +157,11 @@ def python_schema(schema: FunctionSchema) -> FunctionSchema:
     names = {argument.name for argument in schema.arguments}
     if "self" not in names or "input" in names:
         return schema
-    return replace(schema, arguments=tuple([_renamed(argument) for argument in schema.arguments]))
+    return schema.with_arguments(tuple([_renamed(argument) for argument in schema.arguments]))
 
 
 def _renamed(argument: Argument) -> Argument:
-    return replace(argument, name="input") if argument.name == "self" else argument
+    return argument.renamed("input") if argument.name == "self" else argument
 
 
 def variadic_argument(schema: FunctionSchema) -> Argument | None:
