@@ -21,8 +21,8 @@ __all__ = [
 
 
 class CheckpointPolicy(Enum):
-    """What a checkpoint does with the result of an operator. ``MUST`` and ``PREFER`` are the same
-    here; a result that is to go to the memory of the cpu is refused.
+    """What a checkpoint does with the result of an operator: keep it, compute it again, or keep it in
+    the memory of the cpu. ``MUST`` and ``PREFER`` are the same here.
     """
 
     MUST_SAVE = 0
@@ -33,8 +33,8 @@ class CheckpointPolicy(Enum):
     PREFER_CPU_OFFLOAD = 5
 
 
-_SAVED: Final = (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
 _RECOMPUTED: Final = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
+_ON_THE_CPU: Final = (CheckpointPolicy.MUST_CPU_OFFLOAD, CheckpointPolicy.PREFER_CPU_OFFLOAD)
 
 SAC_IGNORED_OPS: Final = {ops.aten.detach.default}
 """Operators that no policy is asked about."""
@@ -46,9 +46,9 @@ class SelectiveCheckpointContext:
     Attributes
     ----------
     is_recompute
-        Whether the call is that of the second time.
+        False: a policy is asked at the first call, and the second does as it said.
     op_output
-        The result, where it is there already; else None.
+        The result.
     """
 
     def __init__(self, *, is_recompute: bool, op_output: Any = None) -> None:
@@ -79,8 +79,11 @@ def create_selective_checkpoint_contexts(
     Raises
     ------
     TypeError
-        If `policy_fn_or_list` is neither, or its list has something else than overloads of
-        operators.
+        If `policy_fn_or_list` is neither.
+    ValueError
+        If the list has something else than overloads of operators.
+    RuntimeError
+        In backward, if a kept result was written to, or backward runs a second time.
     """
     if isinstance(policy_fn_or_list, list):
         policy: Policy = _keeping(policy_fn_or_list)
@@ -89,43 +92,23 @@ def create_selective_checkpoint_contexts(
     else:
         raise TypeError("policy_fn_or_list must be either a function or a list of ops.")
     kept: dict[Any, list[Any]] = defaultdict(list)
-    return _Keeping(policy, kept), _GivingBack(policy, kept, allow_cache_entry_mutation)
+    return _Keeping(policy, kept), _GivingBack(kept, allow_cache_entry_mutation)
 
 
 def _keeping(operators: list[Any]) -> Policy:
     for each in operators:
         if not hasattr(each, "_schema"):
-            raise TypeError(
+            raise ValueError(
                 f"Expected op in `op_list` to be an OpOverload but got: {each} of type "
                 f"{type(each)}. You may need to pass one with its overload, such as "
                 "ops.aten.mm.default."
             )
     wanted = set(operators)
-
-    def policy(context: SelectiveCheckpointContext, operator: Any, *args: Any, **kwargs: Any) -> Any:
-        saved = operator in wanted
-        return CheckpointPolicy.MUST_SAVE if saved else CheckpointPolicy.PREFER_RECOMPUTE
-
-    return policy
-
-
-def _is_kept(policy: Policy, context: SelectiveCheckpointContext, call: tuple[Any, ...]) -> bool:
-    operator, args, kwargs = call
-    wanted = policy(context, operator, *args, **kwargs)
-    if isinstance(wanted, bool):
-        return wanted
-    if wanted in _SAVED:
-        return True
-    if wanted in _RECOMPUTED:
-        return False
-    raise RuntimeError(
-        f"{wanted} is not in Dovetail: the policy of {operator} has to be one of "
-        f"{', '.join(each.name for each in (*_SAVED, *_RECOMPUTED))}"
-    )
+    return lambda context, operator, *args, **kwargs: operator in wanted
 
 
 class _Keeping(TorchDispatchMode):
-    """The first time: results are kept in the order of the calls."""
+    """The first time: the policy is asked, and results are kept in the order of the calls."""
 
     def __init__(self, policy: Policy, kept: dict[Any, list[Any]]) -> None:
         super().__init__()
@@ -136,22 +119,33 @@ class _Keeping(TorchDispatchMode):
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
-        if func in SAC_IGNORED_OPS:
-            return func(*args, **kwargs)
         result = func(*args, **kwargs)
+        if func in SAC_IGNORED_OPS:
+            return result
         context = SelectiveCheckpointContext(is_recompute=False, op_output=result)
-        if _is_kept(self._policy, context, (func, args, kwargs)):
-            _refuse_writes(func)
-            self._kept[func].append(tree_map(_Kept, result))
+        wanted = self._policy(context, func, *args, **kwargs)
+        if wanted is False or wanted in _RECOMPUTED:
+            self._kept[func].append(_AGAIN)
+            return result
+        if wanted is not True and not isinstance(wanted, CheckpointPolicy):
+            raise TypeError(
+                f"The policy of {func} has to be a CheckpointPolicy or a bool, but got {wanted!r}"
+            )
+        if func._schema.is_mutable:
+            raise RuntimeError(
+                f"{func} writes to an argument, which the second time has to do as well: its policy "
+                "has to be PREFER_RECOMPUTE"
+            )
+        on_the_cpu = wanted in _ON_THE_CPU
+        self._kept[func].append(tree_map(lambda value: _Kept(value, on_the_cpu), result))
         return result
 
 
 class _GivingBack(TorchDispatchMode):
     """The second time: what was kept is not computed again."""
 
-    def __init__(self, policy: Policy, kept: dict[Any, list[Any]], may_be_written: bool) -> None:
+    def __init__(self, kept: dict[Any, list[Any]], may_be_written: bool) -> None:
         super().__init__()
-        self._policy = policy
         self._kept = kept
         self._may_be_written = may_be_written
 
@@ -161,16 +155,16 @@ class _GivingBack(TorchDispatchMode):
         kwargs = kwargs or {}
         if func in SAC_IGNORED_OPS:
             return func(*args, **kwargs)
-        context = SelectiveCheckpointContext(is_recompute=True)
-        if not _is_kept(self._policy, context, (func, args, kwargs)):
-            return func(*args, **kwargs)
         if not self._kept[func]:
             raise RuntimeError(
-                f"{func} encountered during backward, but not found in storage: the policy gave "
-                "another answer the first time, or backward ran twice. Let the policy depend on "
-                "the operator and its arguments alone."
+                f"{func} ran more often than the first time. Trying to backward an extra time? You "
+                "are only allowed to backward once on any region computed under selective "
+                "activation checkpoint."
             )
-        return tree_map(self._opened, self._kept[func].pop(0))
+        kept = self._kept[func].pop(0)
+        if kept is _AGAIN:
+            return func(*args, **kwargs)
+        return tree_map(self._opened, kept)
 
     def _opened(self, kept: _Kept) -> Any:
         if kept.was_written and not self._may_be_written:
@@ -178,25 +172,30 @@ class _GivingBack(TorchDispatchMode):
                 "Tensor cached during selective activation checkpoint has been mutated. Write to a "
                 "copy of it, or pass allow_cache_entry_mutation=True"
             )
-        return kept.value
+        return kept.opened()
+
+
+_AGAIN: Final = object()
+"""In the place of a result that is computed again."""
 
 
 class _Kept:
     """A result, and its version when it was kept."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value.detach() if isinstance(value, Tensor) else value
-        self._version = value._version if isinstance(value, Tensor) else 0
+    def __init__(self, value: Any, on_the_cpu: bool) -> None:
+        self._device: Any = None
+        self._value = value
+        if isinstance(value, Tensor):
+            self._device = value.device
+            self._value = value.detach()
+            self._value = self._value.cpu() if on_the_cpu else self._value
+            self._version = self._value._version
 
     @property
     def was_written(self) -> bool:
         """Whether something has written to the memory since."""
-        return isinstance(self.value, Tensor) and self.value._version != self._version
+        return self._device is not None and self._value._version != self._version
 
-
-def _refuse_writes(operator: Any) -> None:
-    if operator._schema.is_mutable:
-        raise RuntimeError(
-            f"{operator} writes to an argument, which the second time has to do as well: its policy "
-            "has to be PREFER_RECOMPUTE"
-        )
+    def opened(self) -> Any:
+        """Return the result, on its device."""
+        return self._value if self._device is None else self._value.to(self._device)
