@@ -321,21 +321,7 @@ def unfold_copy(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, su
         return route(input, dimension, size, step)
     return miss(unfold_copy_op, (input, dimension, size, step,), {}, unfold_copy)
 
-
-unfold_backward_op, unfold_backward_routes = operator("aten::unfold_backward", "")
-def unfold_backward(grad_in=MISSING, input_sizes=MISSING, dim=MISSING, size=MISSING, step=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(unfold_backward, {"grad_in": grad_in, "input_sizes": input_sizes, "dim": dim, "size": size, "step": step}, surplus, {"axis": axis})
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or dim.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
-        return miss(unfold_backward_op, (grad_in, input_sizes, dim, size, step,), {}, unfold_backward)
-    try:
-        route = unfold_backward_routes[grad_in._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_in, input_sizes_ints, dim, size, step)
-    return miss(unfold_backward_op, (grad_in, input_sizes, dim, size, step,), {}, unfold_backward)
+def unfold_backward(grad_in=MISSING, input_sizes=MISSING, dim=MISSING, size=MISSING, step=MISSING, surplus=MISSING, axis=None): return complete(unfold_backward, "aten::unfold_backward", "")(grad_in, input_sizes, dim, size, step, surplus=surplus, axis=axis)
 
 
 def select_scatter_out(input, src, dim, index, *, out): return complete(select_scatter_out, "aten::select_scatter", "out")(input, src, dim, index, out=out)

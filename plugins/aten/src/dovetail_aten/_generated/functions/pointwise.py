@@ -4320,16 +4320,7 @@ def item(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(item_op, (input,), {}, item)
 
-
-_local_scalar_dense_op, _local_scalar_dense_routes = operator("aten::_local_scalar_dense", "")
-def _local_scalar_dense(input):
-    try:
-        route = _local_scalar_dense_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(_local_scalar_dense_op, (input,), {}, _local_scalar_dense)
+def _local_scalar_dense(input): return complete(_local_scalar_dense, "aten::_local_scalar_dense", "")(input)
 
 
 is_nonzero_op, is_nonzero_routes = operator("aten::is_nonzero", "")
@@ -4344,40 +4335,7 @@ def is_nonzero(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(is_nonzero_op, (input,), {}, is_nonzero)
 
-
 def sigmoid_backward_grad_input(grad_output, output, *, grad_input): return complete(sigmoid_backward_grad_input, "aten::sigmoid_backward", "grad_input")(grad_output, output, grad_input=grad_input)
-
-sigmoid_backward_op, sigmoid_backward_routes = operator("aten::sigmoid_backward", "")
-def sigmoid_backward(grad_output, output, *, out=None):
-    if out is not None:
-        return sigmoid_backward_grad_input(grad_output, output, grad_input=out)
-    try:
-        cls = output.__class__
-        if cls in SCALAR_BITS:
-            route = sigmoid_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = sigmoid_backward_routes[grad_output._signature | output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output)
-    return miss(sigmoid_backward_op, (grad_output, output,), {}, sigmoid_backward)
-
-
+def sigmoid_backward(grad_output, output, *, out=None): return complete(sigmoid_backward, "aten::sigmoid_backward", "", "sigmoid_backward_grad_input", ('grad_input',))(grad_output, output, out=out)
 def tanh_backward_grad_input(grad_output, output, *, grad_input): return complete(tanh_backward_grad_input, "aten::tanh_backward", "grad_input")(grad_output, output, grad_input=grad_input)
-
-tanh_backward_op, tanh_backward_routes = operator("aten::tanh_backward", "")
-def tanh_backward(grad_output, output, *, out=None):
-    if out is not None:
-        return tanh_backward_grad_input(grad_output, output, grad_input=out)
-    try:
-        cls = output.__class__
-        if cls in SCALAR_BITS:
-            route = tanh_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = tanh_backward_routes[grad_output._signature | output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output)
-    return miss(tanh_backward_op, (grad_output, output,), {}, tanh_backward)
+def tanh_backward(grad_output, output, *, out=None): return complete(tanh_backward, "aten::tanh_backward", "", "tanh_backward_grad_input", ('grad_input',))(grad_output, output, out=out)

@@ -210,36 +210,5 @@ def take_along_dim(input=MISSING, indices=MISSING, dim=None, surplus=MISSING, ou
         return route(input, indices, dim)
     return miss(take_along_dim_op, (input, indices, dim,), {}, take_along_dim)
 
-
-_unsafe_masked_index_op, _unsafe_masked_index_routes = operator("aten::_unsafe_masked_index", "")
-def _unsafe_masked_index(input, mask, indices, fill):
-    if fill.__class__ is not int and fill.__class__ is not float or indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(_unsafe_masked_index_op, (input, mask, indices, fill,), {}, _unsafe_masked_index)
-    try:
-        bits = input._signature | mask._signature | state()
-        for each in indices:
-            if each is not None:
-                bits |= each._signature
-        route = _unsafe_masked_index_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, indices, fill)
-    return miss(_unsafe_masked_index_op, (input, mask, indices, fill,), {}, _unsafe_masked_index)
-
-
-_unsafe_masked_index_put_accumulate_op, _unsafe_masked_index_put_accumulate_routes = operator("aten::_unsafe_masked_index_put_accumulate", "")
-def _unsafe_masked_index_put_accumulate(input, mask, indices, values):
-    if indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(_unsafe_masked_index_put_accumulate_op, (input, mask, indices, values,), {}, _unsafe_masked_index_put_accumulate)
-    try:
-        bits = input._signature | mask._signature | values._signature | state()
-        for each in indices:
-            if each is not None:
-                bits |= each._signature
-        route = _unsafe_masked_index_put_accumulate_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, indices, values)
-    return miss(_unsafe_masked_index_put_accumulate_op, (input, mask, indices, values,), {}, _unsafe_masked_index_put_accumulate)
+def _unsafe_masked_index(input, mask, indices, fill): return complete(_unsafe_masked_index, "aten::_unsafe_masked_index", "")(input, mask, indices, fill)
+def _unsafe_masked_index_put_accumulate(input, mask, indices, values): return complete(_unsafe_masked_index_put_accumulate, "aten::_unsafe_masked_index_put_accumulate", "")(input, mask, indices, values)

@@ -141,18 +141,7 @@ def to(*args, **kwargs):
             return to_device(*args)
     return _to_overloads.choose(args, kwargs)
 
-
-_to_copy_op, _to_copy_routes = operator("aten::_to_copy", "")
-def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
-    try:
-        route = _to_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, non_blocking, memory_format)
-    return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
+def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None): return complete(_to_copy, "aten::_to_copy", "")(input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, non_blocking=non_blocking, memory_format=memory_format)
 
 
 def flip_out(input, *dimss_, dims=None, out): return complete(flip_out, "aten::flip", "out")(input, *dimss_, dims=dims, out=out)

@@ -322,18 +322,7 @@ def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(t_copy_op, (input,), {}, t_copy)
 
-
-numpy_T_op, numpy_T_routes = operator("aten::numpy_T", "")
-def numpy_T(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(numpy_T, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = numpy_T_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(numpy_T_op, (input,), {}, numpy_T)
+def numpy_T(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(numpy_T, "aten::numpy_T", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 mT_op, mT_routes = operator("aten::mT", "")
@@ -374,18 +363,7 @@ def adjoint(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(adjoint_op, (input,), {}, adjoint)
 
-
-matrix_H_op, matrix_H_routes = operator("aten::matrix_H", "")
-def matrix_H(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(matrix_H, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = matrix_H_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(matrix_H_op, (input,), {}, matrix_H)
+def matrix_H(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(matrix_H, "aten::matrix_H", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 select_int_op, select_int_routes = operator("aten::select", "int")
@@ -425,20 +403,7 @@ def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=
         return route(input, dim, index)
     return miss(select_copy_int_op, (input, dim, index,), {}, select_copy)
 
-
-slice_Tensor_op, slice_Tensor_routes = operator("aten::slice", "Tensor")
-def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(slice, {"input": input, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
-    try:
-        route = slice_Tensor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, start, end, step)
-    return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
+def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(slice, "aten::slice", "Tensor")(input, dim, start, end, step, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def slice_copy_Tensor_out(input, dim=0, start=None, end=None, step=1, *, out): return complete(slice_copy_Tensor_out, "aten::slice_copy", "Tensor_out")(input, dim, start, end, step, out=out)
@@ -1055,18 +1020,7 @@ def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=
         return route(input, size_ints, stride_ints, storage_offset)
     return miss(as_strided_copy_op, (input, size, stride, storage_offset,), {}, as_strided_copy)
 
-
-alias_op, alias_routes = operator("aten::alias", "")
-def alias(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(alias, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = alias_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(alias_op, (input,), {}, alias)
+def alias(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alias, "aten::alias", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def alias_copy_out(input, *, out): return complete(alias_copy_out, "aten::alias_copy", "out")(input, out=out)
@@ -1278,67 +1232,10 @@ def broadcast_to(input=MISSING, *sizes_, size=None, **named):
         return route(input, size_ints)
     return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
 
-
-_unsafe_view_op, _unsafe_view_routes = operator("aten::_unsafe_view", "")
-def _unsafe_view(input, *sizes_, size=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints):
-        return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
-    try:
-        route = _unsafe_view_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints)
-    return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
-
-
-select_backward_op, select_backward_routes = operator("aten::select_backward", "")
-def select_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(select_backward, {"grad_output": grad_output, "input_sizes": input_sizes, "dim": dim, "index": index}, surplus, {"axis": axis})
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or dim.__class__ is not int or index.__class__ is not int:
-        return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
-    try:
-        route = select_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input_sizes_ints, dim, index)
-    return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
-
-
-slice_backward_op, slice_backward_routes = operator("aten::slice_backward", "")
-def slice_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(slice_backward, {"grad_output": grad_output, "input_sizes": input_sizes, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"axis": axis})
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or dim.__class__ is not int or start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
-    try:
-        route = slice_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input_sizes_ints, dim, start, end, step)
-    return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
-
-
-diagonal_backward_op, diagonal_backward_routes = operator("aten::diagonal_backward", "")
-def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
-    try:
-        route = diagonal_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input_sizes_ints, offset, dim1, dim2)
-    return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
+def _unsafe_view(input, *sizes_, size=None): return complete(_unsafe_view, "aten::_unsafe_view", "")(input, *sizes_, size=size)
+def select_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None): return complete(select_backward, "aten::select_backward", "")(grad_output, input_sizes, dim, index, surplus=surplus, axis=axis)
+def slice_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, surplus=MISSING, axis=None): return complete(slice_backward, "aten::slice_backward", "")(grad_output, input_sizes, dim, start, end, step, surplus=surplus, axis=axis)
+def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2): return complete(diagonal_backward, "aten::diagonal_backward", "")(grad_output, input_sizes, offset, dim1, dim2)
 
 
 def squeeze__default(input): return complete(squeeze__default, "aten::squeeze_", "")(input)
