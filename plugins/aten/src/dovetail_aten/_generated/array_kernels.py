@@ -170,6 +170,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'hardtanh_backward', 'leaky_relu', 'leaky_relu_backward', 'relu', 'threshold',
         'threshold_backward',
     ),
+    'recurrent_cells.RecurrentCells': (
+        '_thnn_fused_lstm_cell',
+    ),
     'reductions.Reductions': (
         'all', 'all.dim', 'all.dims', 'amax', 'amin', 'aminmax', 'any', 'any.dim', 'any.dims',
         'argmax', 'argmin', 'count_nonzero', 'count_nonzero.dim_IntList', 'max', 'max.dim',

@@ -22,8 +22,8 @@ from dovetail_aten.calling.several_outs import several_outs
 __all__ = [
     "lstm_input", "lstm_data", "lstm", "gru_input", "gru_data", "gru", "rnn_tanh_input",
     "rnn_tanh_data", "rnn_tanh", "rnn_relu_input", "rnn_relu_data", "rnn_relu", "lstm_cell",
-    "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "_pack_padded_sequence", "_pad_packed_sequence",
-    "pad_sequence",
+    "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "_thnn_fused_lstm_cell_out",
+    "_thnn_fused_lstm_cell", "_pack_padded_sequence", "_pad_packed_sequence", "pad_sequence",
 ]
 
 
@@ -249,6 +249,26 @@ def rnn_relu_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=No
     else:
         return route(input, hx, w_ih, w_hh, b_ih, b_hh)
     return miss(rnn_relu_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, rnn_relu_cell)
+
+
+def _thnn_fused_lstm_cell_out(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None, *, out0, out1, out2): return complete(_thnn_fused_lstm_cell_out, "aten::_thnn_fused_lstm_cell", "out")(input_gates, hidden_gates, cx, input_bias, hidden_bias, out0=out0, out1=out1, out2=out2)
+
+_thnn_fused_lstm_cell_op, _thnn_fused_lstm_cell_routes = operator("aten::_thnn_fused_lstm_cell", "")
+def _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None, *, out=None):
+    if out is not None:
+        return _thnn_fused_lstm_cell_out(input_gates, hidden_gates, cx, input_bias, hidden_bias, **several_outs("_thnn_fused_lstm_cell", ("out0", "out1", "out2"), out))
+    try:
+        bits = input_gates._signature | hidden_gates._signature | cx._signature | state()
+        if input_bias is not None:
+            bits |= input_bias._signature
+        if hidden_bias is not None:
+            bits |= hidden_bias._signature
+        route = _thnn_fused_lstm_cell_routes[bits]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input_gates, hidden_gates, cx, input_bias, hidden_bias)
+    return miss(_thnn_fused_lstm_cell_op, (input_gates, hidden_gates, cx, input_bias, hidden_bias,), {}, _thnn_fused_lstm_cell)
 
 
 _pack_padded_sequence_op, _pack_padded_sequence_routes = operator("aten::_pack_padded_sequence", "")
