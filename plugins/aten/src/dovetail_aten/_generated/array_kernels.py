@@ -209,7 +209,8 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'tanh_backward',
     ),
     'softmax.Softmax': (
-        '_log_softmax', '_log_softmax_backward_data', '_softmax', '_softmax_backward_data',
+        '_log_softmax', '_log_softmax_backward_data', '_safe_softmax', '_softmax',
+        '_softmax_backward_data',
     ),
     'special.Special': (
         'digamma', 'erfinv', 'i0', 'igamma', 'igammac', 'lgamma', 'logit', 'logit_backward',

@@ -20,8 +20,8 @@ class Weights(NamedTuple):
 
 
 _FUSED: Final = (float32, float64)
-"""Dtypes of the operator that is a whole step: half precision is rounded after every part of it, and
-autocast may mix dtypes.
+"""Dtypes of the operator that is a whole step. Half precision is rounded after every part of a
+step, and autocast may mix dtypes.
 """
 
 Cell = Callable[[Any, list[Any], Weights], list[Any]]

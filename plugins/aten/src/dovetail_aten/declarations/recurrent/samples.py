@@ -13,6 +13,7 @@ from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import bfloat16, float16
 
 from ..samples import BY_VALUES, FLOATING, INEXACT, NO_SHAPE, Samples, indices, op_info, refusals
+from .fused_cells import UNFIT_FUSED_CELLS, fused_cell_reference, fused_cells
 
 ROUNDED = {float16: (1e-2, 1e-2), bfloat16: (8e-2, 8e-2)}
 info = partial(op_info, family="recurrent", domain=(-0.7, 0.7), tolerances=ROUNDED)
@@ -222,41 +223,6 @@ def cells(name: str) -> Samples:
             yield SampleInput(make(2, width(make)), hx, *weights)
 
     return samples
-
-
-def fused_cells(make: TensorMaker) -> Iterator[SampleInput]:
-    for lead in ((2,), (3, 1), (0,)):
-        gates, cell = (*lead, 8), (*lead, 2)
-        yield SampleInput(make(*gates), make(*gates), make(*cell))
-        yield SampleInput(make(*gates), make(*gates), make(*cell), make(8), make(8))
-
-
-def fused_cell_reference(*operands: Any) -> Any:
-    *gates, cell = wide(operands[:3])
-    i, f, g, o = np.split(sum((*gates, *wide(operands[3:]))), 4, -1)
-    shown = [sigmoid(i), sigmoid(f), np.tanh(g), sigmoid(o)]
-    cell = shown[1] * cell + shown[0] * shown[2]
-    found = (shown[3] * np.tanh(cell), cell, np.concatenate(shown, -1))
-    return tuple(each.astype(operands[0].dtype) for each in found)
-
-
-UNFIT_FUSED_CELLS = refusals(
-    (
-        lambda make: SampleInput(make(2, 7), make(2, 7), make(2, 2)),
-        RuntimeError,
-        r"Expected input_gates of shape \[2, 8\]",
-    ),
-    (
-        lambda make: SampleInput(make(2, 8), make(3, 8), make(2, 2)),
-        RuntimeError,
-        r"Expected hidden_gates of shape \[2, 8\]",
-    ),
-    (
-        lambda make: SampleInput(make(2, 8), make(2, 8), make(2, 2), make(4)),
-        RuntimeError,
-        "Expected a bias of 8 numbers",
-    ),
-)
 
 
 def unfit(name: str) -> Any:
