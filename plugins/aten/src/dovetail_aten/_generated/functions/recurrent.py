@@ -250,51 +250,10 @@ def rnn_relu_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=No
         return route(input, hx, w_ih, w_hh, b_ih, b_hh)
     return miss(rnn_relu_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, rnn_relu_cell)
 
-
 def _thnn_fused_lstm_cell_out(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None, *, out0, out1, out2): return complete(_thnn_fused_lstm_cell_out, "aten::_thnn_fused_lstm_cell", "out")(input_gates, hidden_gates, cx, input_bias, hidden_bias, out0=out0, out1=out1, out2=out2)
-
-_thnn_fused_lstm_cell_op, _thnn_fused_lstm_cell_routes = operator("aten::_thnn_fused_lstm_cell", "")
-def _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None, *, out=None):
-    if out is not None:
-        return _thnn_fused_lstm_cell_out(input_gates, hidden_gates, cx, input_bias, hidden_bias, **several_outs("_thnn_fused_lstm_cell", ("out0", "out1", "out2"), out))
-    try:
-        bits = input_gates._signature | hidden_gates._signature | cx._signature | state()
-        if input_bias is not None:
-            bits |= input_bias._signature
-        if hidden_bias is not None:
-            bits |= hidden_bias._signature
-        route = _thnn_fused_lstm_cell_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input_gates, hidden_gates, cx, input_bias, hidden_bias)
-    return miss(_thnn_fused_lstm_cell_op, (input_gates, hidden_gates, cx, input_bias, hidden_bias,), {}, _thnn_fused_lstm_cell)
-
-
-_pack_padded_sequence_op, _pack_padded_sequence_routes = operator("aten::_pack_padded_sequence", "")
-def _pack_padded_sequence(input, lengths, batch_first):
-    if batch_first.__class__ is not bool:
-        return miss(_pack_padded_sequence_op, (input, lengths, batch_first,), {}, _pack_padded_sequence)
-    try:
-        route = _pack_padded_sequence_routes[input._signature | lengths._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, lengths, batch_first)
-    return miss(_pack_padded_sequence_op, (input, lengths, batch_first,), {}, _pack_padded_sequence)
-
-
-_pad_packed_sequence_op, _pad_packed_sequence_routes = operator("aten::_pad_packed_sequence", "")
-def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
-    if batch_first.__class__ is not bool or padding_value.__class__ is not int and padding_value.__class__ is not float or total_length.__class__ is not int:
-        return miss(_pad_packed_sequence_op, (data, batch_sizes, batch_first, padding_value, total_length,), {}, _pad_packed_sequence)
-    try:
-        route = _pad_packed_sequence_routes[data._signature | batch_sizes._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(data, batch_sizes, batch_first, padding_value, total_length)
-    return miss(_pad_packed_sequence_op, (data, batch_sizes, batch_first, padding_value, total_length,), {}, _pad_packed_sequence)
+def _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None, *, out=None): return complete(_thnn_fused_lstm_cell, "aten::_thnn_fused_lstm_cell", "", "_thnn_fused_lstm_cell_out", ('out0', 'out1', 'out2'))(input_gates, hidden_gates, cx, input_bias, hidden_bias, out=out)
+def _pack_padded_sequence(input, lengths, batch_first): return complete(_pack_padded_sequence, "aten::_pack_padded_sequence", "")(input, lengths, batch_first)
+def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length): return complete(_pad_packed_sequence, "aten::_pad_packed_sequence", "")(data, batch_sizes, batch_first, padding_value, total_length)
 
 
 pad_sequence_op, pad_sequence_routes = operator("aten::pad_sequence", "")
