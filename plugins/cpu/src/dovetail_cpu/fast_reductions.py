@@ -17,7 +17,7 @@ _SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
 """Elements from which a product with ones pays."""
-_ROW = 256
+_ROW = 128
 """Length of the rows that a sum of everything is made of."""
 _FEW = 1 << 10
 """Elements up to which a plain sum costs less than finding a better one."""
@@ -99,7 +99,7 @@ def _product_of_rows(x: Any, axis: int | None, keepdim: bool) -> Any:
     has vector instructions for that.
     """
     rows = x.reshape(1, -1) if axis is None else x.reshape(-1, x.shape[-1])
-    while rows.shape[1] > _ROW // 8:
+    while rows.shape[1] > _ROW // 4:
         half = rows.shape[1] // 2
         halved = numpy.multiply(rows[:, :half], rows[:, half : 2 * half])
         if rows.shape[1] % 2:
