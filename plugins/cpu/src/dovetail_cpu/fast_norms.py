@@ -17,7 +17,7 @@ from .threads import run_pieces
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _MANY: Final = 1 << 14
 """Elements from which this pays."""
-_ROW: Final = 128
+_ROW: Final = 1024
 """Length of the rows that the squares of everything are summed in."""
 _LONGEST: Final = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""

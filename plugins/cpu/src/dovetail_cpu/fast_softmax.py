@@ -5,7 +5,7 @@ do; on large ones block by block.
 
 from __future__ import annotations
 
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy
@@ -95,6 +95,17 @@ def _softmax_of(axis: int, result: Any, x: Any) -> None:
     _multiply(result, numpy.reciprocal(total, out=total), out=result)
 
 
+def _safe_softmax_of(axis: int, result: Any, x: Any) -> None:
+    greatest = _highest(x, axis, None, None, True)
+    # Of what is all minus infinity, powers are 0 and so is their sum: both are to stay.
+    greatest[numpy.equal(greatest, -inf)] = 0
+    _subtract(x, greatest, out=result)
+    _exp(result, out=result)
+    total = _sum(result, axis)
+    total[numpy.equal(total, 0)] = 1
+    _multiply(result, numpy.reciprocal(total, out=total), out=result)
+
+
 def _log_softmax_of(axis: int, result: Any, x: Any) -> None:
     _subtract(x, _highest(x, axis, None, None, True), out=result)
     total = _sum(_exp(result), axis)
@@ -139,6 +150,13 @@ class FastSoftmax(Softmax):
             return Softmax.softmax(self, x, dim, half_to_float)
         # The result is to lie in C order, as the kernel's other ways have it.
         return _along(_softmax_of, wrap_dim(dim, x.ndim), _contiguous(x))
+
+    def safe_softmax(self, x: Any, dim: int, dtype: Any = None) -> Any:
+        """Return `softmax`, and 0 where all elements along `dim` are minus infinity."""
+        own = x.dtype
+        if own not in _FLOATS or dtype not in (None, own) or not x.size or not x.ndim:
+            return Softmax.safe_softmax(self, x, dim, dtype)
+        return _along(_safe_softmax_of, wrap_dim(dim, x.ndim), _contiguous(x))
 
     def log_softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
         """Return ``x - log(sum(exp(x)))`` along `dim`, with the maximum taken out."""
