@@ -159,6 +159,12 @@ class CpuArrays(CpuRandom):
         """Return an uninitialised C-contiguous array."""
         return np.empty(tuple(shape), native_dtype)
 
+    def filled(self, shape: Sequence[int], number: Any, native_dtype: Any) -> Array:
+        """Return a new C-contiguous array full of `number`."""
+        made: Array = np.empty(shape, native_dtype)
+        made.fill(number)
+        return made
+
     def clone(self, array: Any) -> Array:
         """Return a new array with the same elements, in the same order of strides; of an expanded
         one, in C order.

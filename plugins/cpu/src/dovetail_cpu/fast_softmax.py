@@ -28,6 +28,10 @@ _SAFE = 80.0
 """Numbers within these bounds have exponentials, and sums of some hundred, that single precision
 holds: the maximum need not be taken out.
 """
+_NEAR = 4.0
+"""Numbers within these bounds have logarithms of sums of exponentials that are as exact in single
+precision as with the maximum taken out.
+"""
 _SMALL = 4096
 """Elements up to which repeating a column costs less than broadcasting it."""
 _BLOCK = 1 << 16
@@ -56,6 +60,9 @@ def small_log_softmax(rows: Any) -> Any:
     """Return the logarithm of the softmax of every row of an array that `is_small`."""
     shape = rows.shape
     classes = shape[1]
+    if rows.item(rows.argmax()) < _NEAR and rows.item(rows.argmin()) > -_NEAR:
+        total = _exp(rows, order="C").dot(ones_of(classes, rows.dtype))
+        return _subtract(rows, _log(total, out=total).repeat(classes).reshape(shape), order="C")
     # `across`, without a frame of its own. The maximum down the columns of a copy, as in `softmax`.
     result = _subtract(rows, _highest(_contiguous(rows.T), 0).repeat(classes).reshape(shape))
     total = _exp(result).dot(ones_of(classes, rows.dtype))

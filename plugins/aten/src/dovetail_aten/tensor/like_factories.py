@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_dispatcher import overridable
 
 from .._generated import functions as aten
-from .factory import finished, like_options, number_of
+from .factory import LikeFactory, finished, like_options, number_of
 from .random_factories import integer_bounds
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ __all__ = [
     "zeros_like",
 ]
 
+_zeros_like = LikeFactory("zeros_like")
+_ones_like = LikeFactory("ones_like")
+_empty_like = LikeFactory("empty_like")
+_full_like = LikeFactory("full_like")
+
 
 @overridable
 def zeros_like(
@@ -36,10 +41,8 @@ def zeros_like(
 
     `options` are dtype, layout, device and pin_memory.
     """
-    return finished(
-        aten.zeros_like(input, **like_options(options), memory_format=memory_format),
-        requires_grad,
-        None,
+    return _zeros_like(
+        input, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
 
 
@@ -48,10 +51,8 @@ def ones_like(
     input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
 ) -> Tensor:
     """Return ones. Parameters as `zeros_like`."""
-    return finished(
-        aten.ones_like(input, **like_options(options), memory_format=memory_format),
-        requires_grad,
-        None,
+    return _ones_like(
+        input, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
 
 
@@ -60,10 +61,8 @@ def empty_like(
     input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
 ) -> Tensor:
     """Return a tensor whose elements are not set. Parameters as `zeros_like`."""
-    return finished(
-        aten.empty_like(input, **like_options(options), memory_format=memory_format),
-        requires_grad,
-        None,
+    return _empty_like(
+        input, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
 
 
@@ -77,13 +76,10 @@ def full_like(
     **options: Any,
 ) -> Tensor:
     """Return a tensor filled with `fill_value`. Parameters as `zeros_like`."""
-    made = aten.full_like(
-        input,
-        number_of(fill_value, "full_like", "fill_value"),
-        **like_options(options),
-        memory_format=memory_format,
+    number = number_of(fill_value, "full_like", "fill_value")
+    return _full_like(
+        input, number, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
-    return finished(made, requires_grad, None)
 
 
 @overridable
