@@ -49,10 +49,6 @@ class _AdoptedMemory:
         }
 
 
-_copy = getattr(np.copyto, "_implementation", np.copyto)
-"""What stands behind the function that asks for ``__array_function__``."""
-
-
 def _turned(array: Array) -> Array:
     """Return a copy in C order of an array that lies in Fortran's: tile by tile, so that the lines
     of the cache that are written are still there when their next element is.
@@ -197,7 +193,7 @@ class CpuArrays(CpuRandom):
         """
         try:
             if source.dtype == destination.dtype:
-                _copy(destination, source)
+                destination[...] = source
             else:
                 _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
         except TypeError:

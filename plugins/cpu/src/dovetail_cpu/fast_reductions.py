@@ -185,9 +185,13 @@ class FastReductions(Reductions):
             return _add(x, None, None, None, keepdim)
         ndim = x.ndim
         dims = wrap_dims(dim, ndim)
-        if ndim == 2 and len(dims) == 1 and not keepdim and x.size <= _LONGEST and own in _BLAS:
+        if ndim == 2 and len(dims) == 1 and x.size <= _LONGEST and own in _BLAS:
             rows, columns = x.shape
-            return x.dot(ones_of(columns, own)) if dims[0] else ones_of(rows, own).dot(x)
+            if dims[0]:
+                result = x.dot(ones_of(columns, own))
+                return result.reshape(rows, 1) if keepdim else result
+            result = ones_of(rows, own).dot(x)
+            return result.reshape(1, columns) if keepdim else result
         if x.size >= _MANY and (result := self._sum_of_matrix(x, dims, keepdim)) is not None:
             return result
         result = _add(x, dims, None, None, keepdim)

@@ -58,33 +58,41 @@ def getitem(self: Tensor, index: Any) -> Any:
         return aten.select(self, 0, index)
     if cls is slice and not self._signature & ZERO_DIM:
         return _slice(self, 0, index)
-    if (
-        cls is tuple
-        and 0 < len(index) <= len(self.array.shape)
-        and _SIMPLE.issuperset(map(type, index))
-    ):
-        return _of_integers_and_slices(self, index)
-    view, indices = _apply_basic(self, _as_tuple(index))
-    if indices:
-        return aten.index(view, indices)
+    view = _viewed(self, index) if cls is tuple else None
+    if view is None:
+        view, indices = _apply_basic(self, _as_tuple(index))
+        if indices:
+            return aten.index(view, indices)
     return aten.alias(self) if view is self else view
 
 
-def _of_integers_and_slices(self: Any, items: tuple[Any, ...]) -> Any:
-    """Return the view that nothing but ints and slices select, no more of them than dimensions."""
-    view = self
-    dim = 0
-    for place, item in enumerate(items):
+def _viewed(self: Any, items: tuple[Any, ...]) -> Any | None:
+    """Return the view that ints, slices, None and one ``...`` select, or `self`; None for others,
+    and for those that do not fit.
+    """
+    if not _VIEWING.issuperset(map(type, items)):
+        return None
+    view, dim = self, 0
+    ellipses = items.count(...)
+    left_out = len(self.array.shape) + items.count(None) + ellipses - len(items)
+    if left_out < 0 or ellipses > 1:
+        return None
+    for item in items:
         if item.__class__ is int:
             size = view.array.shape[dim]
             if not -size <= item < size:
-                raise _out_of_bounds(self.array.shape, place, item)
+                return None
             view = aten.select(view, dim, item)
+        elif item is None:
+            view = aten.unsqueeze(view, dim)
+            dim += 1
+        elif item is ...:
+            dim += left_out
         else:
             if item != _WHOLE:
                 view = _slice(view, dim, item, keep=True)
             dim += 1
-    return aten.alias(self) if view is self else view
+    return view
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -110,9 +118,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         raise TypeError(
             f"can't assign a {name} to a {self.type()}. Wrap it: dovetail.tensor(value)."
         )
-    if index.__class__ is int:
-        view, indices = getitem(self, index), None
-    else:
+    cls, indices = index.__class__, None
+    view: Any = getitem(self, index) if cls is int else None
+    if cls is tuple:
+        view = _viewed(self, index)
+    if view is None:
         view, indices = _apply_basic(self, _as_tuple(index))
     if indices:
         values: Any = value if isinstance(value, TensorBase) else number_like(value, self)
