@@ -54,25 +54,7 @@ def convolution(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, pad
         return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, transposed, output_padding_ints, groups)
     return miss(convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups,), {}, convolution)
 
-
-_convolution_op, _convolution_routes = operator("aten::_convolution", "")
-def _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32):
-    stride_ints = tuple(stride) if stride.__class__ is list else stride
-    padding_ints = tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = tuple(dilation) if dilation.__class__ is list else dilation
-    output_padding_ints = tuple(output_padding) if output_padding.__class__ is list else output_padding
-    if not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or transposed.__class__ is not bool or not are_ints(output_padding_ints) or groups.__class__ is not int or benchmark.__class__ is not bool or deterministic.__class__ is not bool or cudnn_enabled.__class__ is not bool or allow_tf32.__class__ is not bool:
-        return miss(_convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32,), {}, _convolution)
-    try:
-        bits = input._signature | weight._signature | state()
-        if bias is not None:
-            bits |= bias._signature
-        route = _convolution_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, stride_ints, padding_ints, dilation_ints, transposed, output_padding_ints, groups, benchmark, deterministic, cudnn_enabled, allow_tf32)
-    return miss(_convolution_op, (input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32,), {}, _convolution)
+def _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32): return complete(_convolution, "aten::_convolution", "")(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark, deterministic, cudnn_enabled, allow_tf32)
 
 
 conv1d_op, conv1d_routes = operator("aten::conv1d", "")
@@ -424,26 +406,5 @@ def native_channel_shuffle(input=MISSING, groups=MISSING, surplus=MISSING, x=Non
         return route(input, groups)
     return miss(native_channel_shuffle_op, (input, groups,), {}, native_channel_shuffle)
 
-
 def convolution_backward_out(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, *, out0, out1, out2): return complete(convolution_backward_out, "aten::convolution_backward", "out")(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out0=out0, out1=out1, out2=out2)
-
-convolution_backward_op, convolution_backward_routes = operator("aten::convolution_backward", "")
-def convolution_backward(grad_output=MISSING, input=MISSING, weight=MISSING, bias_sizes=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, output_mask=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(convolution_backward, {"grad_output": grad_output, "input": input, "weight": weight, "bias_sizes": bias_sizes, "stride": stride, "padding": padding, "dilation": dilation, "transposed": transposed, "output_padding": output_padding, "groups": groups, "output_mask": output_mask, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return convolution_backward_out(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, **several_outs("convolution_backward", ("out0", "out1", "out2"), out))
-    bias_sizes_ints = tuple(bias_sizes) if bias_sizes.__class__ is list else bias_sizes
-    stride_ints = tuple(stride) if stride.__class__ is list else stride
-    padding_ints = tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = tuple(dilation) if dilation.__class__ is list else dilation
-    output_padding_ints = tuple(output_padding) if output_padding.__class__ is list else output_padding
-    if bias_sizes_ints is not None and not are_ints(bias_sizes_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or transposed.__class__ is not bool or not are_ints(output_padding_ints) or groups.__class__ is not int or True:
-        return miss(convolution_backward_op, (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask,), {}, convolution_backward)
-    try:
-        route = convolution_backward_routes[grad_output._signature | input._signature | weight._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, weight, bias_sizes_ints, stride_ints, padding_ints, dilation_ints, transposed, output_padding_ints, groups, output_mask)
-    return miss(convolution_backward_op, (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask,), {}, convolution_backward)
+def convolution_backward(grad_output=MISSING, input=MISSING, weight=MISSING, bias_sizes=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, output_mask=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(convolution_backward, "aten::convolution_backward", "", "convolution_backward_out", ('out0', 'out1', 'out2'))(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask, out=out, surplus=surplus, x=x, x1=x1, a=a)

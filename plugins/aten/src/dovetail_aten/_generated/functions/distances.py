@@ -82,16 +82,7 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
         return route(x1, x2, p, compute_mode)
     return miss(cdist_op, (x1, x2, p, compute_mode,), {}, cdist)
 
-
-_euclidean_dist_op, _euclidean_dist_routes = operator("aten::_euclidean_dist", "")
-def _euclidean_dist(x1, x2):
-    try:
-        route = _euclidean_dist_routes[x1._signature | x2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x1, x2)
-    return miss(_euclidean_dist_op, (x1, x2,), {}, _euclidean_dist)
+def _euclidean_dist(x1, x2): return complete(_euclidean_dist, "aten::_euclidean_dist", "")(x1, x2)
 
 
 dist_op, dist_routes = operator("aten::dist", "")
@@ -127,4 +118,4 @@ def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSI
         return route(input, p, dim, maxnorm)
     return miss(renorm_op, (input, p, dim, maxnorm,), {}, renorm)
 
-def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, axis=None): return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm, surplus=surplus, axis=axis)
+def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm, surplus=surplus, x=x, x1=x1, a=a, axis=axis)

@@ -23,24 +23,8 @@ __all__ = [
     "_embedding_bag", "embedding_renorm_", "embedding_bag_default", "embedding_bag_padding_idx",
     "embedding_bag",
 ]
-
-
-_embedding_bag_op, _embedding_bag_routes = operator("aten::_embedding_bag", "")
-def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1):
-    if scale_grad_by_freq.__class__ is not bool or mode.__class__ is not int or sparse.__class__ is not bool or include_last_offset.__class__ is not bool or padding_idx.__class__ is not int:
-        return miss(_embedding_bag_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,), {}, _embedding_bag)
-    try:
-        bits = weight._signature | indices._signature | offsets._signature | state()
-        if per_sample_weights is not None:
-            bits |= per_sample_weights._signature
-        route = _embedding_bag_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
-    return miss(_embedding_bag_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,), {}, _embedding_bag)
-
-def embedding_renorm_(input, indices, max_norm, norm_type): return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type)
+def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1): return complete(_embedding_bag, "aten::_embedding_bag", "")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
+def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type, surplus=surplus, x=x, x1=x1, a=a)
 
 
 embedding_bag_op, embedding_bag_routes = operator("aten::embedding_bag", "")

@@ -59,45 +59,10 @@ __all__ = [
     "linalg_matrix_power", "matrix_power_out", "matrix_power", "addr_out", "addr", "addr_",
     "cartesian_prod", "combinations", "vander", "linalg_vander", "cov", "corrcoef",
 ]
-
-
 def linalg_cholesky_ex_L(input, *, upper=False, check_errors=False, L, info): return complete(linalg_cholesky_ex_L, "aten::linalg_cholesky_ex", "L")(input, upper=upper, check_errors=check_errors, L=L, info=info)
-
-linalg_cholesky_ex_op, linalg_cholesky_ex_routes = operator("aten::linalg_cholesky_ex", "")
-linalg_cholesky_ex_named = named("linalg_cholesky_ex", ("L", "info"))
-def linalg_cholesky_ex(input=MISSING, surplus=MISSING, upper=False, check_errors=False, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_cholesky_ex, {"input": input, "upper": upper, "check_errors": check_errors, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_cholesky_ex_L(input, upper=upper, check_errors=check_errors, **several_outs("linalg_cholesky_ex", ("L", "info"), out))
-    if upper.__class__ is not bool or check_errors.__class__ is not bool:
-        return linalg_cholesky_ex_named(miss(linalg_cholesky_ex_op, (input,), {"upper": upper, "check_errors": check_errors}, linalg_cholesky_ex))
-    try:
-        route = linalg_cholesky_ex_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_cholesky_ex_named(route(input, upper, check_errors))
-    return linalg_cholesky_ex_named(miss(linalg_cholesky_ex_op, (input,), {"upper": upper, "check_errors": check_errors}, linalg_cholesky_ex))
-
-
+def linalg_cholesky_ex(input=MISSING, surplus=MISSING, upper=False, check_errors=False, out=None, x=None, x1=None, a=None): return complete(linalg_cholesky_ex, "aten::linalg_cholesky_ex", "", "linalg_cholesky_ex_L", ('L', 'info'))(input, upper=upper, check_errors=check_errors, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_cholesky_out(input, *, upper=False, out): return complete(linalg_cholesky_out, "aten::linalg_cholesky", "out")(input, upper=upper, out=out)
-
-linalg_cholesky_op, linalg_cholesky_routes = operator("aten::linalg_cholesky", "")
-def linalg_cholesky(input=MISSING, surplus=MISSING, upper=False, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_cholesky, {"input": input, "upper": upper, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_cholesky_out(input, upper=upper, out=out)
-    if upper.__class__ is not bool:
-        return miss(linalg_cholesky_op, (input,), {"upper": upper}, linalg_cholesky)
-    try:
-        route = linalg_cholesky_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, upper)
-    return miss(linalg_cholesky_op, (input,), {"upper": upper}, linalg_cholesky)
+def linalg_cholesky(input=MISSING, surplus=MISSING, upper=False, out=None, x=None, x1=None, a=None): return complete(linalg_cholesky, "aten::linalg_cholesky", "", "linalg_cholesky_out")(input, upper=upper, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def cholesky_out(input, upper=False, *, out): return complete(cholesky_out, "aten::cholesky", "out")(input, upper, out=out)
@@ -156,54 +121,11 @@ def cholesky_inverse(input=MISSING, upper=False, surplus=MISSING, out=None, x=No
         return route(input, upper)
     return miss(cholesky_inverse_op, (input, upper,), {}, cholesky_inverse)
 
-
 def linalg_lu_factor_ex_out(A, *, pivot=True, check_errors=False, LU, pivots, info): return complete(linalg_lu_factor_ex_out, "aten::linalg_lu_factor_ex", "out")(A, pivot=pivot, check_errors=check_errors, LU=LU, pivots=pivots, info=info)
-
-linalg_lu_factor_ex_op, linalg_lu_factor_ex_routes = operator("aten::linalg_lu_factor_ex", "")
-linalg_lu_factor_ex_named = named("linalg_lu_factor_ex", ("LU", "pivots", "info"))
-def linalg_lu_factor_ex(A, *, pivot=True, check_errors=False, out=None):
-    if out is not None:
-        return linalg_lu_factor_ex_out(A, pivot=pivot, check_errors=check_errors, **several_outs("linalg_lu_factor_ex", ("LU", "pivots", "info"), out))
-    if pivot.__class__ is not bool or check_errors.__class__ is not bool:
-        return linalg_lu_factor_ex_named(miss(linalg_lu_factor_ex_op, (A,), {"pivot": pivot, "check_errors": check_errors}, linalg_lu_factor_ex))
-    try:
-        route = linalg_lu_factor_ex_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_lu_factor_ex_named(route(A, pivot, check_errors))
-    return linalg_lu_factor_ex_named(miss(linalg_lu_factor_ex_op, (A,), {"pivot": pivot, "check_errors": check_errors}, linalg_lu_factor_ex))
-
-
+def linalg_lu_factor_ex(A, *, pivot=True, check_errors=False, out=None): return complete(linalg_lu_factor_ex, "aten::linalg_lu_factor_ex", "", "linalg_lu_factor_ex_out", ('LU', 'pivots', 'info'))(A, pivot=pivot, check_errors=check_errors, out=out)
 def linalg_lu_factor_out(A, *, pivot=True, LU, pivots): return complete(linalg_lu_factor_out, "aten::linalg_lu_factor", "out")(A, pivot=pivot, LU=LU, pivots=pivots)
-
-linalg_lu_factor_op, linalg_lu_factor_routes = operator("aten::linalg_lu_factor", "")
-linalg_lu_factor_named = named("linalg_lu_factor", ("LU", "pivots"))
-def linalg_lu_factor(A, *, pivot=True, out=None):
-    if out is not None:
-        return linalg_lu_factor_out(A, pivot=pivot, **several_outs("linalg_lu_factor", ("LU", "pivots"), out))
-    if pivot.__class__ is not bool:
-        return linalg_lu_factor_named(miss(linalg_lu_factor_op, (A,), {"pivot": pivot}, linalg_lu_factor))
-    try:
-        route = linalg_lu_factor_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_lu_factor_named(route(A, pivot))
-    return linalg_lu_factor_named(miss(linalg_lu_factor_op, (A,), {"pivot": pivot}, linalg_lu_factor))
-
-
-_lu_with_info_op, _lu_with_info_routes = operator("aten::_lu_with_info", "")
-def _lu_with_info(input, pivot=True, check_errors=True):
-    if pivot.__class__ is not bool or check_errors.__class__ is not bool:
-        return miss(_lu_with_info_op, (input, pivot, check_errors,), {}, _lu_with_info)
-    try:
-        route = _lu_with_info_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, pivot, check_errors)
-    return miss(_lu_with_info_op, (input, pivot, check_errors,), {}, _lu_with_info)
+def linalg_lu_factor(A, *, pivot=True, out=None): return complete(linalg_lu_factor, "aten::linalg_lu_factor", "", "linalg_lu_factor_out", ('LU', 'pivots'))(A, pivot=pivot, out=out)
+def _lu_with_info(input, pivot=True, check_errors=True): return complete(_lu_with_info, "aten::_lu_with_info", "")(input, pivot, check_errors)
 
 
 def lu_unpack_out(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, P, L, U): return complete(lu_unpack_out, "aten::lu_unpack", "out")(LU_data, LU_pivots, unpack_data, unpack_pivots, P=P, L=L, U=U)
@@ -223,40 +145,10 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True, *, out=N
         return lu_unpack_named(route(LU_data, LU_pivots, unpack_data, unpack_pivots))
     return lu_unpack_named(miss(lu_unpack_op, (LU_data, LU_pivots, unpack_data, unpack_pivots,), {}, lu_unpack))
 
-
 def linalg_lu_out(A, *, pivot=True, P, L, U): return complete(linalg_lu_out, "aten::linalg_lu", "out")(A, pivot=pivot, P=P, L=L, U=U)
-
-linalg_lu_op, linalg_lu_routes = operator("aten::linalg_lu", "")
-linalg_lu_named = named("linalg_lu", ("P", "L", "U"))
-def linalg_lu(A, *, pivot=True, out=None):
-    if out is not None:
-        return linalg_lu_out(A, pivot=pivot, **several_outs("linalg_lu", ("P", "L", "U"), out))
-    if pivot.__class__ is not bool:
-        return linalg_lu_named(miss(linalg_lu_op, (A,), {"pivot": pivot}, linalg_lu))
-    try:
-        route = linalg_lu_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_lu_named(route(A, pivot))
-    return linalg_lu_named(miss(linalg_lu_op, (A,), {"pivot": pivot}, linalg_lu))
-
-
+def linalg_lu(A, *, pivot=True, out=None): return complete(linalg_lu, "aten::linalg_lu", "", "linalg_lu_out", ('P', 'L', 'U'))(A, pivot=pivot, out=out)
 def linalg_lu_solve_out(LU, pivots, B, *, left=True, adjoint=False, out): return complete(linalg_lu_solve_out, "aten::linalg_lu_solve", "out")(LU, pivots, B, left=left, adjoint=adjoint, out=out)
-
-linalg_lu_solve_op, linalg_lu_solve_routes = operator("aten::linalg_lu_solve", "")
-def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None):
-    if out is not None:
-        return linalg_lu_solve_out(LU, pivots, B, left=left, adjoint=adjoint, out=out)
-    if left.__class__ is not bool or adjoint.__class__ is not bool:
-        return miss(linalg_lu_solve_op, (LU, pivots, B,), {"left": left, "adjoint": adjoint}, linalg_lu_solve)
-    try:
-        route = linalg_lu_solve_routes[LU._signature | pivots._signature | B._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(LU, pivots, B, left, adjoint)
-    return miss(linalg_lu_solve_op, (LU, pivots, B,), {"left": left, "adjoint": adjoint}, linalg_lu_solve)
+def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False, out=None): return complete(linalg_lu_solve, "aten::linalg_lu_solve", "", "linalg_lu_solve_out")(LU, pivots, B, left=left, adjoint=adjoint, out=out)
 
 
 def lu_solve_out(input, LU_data, LU_pivots, *, out): return complete(lu_solve_out, "aten::lu_solve", "out")(input, LU_data, LU_pivots, out=out)
@@ -275,80 +167,14 @@ def lu_solve(input=MISSING, LU_data=MISSING, LU_pivots=MISSING, surplus=MISSING,
         return route(input, LU_data, LU_pivots)
     return miss(lu_solve_op, (input, LU_data, LU_pivots,), {}, lu_solve)
 
-
 def linalg_ldl_factor_ex_out(input, *, hermitian=False, check_errors=False, LD, pivots, info): return complete(linalg_ldl_factor_ex_out, "aten::linalg_ldl_factor_ex", "out")(input, hermitian=hermitian, check_errors=check_errors, LD=LD, pivots=pivots, info=info)
-
-linalg_ldl_factor_ex_op, linalg_ldl_factor_ex_routes = operator("aten::linalg_ldl_factor_ex", "")
-linalg_ldl_factor_ex_named = named("linalg_ldl_factor_ex", ("LD", "pivots", "info"))
-def linalg_ldl_factor_ex(input=MISSING, surplus=MISSING, hermitian=False, check_errors=False, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_ldl_factor_ex, {"input": input, "hermitian": hermitian, "check_errors": check_errors, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_ldl_factor_ex_out(input, hermitian=hermitian, check_errors=check_errors, **several_outs("linalg_ldl_factor_ex", ("LD", "pivots", "info"), out))
-    if hermitian.__class__ is not bool or check_errors.__class__ is not bool:
-        return linalg_ldl_factor_ex_named(miss(linalg_ldl_factor_ex_op, (input,), {"hermitian": hermitian, "check_errors": check_errors}, linalg_ldl_factor_ex))
-    try:
-        route = linalg_ldl_factor_ex_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_ldl_factor_ex_named(route(input, hermitian, check_errors))
-    return linalg_ldl_factor_ex_named(miss(linalg_ldl_factor_ex_op, (input,), {"hermitian": hermitian, "check_errors": check_errors}, linalg_ldl_factor_ex))
-
-
+def linalg_ldl_factor_ex(input=MISSING, surplus=MISSING, hermitian=False, check_errors=False, out=None, x=None, x1=None, a=None): return complete(linalg_ldl_factor_ex, "aten::linalg_ldl_factor_ex", "", "linalg_ldl_factor_ex_out", ('LD', 'pivots', 'info'))(input, hermitian=hermitian, check_errors=check_errors, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_ldl_factor_out(input, *, hermitian=False, LD, pivots): return complete(linalg_ldl_factor_out, "aten::linalg_ldl_factor", "out")(input, hermitian=hermitian, LD=LD, pivots=pivots)
-
-linalg_ldl_factor_op, linalg_ldl_factor_routes = operator("aten::linalg_ldl_factor", "")
-linalg_ldl_factor_named = named("linalg_ldl_factor", ("LD", "pivots"))
-def linalg_ldl_factor(input=MISSING, surplus=MISSING, hermitian=False, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_ldl_factor, {"input": input, "hermitian": hermitian, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_ldl_factor_out(input, hermitian=hermitian, **several_outs("linalg_ldl_factor", ("LD", "pivots"), out))
-    if hermitian.__class__ is not bool:
-        return linalg_ldl_factor_named(miss(linalg_ldl_factor_op, (input,), {"hermitian": hermitian}, linalg_ldl_factor))
-    try:
-        route = linalg_ldl_factor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_ldl_factor_named(route(input, hermitian))
-    return linalg_ldl_factor_named(miss(linalg_ldl_factor_op, (input,), {"hermitian": hermitian}, linalg_ldl_factor))
-
-
+def linalg_ldl_factor(input=MISSING, surplus=MISSING, hermitian=False, out=None, x=None, x1=None, a=None): return complete(linalg_ldl_factor, "aten::linalg_ldl_factor", "", "linalg_ldl_factor_out", ('LD', 'pivots'))(input, hermitian=hermitian, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_ldl_solve_out(LD, pivots, B, *, hermitian=False, out): return complete(linalg_ldl_solve_out, "aten::linalg_ldl_solve", "out")(LD, pivots, B, hermitian=hermitian, out=out)
-
-linalg_ldl_solve_op, linalg_ldl_solve_routes = operator("aten::linalg_ldl_solve", "")
-def linalg_ldl_solve(LD, pivots, B, *, hermitian=False, out=None):
-    if out is not None:
-        return linalg_ldl_solve_out(LD, pivots, B, hermitian=hermitian, out=out)
-    if hermitian.__class__ is not bool:
-        return miss(linalg_ldl_solve_op, (LD, pivots, B,), {"hermitian": hermitian}, linalg_ldl_solve)
-    try:
-        route = linalg_ldl_solve_routes[LD._signature | pivots._signature | B._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(LD, pivots, B, hermitian)
-    return miss(linalg_ldl_solve_op, (LD, pivots, B,), {"hermitian": hermitian}, linalg_ldl_solve)
-
-
+def linalg_ldl_solve(LD, pivots, B, *, hermitian=False, out=None): return complete(linalg_ldl_solve, "aten::linalg_ldl_solve", "", "linalg_ldl_solve_out")(LD, pivots, B, hermitian=hermitian, out=out)
 def linalg_qr_out(A, mode='reduced', *, Q, R): return complete(linalg_qr_out, "aten::linalg_qr", "out")(A, mode, Q=Q, R=R)
-
-linalg_qr_op, linalg_qr_routes = operator("aten::linalg_qr", "")
-linalg_qr_named = named("linalg_qr", ("Q", "R"))
-def linalg_qr(A, mode='reduced', *, out=None):
-    if out is not None:
-        return linalg_qr_out(A, mode, **several_outs("linalg_qr", ("Q", "R"), out))
-    if mode.__class__ is not str:
-        return linalg_qr_named(miss(linalg_qr_op, (A, mode,), {}, linalg_qr))
-    try:
-        route = linalg_qr_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_qr_named(route(A, mode))
-    return linalg_qr_named(miss(linalg_qr_op, (A, mode,), {}, linalg_qr))
+def linalg_qr(A, mode='reduced', *, out=None): return complete(linalg_qr, "aten::linalg_qr", "", "linalg_qr_out", ('Q', 'R'))(A, mode, out=out)
 
 
 def qr_Q(input, some=True, *, Q, R): return complete(qr_Q, "aten::qr", "Q")(input, some, Q=Q, R=R)
@@ -388,22 +214,8 @@ def geqrf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return geqrf_named(route(input))
     return geqrf_named(miss(geqrf_op, (input,), {}, geqrf))
 
-
 def linalg_householder_product_out(input, tau, *, out): return complete(linalg_householder_product_out, "aten::linalg_householder_product", "out")(input, tau, out=out)
-
-linalg_householder_product_op, linalg_householder_product_routes = operator("aten::linalg_householder_product", "")
-def linalg_householder_product(input=MISSING, tau=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_householder_product, {"input": input, "tau": tau, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_householder_product_out(input, tau, out=out)
-    try:
-        route = linalg_householder_product_routes[input._signature | tau._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tau)
-    return miss(linalg_householder_product_op, (input, tau,), {}, linalg_householder_product)
+def linalg_householder_product(input=MISSING, tau=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_householder_product, "aten::linalg_householder_product", "", "linalg_householder_product_out")(input, tau, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def orgqr_out(input, input2, *, out): return complete(orgqr_out, "aten::orgqr", "out")(input, input2, out=out)
@@ -441,51 +253,11 @@ def ormqr(input=MISSING, input2=MISSING, input3=MISSING, left=True, transpose=Fa
         return route(input, input2, input3, left, transpose)
     return miss(ormqr_op, (input, input2, input3, left, transpose,), {}, ormqr)
 
-
-_linalg_check_errors_op, _linalg_check_errors_routes = operator("aten::_linalg_check_errors", "")
-def _linalg_check_errors(info, api_name, *, is_matrix):
-    if api_name.__class__ is not str or is_matrix.__class__ is not bool:
-        return miss(_linalg_check_errors_op, (info, api_name,), {"is_matrix": is_matrix}, _linalg_check_errors)
-    try:
-        route = _linalg_check_errors_routes[info._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(info, api_name, is_matrix)
-    return miss(_linalg_check_errors_op, (info, api_name,), {"is_matrix": is_matrix}, _linalg_check_errors)
-
-
+def _linalg_check_errors(info, api_name, *, is_matrix): return complete(_linalg_check_errors, "aten::_linalg_check_errors", "")(info, api_name, is_matrix=is_matrix)
 def linalg_inv_ex_inverse(A, *, check_errors=False, inverse, info): return complete(linalg_inv_ex_inverse, "aten::linalg_inv_ex", "inverse")(A, check_errors=check_errors, inverse=inverse, info=info)
-
-linalg_inv_ex_op, linalg_inv_ex_routes = operator("aten::linalg_inv_ex", "")
-linalg_inv_ex_named = named("linalg_inv_ex", ("inverse", "info"))
-def linalg_inv_ex(A, *, check_errors=False, out=None):
-    if out is not None:
-        return linalg_inv_ex_inverse(A, check_errors=check_errors, **several_outs("linalg_inv_ex", ("inverse", "info"), out))
-    if check_errors.__class__ is not bool:
-        return linalg_inv_ex_named(miss(linalg_inv_ex_op, (A,), {"check_errors": check_errors}, linalg_inv_ex))
-    try:
-        route = linalg_inv_ex_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_inv_ex_named(route(A, check_errors))
-    return linalg_inv_ex_named(miss(linalg_inv_ex_op, (A,), {"check_errors": check_errors}, linalg_inv_ex))
-
-
+def linalg_inv_ex(A, *, check_errors=False, out=None): return complete(linalg_inv_ex, "aten::linalg_inv_ex", "", "linalg_inv_ex_inverse", ('inverse', 'info'))(A, check_errors=check_errors, out=out)
 def linalg_inv_out(A, *, out): return complete(linalg_inv_out, "aten::linalg_inv", "out")(A, out=out)
-
-linalg_inv_op, linalg_inv_routes = operator("aten::linalg_inv", "")
-def linalg_inv(A, *, out=None):
-    if out is not None:
-        return linalg_inv_out(A, out=out)
-    try:
-        route = linalg_inv_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(A)
-    return miss(linalg_inv_op, (A,), {}, linalg_inv)
+def linalg_inv(A, *, out=None): return complete(linalg_inv, "aten::linalg_inv", "", "linalg_inv_out")(A, out=out)
 
 
 def inverse_out(input, *, out): return complete(inverse_out, "aten::inverse", "out")(input, out=out)
@@ -504,59 +276,12 @@ def inverse(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(inverse_op, (input,), {}, inverse)
 
-
 def linalg_solve_ex_out(A, B, *, left=True, check_errors=False, result, info): return complete(linalg_solve_ex_out, "aten::linalg_solve_ex", "out")(A, B, left=left, check_errors=check_errors, result=result, info=info)
-
-linalg_solve_ex_op, linalg_solve_ex_routes = operator("aten::linalg_solve_ex", "")
-linalg_solve_ex_named = named("linalg_solve_ex", ("result", "info"))
-def linalg_solve_ex(A, B, *, left=True, check_errors=False, out=None):
-    if out is not None:
-        return linalg_solve_ex_out(A, B, left=left, check_errors=check_errors, **several_outs("linalg_solve_ex", ("result", "info"), out))
-    if left.__class__ is not bool or check_errors.__class__ is not bool:
-        return linalg_solve_ex_named(miss(linalg_solve_ex_op, (A, B,), {"left": left, "check_errors": check_errors}, linalg_solve_ex))
-    try:
-        route = linalg_solve_ex_routes[A._signature | B._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_solve_ex_named(route(A, B, left, check_errors))
-    return linalg_solve_ex_named(miss(linalg_solve_ex_op, (A, B,), {"left": left, "check_errors": check_errors}, linalg_solve_ex))
-
-
+def linalg_solve_ex(A, B, *, left=True, check_errors=False, out=None): return complete(linalg_solve_ex, "aten::linalg_solve_ex", "", "linalg_solve_ex_out", ('result', 'info'))(A, B, left=left, check_errors=check_errors, out=out)
 def linalg_solve_out(A, B, *, left=True, out): return complete(linalg_solve_out, "aten::linalg_solve", "out")(A, B, left=left, out=out)
-
-linalg_solve_op, linalg_solve_routes = operator("aten::linalg_solve", "")
-def linalg_solve(A, B, *, left=True, out=None):
-    if out is not None:
-        return linalg_solve_out(A, B, left=left, out=out)
-    if left.__class__ is not bool:
-        return miss(linalg_solve_op, (A, B,), {"left": left}, linalg_solve)
-    try:
-        route = linalg_solve_routes[A._signature | B._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(A, B, left)
-    return miss(linalg_solve_op, (A, B,), {"left": left}, linalg_solve)
-
-
+def linalg_solve(A, B, *, left=True, out=None): return complete(linalg_solve, "aten::linalg_solve", "", "linalg_solve_out")(A, B, left=left, out=out)
 def linalg_solve_triangular_out(input, B, *, upper, left=True, unitriangular=False, out): return complete(linalg_solve_triangular_out, "aten::linalg_solve_triangular", "out")(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out)
-
-linalg_solve_triangular_op, linalg_solve_triangular_routes = operator("aten::linalg_solve_triangular", "")
-def linalg_solve_triangular(input=MISSING, B=MISSING, surplus=MISSING, upper=MISSING, left=True, unitriangular=False, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_solve_triangular, {"input": input, "B": B, "upper": upper, "left": left, "unitriangular": unitriangular, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_solve_triangular_out(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out)
-    if upper.__class__ is not bool or left.__class__ is not bool or unitriangular.__class__ is not bool:
-        return miss(linalg_solve_triangular_op, (input, B,), {"upper": upper, "left": left, "unitriangular": unitriangular}, linalg_solve_triangular)
-    try:
-        route = linalg_solve_triangular_routes[input._signature | B._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, B, upper, left, unitriangular)
-    return miss(linalg_solve_triangular_op, (input, B,), {"upper": upper, "left": left, "unitriangular": unitriangular}, linalg_solve_triangular)
+def linalg_solve_triangular(input=MISSING, B=MISSING, surplus=MISSING, upper=MISSING, left=True, unitriangular=False, out=None, x=None, x1=None, a=None): return complete(linalg_solve_triangular, "aten::linalg_solve_triangular", "", "linalg_solve_triangular_out")(input, B, upper=upper, left=left, unitriangular=unitriangular, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def triangular_solve_X(input, A, upper=True, transpose=False, unitriangular=False, *, X, M): return complete(triangular_solve_X, "aten::triangular_solve", "X")(input, A, upper, transpose, unitriangular, X=X, M=M)
@@ -578,20 +303,8 @@ def triangular_solve(input=MISSING, A=MISSING, upper=True, transpose=False, unit
         return triangular_solve_named(route(input, A, upper, transpose, unitriangular))
     return triangular_solve_named(miss(triangular_solve_op, (input, A, upper, transpose, unitriangular,), {}, triangular_solve))
 
-
 def linalg_det_out(A, *, out): return complete(linalg_det_out, "aten::linalg_det", "out")(A, out=out)
-
-linalg_det_op, linalg_det_routes = operator("aten::linalg_det", "")
-def linalg_det(A, *, out=None):
-    if out is not None:
-        return linalg_det_out(A, out=out)
-    try:
-        route = linalg_det_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(A)
-    return miss(linalg_det_op, (A,), {}, linalg_det)
+def linalg_det(A, *, out=None): return complete(linalg_det, "aten::linalg_det", "", "linalg_det_out")(A, out=out)
 
 
 det_op, det_routes = operator("aten::det", "")
@@ -606,21 +319,8 @@ def det(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(det_op, (input,), {}, det)
 
-
 def linalg_slogdet_out(A, *, sign, logabsdet): return complete(linalg_slogdet_out, "aten::linalg_slogdet", "out")(A, sign=sign, logabsdet=logabsdet)
-
-linalg_slogdet_op, linalg_slogdet_routes = operator("aten::linalg_slogdet", "")
-linalg_slogdet_named = named("linalg_slogdet", ("sign", "logabsdet"))
-def linalg_slogdet(A, *, out=None):
-    if out is not None:
-        return linalg_slogdet_out(A, **several_outs("linalg_slogdet", ("sign", "logabsdet"), out))
-    try:
-        route = linalg_slogdet_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_slogdet_named(route(A))
-    return linalg_slogdet_named(miss(linalg_slogdet_op, (A,), {}, linalg_slogdet))
+def linalg_slogdet(A, *, out=None): return complete(linalg_slogdet, "aten::linalg_slogdet", "", "linalg_slogdet_out", ('sign', 'logabsdet'))(A, out=out)
 
 
 def slogdet_out(input, *, sign, logabsdet): return complete(slogdet_out, "aten::slogdet", "out")(input, sign=sign, logabsdet=logabsdet)
@@ -653,123 +353,22 @@ def logdet(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(logdet_op, (input,), {}, logdet)
 
-
 def linalg_lstsq_out(input, b, rcond=None, *, driver=None, solution, residuals, rank, singular_values): return complete(linalg_lstsq_out, "aten::linalg_lstsq", "out")(input, b, rcond, driver=driver, solution=solution, residuals=residuals, rank=rank, singular_values=singular_values)
-
-linalg_lstsq_op, linalg_lstsq_routes = operator("aten::linalg_lstsq", "")
-linalg_lstsq_named = named("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
-def linalg_lstsq(input=MISSING, b=MISSING, rcond=None, surplus=MISSING, driver=None, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_lstsq, {"input": input, "b": b, "rcond": rcond, "driver": driver, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_lstsq_out(input, b, rcond, driver=driver, **several_outs("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"), out))
-    if rcond is not None and rcond.__class__ is not float or driver is not None and driver.__class__ is not str:
-        return linalg_lstsq_named(miss(linalg_lstsq_op, (input, b, rcond,), {"driver": driver}, linalg_lstsq))
-    try:
-        route = linalg_lstsq_routes[input._signature | b._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_lstsq_named(route(input, b, rcond, driver))
-    return linalg_lstsq_named(miss(linalg_lstsq_op, (input, b, rcond,), {"driver": driver}, linalg_lstsq))
-
-
+def linalg_lstsq(input=MISSING, b=MISSING, rcond=None, surplus=MISSING, driver=None, out=None, x=None, x1=None, a=None): return complete(linalg_lstsq, "aten::linalg_lstsq", "", "linalg_lstsq_out", ('solution', 'residuals', 'rank', 'singular_values'))(input, b, rcond, driver=driver, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_tensorinv_out(input, ind=2, *, out): return complete(linalg_tensorinv_out, "aten::linalg_tensorinv", "out")(input, ind, out=out)
-
-linalg_tensorinv_op, linalg_tensorinv_routes = operator("aten::linalg_tensorinv", "")
-def linalg_tensorinv(input=MISSING, ind=2, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_tensorinv, {"input": input, "ind": ind, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_tensorinv_out(input, ind, out=out)
-    if ind.__class__ is not int:
-        return miss(linalg_tensorinv_op, (input, ind,), {}, linalg_tensorinv)
-    try:
-        route = linalg_tensorinv_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, ind)
-    return miss(linalg_tensorinv_op, (input, ind,), {}, linalg_tensorinv)
-
-
+def linalg_tensorinv(input=MISSING, ind=2, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_tensorinv, "aten::linalg_tensorinv", "", "linalg_tensorinv_out")(input, ind, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_tensorsolve_out(input, other, dims=None, *, out): return complete(linalg_tensorsolve_out, "aten::linalg_tensorsolve", "out")(input, other, dims, out=out)
-
-linalg_tensorsolve_op, linalg_tensorsolve_routes = operator("aten::linalg_tensorsolve", "")
-def linalg_tensorsolve(input=MISSING, other=MISSING, dims=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(linalg_tensorsolve, {"input": input, "other": other, "dims": dims, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return linalg_tensorsolve_out(input, other, dims, out=out)
-    dims_ints = tuple(dims) if dims.__class__ is list else dims
-    if dims_ints is not None and not are_ints(dims_ints):
-        return miss(linalg_tensorsolve_op, (input, other, dims,), {}, linalg_tensorsolve)
-    try:
-        route = linalg_tensorsolve_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, dims_ints)
-    return miss(linalg_tensorsolve_op, (input, other, dims,), {}, linalg_tensorsolve)
+def linalg_tensorsolve(input=MISSING, other=MISSING, dims=None, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(linalg_tensorsolve, "aten::linalg_tensorsolve", "", "linalg_tensorsolve_out")(input, other, dims, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def linalg_pinv_out(input, rcond, hermitian=False, *, out): return complete(linalg_pinv_out, "aten::linalg_pinv", "out")(input, rcond, hermitian, out=out)
 def linalg_pinv_atol_rtol_float_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_pinv_atol_rtol_float_out, "aten::linalg_pinv", "atol_rtol_float_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
 def linalg_pinv_atol_rtol_tensor_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_pinv_atol_rtol_tensor_out, "aten::linalg_pinv", "atol_rtol_tensor_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
 def linalg_pinv_out_rcond_tensor(input, rcond, hermitian=False, *, out): return complete(linalg_pinv_out_rcond_tensor, "aten::linalg_pinv", "out_rcond_tensor")(input, rcond, hermitian, out=out)
-
-linalg_pinv_op, linalg_pinv_routes = operator("aten::linalg_pinv", "")
-def linalg_pinv_default(input, rcond, hermitian=False):
-    if rcond.__class__ is not float or hermitian.__class__ is not bool:
-        return miss(linalg_pinv_op, (input, rcond, hermitian,), {}, linalg_pinv)
-    try:
-        route = linalg_pinv_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, rcond, hermitian)
-    return miss(linalg_pinv_op, (input, rcond, hermitian,), {}, linalg_pinv)
-
-linalg_pinv_atol_rtol_float_op, linalg_pinv_atol_rtol_float_routes = operator("aten::linalg_pinv", "atol_rtol_float")
-def linalg_pinv_atol_rtol_float(input, *, atol=None, rtol=None, hermitian=False):
-    if atol is not None and atol.__class__ is not float or rtol is not None and rtol.__class__ is not float or hermitian.__class__ is not bool:
-        return miss(linalg_pinv_atol_rtol_float_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
-    try:
-        route = linalg_pinv_atol_rtol_float_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, atol, rtol, hermitian)
-    return miss(linalg_pinv_atol_rtol_float_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
-
-linalg_pinv_atol_rtol_tensor_op, linalg_pinv_atol_rtol_tensor_routes = operator("aten::linalg_pinv", "atol_rtol_tensor")
-def linalg_pinv_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False):
-    if hermitian.__class__ is not bool:
-        return miss(linalg_pinv_atol_rtol_tensor_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
-    try:
-        bits = input._signature | state()
-        if atol is not None:
-            bits |= atol._signature
-        if rtol is not None:
-            bits |= rtol._signature
-        route = linalg_pinv_atol_rtol_tensor_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, atol, rtol, hermitian)
-    return miss(linalg_pinv_atol_rtol_tensor_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_pinv)
-
-linalg_pinv_rcond_tensor_op, linalg_pinv_rcond_tensor_routes = operator("aten::linalg_pinv", "rcond_tensor")
-def linalg_pinv_rcond_tensor(input, rcond, hermitian=False):
-    if hermitian.__class__ is not bool:
-        return miss(linalg_pinv_rcond_tensor_op, (input, rcond, hermitian,), {}, linalg_pinv)
-    try:
-        route = linalg_pinv_rcond_tensor_routes[input._signature | rcond._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, rcond, hermitian)
-    return miss(linalg_pinv_rcond_tensor_op, (input, rcond, hermitian,), {}, linalg_pinv)
+def linalg_pinv_default(input, rcond, hermitian=False): return complete(linalg_pinv_default, "aten::linalg_pinv", "")(input, rcond, hermitian)
+def linalg_pinv_atol_rtol_float(input, *, atol=None, rtol=None, hermitian=False): return complete(linalg_pinv_atol_rtol_float, "aten::linalg_pinv", "atol_rtol_float")(input, atol=atol, rtol=rtol, hermitian=hermitian)
+def linalg_pinv_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False): return complete(linalg_pinv_atol_rtol_tensor, "aten::linalg_pinv", "atol_rtol_tensor")(input, atol=atol, rtol=rtol, hermitian=hermitian)
+def linalg_pinv_rcond_tensor(input, rcond, hermitian=False): return complete(linalg_pinv_rcond_tensor, "aten::linalg_pinv", "rcond_tensor")(input, rcond, hermitian)
 
 _linalg_pinv_overloads = Overloads("aten::linalg_pinv", {
     "": (linalg_pinv_default, linalg_pinv_out),
@@ -799,59 +398,10 @@ def linalg_matrix_rank_out(input, tol, hermitian=False, *, out): return complete
 def linalg_matrix_rank_out_tol_tensor(input, tol, hermitian=False, *, out): return complete(linalg_matrix_rank_out_tol_tensor, "aten::linalg_matrix_rank", "out_tol_tensor")(input, tol, hermitian, out=out)
 def linalg_matrix_rank_atol_rtol_tensor_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_matrix_rank_atol_rtol_tensor_out, "aten::linalg_matrix_rank", "atol_rtol_tensor_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
 def linalg_matrix_rank_atol_rtol_float_out(input, *, atol=None, rtol=None, hermitian=False, out): return complete(linalg_matrix_rank_atol_rtol_float_out, "aten::linalg_matrix_rank", "atol_rtol_float_out")(input, atol=atol, rtol=rtol, hermitian=hermitian, out=out)
-
-linalg_matrix_rank_op, linalg_matrix_rank_routes = operator("aten::linalg_matrix_rank", "")
-def linalg_matrix_rank_default(input, tol, hermitian=False):
-    if tol.__class__ is not float or hermitian.__class__ is not bool:
-        return miss(linalg_matrix_rank_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
-    try:
-        route = linalg_matrix_rank_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tol, hermitian)
-    return miss(linalg_matrix_rank_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
-
-linalg_matrix_rank_tol_tensor_op, linalg_matrix_rank_tol_tensor_routes = operator("aten::linalg_matrix_rank", "tol_tensor")
-def linalg_matrix_rank_tol_tensor(input, tol, hermitian=False):
-    if hermitian.__class__ is not bool:
-        return miss(linalg_matrix_rank_tol_tensor_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
-    try:
-        route = linalg_matrix_rank_tol_tensor_routes[input._signature | tol._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, tol, hermitian)
-    return miss(linalg_matrix_rank_tol_tensor_op, (input, tol, hermitian,), {}, linalg_matrix_rank)
-
-linalg_matrix_rank_atol_rtol_tensor_op, linalg_matrix_rank_atol_rtol_tensor_routes = operator("aten::linalg_matrix_rank", "atol_rtol_tensor")
-def linalg_matrix_rank_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False):
-    if hermitian.__class__ is not bool:
-        return miss(linalg_matrix_rank_atol_rtol_tensor_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_matrix_rank)
-    try:
-        bits = input._signature | state()
-        if atol is not None:
-            bits |= atol._signature
-        if rtol is not None:
-            bits |= rtol._signature
-        route = linalg_matrix_rank_atol_rtol_tensor_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, atol, rtol, hermitian)
-    return miss(linalg_matrix_rank_atol_rtol_tensor_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_matrix_rank)
-
-linalg_matrix_rank_atol_rtol_float_op, linalg_matrix_rank_atol_rtol_float_routes = operator("aten::linalg_matrix_rank", "atol_rtol_float")
-def linalg_matrix_rank_atol_rtol_float(input, *, atol=None, rtol=None, hermitian=False):
-    if atol is not None and atol.__class__ is not float or rtol is not None and rtol.__class__ is not float or hermitian.__class__ is not bool:
-        return miss(linalg_matrix_rank_atol_rtol_float_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_matrix_rank)
-    try:
-        route = linalg_matrix_rank_atol_rtol_float_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, atol, rtol, hermitian)
-    return miss(linalg_matrix_rank_atol_rtol_float_op, (input,), {"atol": atol, "rtol": rtol, "hermitian": hermitian}, linalg_matrix_rank)
+def linalg_matrix_rank_default(input, tol, hermitian=False): return complete(linalg_matrix_rank_default, "aten::linalg_matrix_rank", "")(input, tol, hermitian)
+def linalg_matrix_rank_tol_tensor(input, tol, hermitian=False): return complete(linalg_matrix_rank_tol_tensor, "aten::linalg_matrix_rank", "tol_tensor")(input, tol, hermitian)
+def linalg_matrix_rank_atol_rtol_tensor(input, *, atol=None, rtol=None, hermitian=False): return complete(linalg_matrix_rank_atol_rtol_tensor, "aten::linalg_matrix_rank", "atol_rtol_tensor")(input, atol=atol, rtol=rtol, hermitian=hermitian)
+def linalg_matrix_rank_atol_rtol_float(input, *, atol=None, rtol=None, hermitian=False): return complete(linalg_matrix_rank_atol_rtol_float, "aten::linalg_matrix_rank", "atol_rtol_float")(input, atol=atol, rtol=rtol, hermitian=hermitian)
 
 _linalg_matrix_rank_overloads = Overloads("aten::linalg_matrix_rank", {
     "": (linalg_matrix_rank_default, linalg_matrix_rank_out),
@@ -891,148 +441,22 @@ def pinverse(input=MISSING, rcond=1e-15, surplus=MISSING, x=None, x1=None, a=Non
         return route(input, rcond)
     return miss(pinverse_op, (input, rcond,), {}, pinverse)
 
-
 def _linalg_eigh_eigenvalues(A, UPLO='L', compute_v=True, *, eigenvalues, eigenvectors): return complete(_linalg_eigh_eigenvalues, "aten::_linalg_eigh", "eigenvalues")(A, UPLO, compute_v, eigenvalues=eigenvalues, eigenvectors=eigenvectors)
-
-_linalg_eigh_op, _linalg_eigh_routes = operator("aten::_linalg_eigh", "")
-def _linalg_eigh(A, UPLO='L', compute_v=True, *, out=None):
-    if out is not None:
-        return _linalg_eigh_eigenvalues(A, UPLO, compute_v, **several_outs("_linalg_eigh", ("eigenvalues", "eigenvectors"), out))
-    if UPLO.__class__ is not str or compute_v.__class__ is not bool:
-        return miss(_linalg_eigh_op, (A, UPLO, compute_v,), {}, _linalg_eigh)
-    try:
-        route = _linalg_eigh_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(A, UPLO, compute_v)
-    return miss(_linalg_eigh_op, (A, UPLO, compute_v,), {}, _linalg_eigh)
-
-
+def _linalg_eigh(A, UPLO='L', compute_v=True, *, out=None): return complete(_linalg_eigh, "aten::_linalg_eigh", "", "_linalg_eigh_eigenvalues", ('eigenvalues', 'eigenvectors'))(A, UPLO, compute_v, out=out)
 def linalg_eigh_eigvals(input, UPLO='L', *, eigvals, eigvecs): return complete(linalg_eigh_eigvals, "aten::linalg_eigh", "eigvals")(input, UPLO, eigvals=eigvals, eigvecs=eigvecs)
-
-linalg_eigh_op, linalg_eigh_routes = operator("aten::linalg_eigh", "")
-linalg_eigh_named = named("linalg_eigh", ("eigenvalues", "eigenvectors"))
-def linalg_eigh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_eigh, {"input": input, "UPLO": UPLO, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_eigh_eigvals(input, UPLO, **several_outs("linalg_eigh", ("eigvals", "eigvecs"), out))
-    if UPLO.__class__ is not str:
-        return linalg_eigh_named(miss(linalg_eigh_op, (input, UPLO,), {}, linalg_eigh))
-    try:
-        route = linalg_eigh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_eigh_named(route(input, UPLO))
-    return linalg_eigh_named(miss(linalg_eigh_op, (input, UPLO,), {}, linalg_eigh))
-
-
+def linalg_eigh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_eigh, "aten::linalg_eigh", "", "linalg_eigh_eigvals", ('eigvals', 'eigvecs'))(input, UPLO, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_eigvalsh_out(input, UPLO='L', *, out): return complete(linalg_eigvalsh_out, "aten::linalg_eigvalsh", "out")(input, UPLO, out=out)
-
-linalg_eigvalsh_op, linalg_eigvalsh_routes = operator("aten::linalg_eigvalsh", "")
-def linalg_eigvalsh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_eigvalsh, {"input": input, "UPLO": UPLO, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_eigvalsh_out(input, UPLO, out=out)
-    if UPLO.__class__ is not str:
-        return miss(linalg_eigvalsh_op, (input, UPLO,), {}, linalg_eigvalsh)
-    try:
-        route = linalg_eigvalsh_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, UPLO)
-    return miss(linalg_eigvalsh_op, (input, UPLO,), {}, linalg_eigvalsh)
-
-
+def linalg_eigvalsh(input=MISSING, UPLO='L', surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_eigvalsh, "aten::linalg_eigvalsh", "", "linalg_eigvalsh_out")(input, UPLO, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_eig_out(input, *, eigenvalues, eigenvectors): return complete(linalg_eig_out, "aten::linalg_eig", "out")(input, eigenvalues=eigenvalues, eigenvectors=eigenvectors)
-
-linalg_eig_op, linalg_eig_routes = operator("aten::linalg_eig", "")
-linalg_eig_named = named("linalg_eig", ("eigenvalues", "eigenvectors"))
-def linalg_eig(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_eig, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_eig_out(input, **several_outs("linalg_eig", ("eigenvalues", "eigenvectors"), out))
-    try:
-        route = linalg_eig_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_eig_named(route(input))
-    return linalg_eig_named(miss(linalg_eig_op, (input,), {}, linalg_eig))
-
-
+def linalg_eig(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_eig, "aten::linalg_eig", "", "linalg_eig_out", ('eigenvalues', 'eigenvectors'))(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def linalg_eigvals_out(input, *, out): return complete(linalg_eigvals_out, "aten::linalg_eigvals", "out")(input, out=out)
-
-linalg_eigvals_op, linalg_eigvals_routes = operator("aten::linalg_eigvals", "")
-def linalg_eigvals(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_eigvals, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_eigvals_out(input, out=out)
-    try:
-        route = linalg_eigvals_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(linalg_eigvals_op, (input,), {}, linalg_eigvals)
-
-
+def linalg_eigvals(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_eigvals, "aten::linalg_eigvals", "", "linalg_eigvals_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def _linalg_svd_U(A, full_matrices=False, compute_uv=True, *, driver=None, U, S, Vh): return complete(_linalg_svd_U, "aten::_linalg_svd", "U")(A, full_matrices, compute_uv, driver=driver, U=U, S=S, Vh=Vh)
-
-_linalg_svd_op, _linalg_svd_routes = operator("aten::_linalg_svd", "")
-def _linalg_svd(A, full_matrices=False, compute_uv=True, *, driver=None, out=None):
-    if out is not None:
-        return _linalg_svd_U(A, full_matrices, compute_uv, driver=driver, **several_outs("_linalg_svd", ("U", "S", "Vh"), out))
-    if full_matrices.__class__ is not bool or compute_uv.__class__ is not bool or driver is not None and driver.__class__ is not str:
-        return miss(_linalg_svd_op, (A, full_matrices, compute_uv,), {"driver": driver}, _linalg_svd)
-    try:
-        route = _linalg_svd_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(A, full_matrices, compute_uv, driver)
-    return miss(_linalg_svd_op, (A, full_matrices, compute_uv,), {"driver": driver}, _linalg_svd)
-
-
+def _linalg_svd(A, full_matrices=False, compute_uv=True, *, driver=None, out=None): return complete(_linalg_svd, "aten::_linalg_svd", "", "_linalg_svd_U", ('U', 'S', 'Vh'))(A, full_matrices, compute_uv, driver=driver, out=out)
 def linalg_svd_U(A, full_matrices=True, *, driver=None, U, S, Vh): return complete(linalg_svd_U, "aten::linalg_svd", "U")(A, full_matrices, driver=driver, U=U, S=S, Vh=Vh)
-
-linalg_svd_op, linalg_svd_routes = operator("aten::linalg_svd", "")
-linalg_svd_named = named("linalg_svd", ("U", "S", "Vh"))
-def linalg_svd(A, full_matrices=True, *, driver=None, out=None):
-    if out is not None:
-        return linalg_svd_U(A, full_matrices, driver=driver, **several_outs("linalg_svd", ("U", "S", "Vh"), out))
-    if full_matrices.__class__ is not bool or driver is not None and driver.__class__ is not str:
-        return linalg_svd_named(miss(linalg_svd_op, (A, full_matrices,), {"driver": driver}, linalg_svd))
-    try:
-        route = linalg_svd_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return linalg_svd_named(route(A, full_matrices, driver))
-    return linalg_svd_named(miss(linalg_svd_op, (A, full_matrices,), {"driver": driver}, linalg_svd))
-
-
+def linalg_svd(A, full_matrices=True, *, driver=None, out=None): return complete(linalg_svd, "aten::linalg_svd", "", "linalg_svd_U", ('U', 'S', 'Vh'))(A, full_matrices, driver=driver, out=out)
 def linalg_svdvals_out(A, *, driver=None, out): return complete(linalg_svdvals_out, "aten::linalg_svdvals", "out")(A, driver=driver, out=out)
-
-linalg_svdvals_op, linalg_svdvals_routes = operator("aten::linalg_svdvals", "")
-def linalg_svdvals(A, *, driver=None, out=None):
-    if out is not None:
-        return linalg_svdvals_out(A, driver=driver, out=out)
-    if driver is not None and driver.__class__ is not str:
-        return miss(linalg_svdvals_op, (A,), {"driver": driver}, linalg_svdvals)
-    try:
-        route = linalg_svdvals_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(A, driver)
-    return miss(linalg_svdvals_op, (A,), {"driver": driver}, linalg_svdvals)
+def linalg_svdvals(A, *, driver=None, out=None): return complete(linalg_svdvals, "aten::linalg_svdvals", "", "linalg_svdvals_out")(A, driver=driver, out=out)
 
 
 def svd_U(input, some=True, compute_uv=True, *, U, S, V): return complete(svd_U, "aten::svd", "U")(input, some, compute_uv, U=U, S=S, V=V)
@@ -1054,22 +478,8 @@ def svd(input=MISSING, some=True, compute_uv=True, surplus=MISSING, out=None, x=
         return svd_named(route(input, some, compute_uv))
     return svd_named(miss(svd_op, (input, some, compute_uv,), {}, svd))
 
-
 def linalg_matrix_exp_out(input, *, out): return complete(linalg_matrix_exp_out, "aten::linalg_matrix_exp", "out")(input, out=out)
-
-linalg_matrix_exp_op, linalg_matrix_exp_routes = operator("aten::linalg_matrix_exp", "")
-def linalg_matrix_exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_matrix_exp, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_matrix_exp_out(input, out=out)
-    try:
-        route = linalg_matrix_exp_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(linalg_matrix_exp_op, (input,), {}, linalg_matrix_exp)
+def linalg_matrix_exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_matrix_exp, "aten::linalg_matrix_exp", "", "linalg_matrix_exp_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 matrix_exp_op, matrix_exp_routes = operator("aten::matrix_exp", "")
@@ -1087,32 +497,8 @@ def matrix_exp(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 def linalg_norm_out(input, ord=None, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_norm_out, "aten::linalg_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
 def linalg_norm_ord_str_out(input, ord, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_norm_ord_str_out, "aten::linalg_norm", "ord_str_out")(input, ord, dim, keepdim, dtype=dtype, out=out)
-
-linalg_norm_op, linalg_norm_routes = operator("aten::linalg_norm", "")
-def linalg_norm_default(input, ord=None, dim=None, keepdim=False, *, dtype=None):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if ord is not None and ord.__class__ is not int and ord.__class__ is not float or dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(linalg_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_norm)
-    try:
-        route = linalg_norm_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, ord, dim_ints, keepdim, dtype)
-    return miss(linalg_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_norm)
-
-linalg_norm_ord_str_op, linalg_norm_ord_str_routes = operator("aten::linalg_norm", "ord_str")
-def linalg_norm_ord_str(input, ord, dim=None, keepdim=False, *, dtype=None):
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if ord.__class__ is not str or dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(linalg_norm_ord_str_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_norm)
-    try:
-        route = linalg_norm_ord_str_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, ord, dim_ints, keepdim, dtype)
-    return miss(linalg_norm_ord_str_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_norm)
+def linalg_norm_default(input, ord=None, dim=None, keepdim=False, *, dtype=None): return complete(linalg_norm_default, "aten::linalg_norm", "")(input, ord, dim, keepdim, dtype=dtype)
+def linalg_norm_ord_str(input, ord, dim=None, keepdim=False, *, dtype=None): return complete(linalg_norm_ord_str, "aten::linalg_norm", "ord_str")(input, ord, dim, keepdim, dtype=dtype)
 
 _linalg_norm_overloads = Overloads("aten::linalg_norm", {
     "": (linalg_norm_default, linalg_norm_out),
@@ -1137,32 +523,8 @@ def linalg_norm(*args, **kwargs):
 
 def linalg_matrix_norm_out(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None, out): return complete(linalg_matrix_norm_out, "aten::linalg_matrix_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
 def linalg_matrix_norm_str_ord_out(input, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None, out): return complete(linalg_matrix_norm_str_ord_out, "aten::linalg_matrix_norm", "str_ord_out")(input, ord, dim, keepdim, dtype=dtype, out=out)
-
-linalg_matrix_norm_op, linalg_matrix_norm_routes = operator("aten::linalg_matrix_norm", "")
-def linalg_matrix_norm_default(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None):
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if ord.__class__ is not int and ord.__class__ is not float or not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(linalg_matrix_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_matrix_norm)
-    try:
-        route = linalg_matrix_norm_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, ord, dim_ints, keepdim, dtype)
-    return miss(linalg_matrix_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_matrix_norm)
-
-linalg_matrix_norm_str_ord_op, linalg_matrix_norm_str_ord_routes = operator("aten::linalg_matrix_norm", "str_ord")
-def linalg_matrix_norm_str_ord(input, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None):
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if ord.__class__ is not str or not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(linalg_matrix_norm_str_ord_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_matrix_norm)
-    try:
-        route = linalg_matrix_norm_str_ord_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, ord, dim_ints, keepdim, dtype)
-    return miss(linalg_matrix_norm_str_ord_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_matrix_norm)
+def linalg_matrix_norm_default(input, ord, dim=(-2, -1), keepdim=False, *, dtype=None): return complete(linalg_matrix_norm_default, "aten::linalg_matrix_norm", "")(input, ord, dim, keepdim, dtype=dtype)
+def linalg_matrix_norm_str_ord(input, ord='fro', dim=(-2, -1), keepdim=False, *, dtype=None): return complete(linalg_matrix_norm_str_ord, "aten::linalg_matrix_norm", "str_ord")(input, ord, dim, keepdim, dtype=dtype)
 
 _linalg_matrix_norm_overloads = Overloads("aten::linalg_matrix_norm", {
     "": (linalg_matrix_norm_default, linalg_matrix_norm_out),
@@ -1187,30 +549,8 @@ def linalg_matrix_norm(*args, **kwargs):
 
 def linalg_cond_out(input, p=None, *, out): return complete(linalg_cond_out, "aten::linalg_cond", "out")(input, p, out=out)
 def linalg_cond_p_str_out(input, p, *, out): return complete(linalg_cond_p_str_out, "aten::linalg_cond", "p_str_out")(input, p, out=out)
-
-linalg_cond_op, linalg_cond_routes = operator("aten::linalg_cond", "")
-def linalg_cond_default(input, p=None):
-    if p is not None and p.__class__ is not int and p.__class__ is not float:
-        return miss(linalg_cond_op, (input, p,), {}, linalg_cond)
-    try:
-        route = linalg_cond_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p)
-    return miss(linalg_cond_op, (input, p,), {}, linalg_cond)
-
-linalg_cond_p_str_op, linalg_cond_p_str_routes = operator("aten::linalg_cond", "p_str")
-def linalg_cond_p_str(input, p):
-    if p.__class__ is not str:
-        return miss(linalg_cond_p_str_op, (input, p,), {}, linalg_cond)
-    try:
-        route = linalg_cond_p_str_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p)
-    return miss(linalg_cond_p_str_op, (input, p,), {}, linalg_cond)
+def linalg_cond_default(input, p=None): return complete(linalg_cond_default, "aten::linalg_cond", "")(input, p)
+def linalg_cond_p_str(input, p): return complete(linalg_cond_p_str, "aten::linalg_cond", "p_str")(input, p)
 
 _linalg_cond_overloads = Overloads("aten::linalg_cond", {
     "": (linalg_cond_default, linalg_cond_out), "p_str": (linalg_cond_p_str, linalg_cond_p_str_out),
@@ -1289,35 +629,9 @@ def frobenius_norm(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, o
         return route(input, dim_ints, keepdim)
     return miss(frobenius_norm_dim_op, (input, dim, keepdim,), {}, frobenius_norm)
 
-
 def linalg_matmul_out(input, other, *, out): return complete(linalg_matmul_out, "aten::linalg_matmul", "out")(input, other, out=out)
-
-linalg_matmul_op, linalg_matmul_routes = operator("aten::linalg_matmul", "")
-def linalg_matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(linalg_matmul, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return linalg_matmul_out(input, other, out=out)
-    try:
-        route = linalg_matmul_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(linalg_matmul_op, (input, other,), {}, linalg_matmul)
-
-
-linalg_diagonal_op, linalg_diagonal_routes = operator("aten::linalg_diagonal", "")
-def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1):
-    if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(linalg_diagonal_op, (A,), {"offset": offset, "dim1": dim1, "dim2": dim2}, linalg_diagonal)
-    try:
-        route = linalg_diagonal_routes[A._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(A, offset, dim1, dim2)
-    return miss(linalg_diagonal_op, (A,), {"offset": offset, "dim1": dim1, "dim2": dim2}, linalg_diagonal)
+def linalg_matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None): return complete(linalg_matmul, "aten::linalg_matmul", "", "linalg_matmul_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+def linalg_diagonal(A, *, offset=0, dim1=-2, dim2=-1): return complete(linalg_diagonal, "aten::linalg_diagonal", "")(A, offset=offset, dim1=dim1, dim2=dim2)
 
 
 def trace_out(input, *, out): return complete(trace_out, "aten::trace", "out")(input, out=out)
@@ -1336,43 +650,10 @@ def trace(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(trace_op, (input,), {}, trace)
 
-
 def linalg_vecdot_out(x, y, *, dim=-1, out): return complete(linalg_vecdot_out, "aten::linalg_vecdot", "out")(x, y, dim=dim, out=out)
-
-linalg_vecdot_op, linalg_vecdot_routes = operator("aten::linalg_vecdot", "")
-def linalg_vecdot(x=MISSING, y=MISSING, surplus=MISSING, dim=-1, out=None, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(linalg_vecdot, {"x": x, "y": y, "dim": dim, "out": out}, surplus, {"axis": axis})
-    if out is not None:
-        return linalg_vecdot_out(x, y, dim=dim, out=out)
-    if dim.__class__ is not int:
-        return miss(linalg_vecdot_op, (x, y,), {"dim": dim}, linalg_vecdot)
-    try:
-        route = linalg_vecdot_routes[x._signature | y._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, y, dim)
-    return miss(linalg_vecdot_op, (x, y,), {"dim": dim}, linalg_vecdot)
-
-
+def linalg_vecdot(x=MISSING, y=MISSING, surplus=MISSING, dim=-1, out=None, axis=MISSING): return complete(linalg_vecdot, "aten::linalg_vecdot", "", "linalg_vecdot_out")(x, y, dim=dim, out=out, surplus=surplus, axis=axis)
 def linalg_cross_out(input, other, *, dim=-1, out): return complete(linalg_cross_out, "aten::linalg_cross", "out")(input, other, dim=dim, out=out)
-
-linalg_cross_op, linalg_cross_routes = operator("aten::linalg_cross", "")
-def linalg_cross(input=MISSING, other=MISSING, surplus=MISSING, dim=-1, out=None, x=None, x1=None, a=None, x2=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None or axis is not MISSING:
-        return numpy_call(linalg_cross, {"input": input, "other": other, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2, "axis": axis})
-    if out is not None:
-        return linalg_cross_out(input, other, dim=dim, out=out)
-    if dim.__class__ is not int:
-        return miss(linalg_cross_op, (input, other,), {"dim": dim}, linalg_cross)
-    try:
-        route = linalg_cross_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other, dim)
-    return miss(linalg_cross_op, (input, other,), {"dim": dim}, linalg_cross)
+def linalg_cross(input=MISSING, other=MISSING, surplus=MISSING, dim=-1, out=None, x=None, x1=None, a=None, x2=None, axis=MISSING): return complete(linalg_cross, "aten::linalg_cross", "", "linalg_cross_out")(input, other, dim=dim, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2, axis=axis)
 
 
 def cross_out(input, other, dim=None, *, out): return complete(cross_out, "aten::cross", "out")(input, other, dim, out=out)
@@ -1431,25 +712,8 @@ def tensordot(input=MISSING, other=MISSING, dims_self=MISSING, dims_other=MISSIN
         return route(input, other, dims_self_ints, dims_other_ints)
     return miss(tensordot_op, (input, other, dims_self, dims_other,), {}, tensordot)
 
-
 def linalg_multi_dot_out(tensors, *, out): return complete(linalg_multi_dot_out, "aten::linalg_multi_dot", "out")(tensors, out=out)
-
-linalg_multi_dot_op, linalg_multi_dot_routes = operator("aten::linalg_multi_dot", "")
-def linalg_multi_dot(tensors, *, out=None):
-    if out is not None:
-        return linalg_multi_dot_out(tensors, out=out)
-    if tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(linalg_multi_dot_op, (tensors,), {}, linalg_multi_dot)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = linalg_multi_dot_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors)
-    return miss(linalg_multi_dot_op, (tensors,), {}, linalg_multi_dot)
+def linalg_multi_dot(tensors, *, out=None): return complete(linalg_multi_dot, "aten::linalg_multi_dot", "", "linalg_multi_dot_out")(tensors, out=out)
 
 
 def chain_matmul_out(matrices, *, out): return complete(chain_matmul_out, "aten::chain_matmul", "out")(matrices, out=out)
@@ -1471,24 +735,8 @@ def chain_matmul(matrices, *, out=None):
         return route(matrices)
     return miss(chain_matmul_op, (matrices,), {}, chain_matmul)
 
-
 def linalg_matrix_power_out(input, n, *, out): return complete(linalg_matrix_power_out, "aten::linalg_matrix_power", "out")(input, n, out=out)
-
-linalg_matrix_power_op, linalg_matrix_power_routes = operator("aten::linalg_matrix_power", "")
-def linalg_matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(linalg_matrix_power, {"input": input, "n": n, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return linalg_matrix_power_out(input, n, out=out)
-    if n.__class__ is not int:
-        return miss(linalg_matrix_power_op, (input, n,), {}, linalg_matrix_power)
-    try:
-        route = linalg_matrix_power_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n)
-    return miss(linalg_matrix_power_op, (input, n,), {}, linalg_matrix_power)
+def linalg_matrix_power(input=MISSING, n=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(linalg_matrix_power, "aten::linalg_matrix_power", "", "linalg_matrix_power_out")(input, n, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def matrix_power_out(input, n, *, out): return complete(matrix_power_out, "aten::matrix_power", "out")(input, n, out=out)
@@ -1595,18 +843,7 @@ def vander(x, N=None, increasing=False):
         return route(x, N, increasing)
     return miss(vander_op, (x, N, increasing,), {}, vander)
 
-
-linalg_vander_op, linalg_vander_routes = operator("aten::linalg_vander", "")
-def linalg_vander(x, *, N=None):
-    if N is not None and N.__class__ is not int:
-        return miss(linalg_vander_op, (x,), {"N": N}, linalg_vander)
-    try:
-        route = linalg_vander_routes[x._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, N)
-    return miss(linalg_vander_op, (x,), {"N": N}, linalg_vander)
+def linalg_vander(x, *, N=None): return complete(linalg_vander, "aten::linalg_vander", "")(x, N=N)
 
 
 cov_op, cov_routes = operator("aten::cov", "")

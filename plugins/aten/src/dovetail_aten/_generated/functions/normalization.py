@@ -80,39 +80,8 @@ def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=
     return miss(native_batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, native_batch_norm)
 
 
-_native_batch_norm_legit_op, _native_batch_norm_legit_routes = operator("aten::_native_batch_norm_legit", "")
-def _native_batch_norm_legit_default(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_native_batch_norm_legit_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit)
-    try:
-        bits = input._signature | running_mean._signature | running_var._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _native_batch_norm_legit_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return miss(_native_batch_norm_legit_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit)
-
-_native_batch_norm_legit_no_stats_op, _native_batch_norm_legit_no_stats_routes = operator("aten::_native_batch_norm_legit", "no_stats")
-def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
-    if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_native_batch_norm_legit_no_stats_op, (input, weight, bias, training, momentum, eps,), {}, _native_batch_norm_legit)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _native_batch_norm_legit_no_stats_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, training, momentum, eps)
-    return miss(_native_batch_norm_legit_no_stats_op, (input, weight, bias, training, momentum, eps,), {}, _native_batch_norm_legit)
+def _native_batch_norm_legit_default(input, weight, bias, running_mean, running_var, training, momentum, eps): return complete(_native_batch_norm_legit_default, "aten::_native_batch_norm_legit", "")(input, weight, bias, running_mean, running_var, training, momentum, eps)
+def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps): return complete(_native_batch_norm_legit_no_stats, "aten::_native_batch_norm_legit", "no_stats")(input, weight, bias, training, momentum, eps)
 
 __native_batch_norm_legit_overloads = Overloads("aten::_native_batch_norm_legit", {
     "": (_native_batch_norm_legit_default, None),
@@ -127,81 +96,10 @@ def _native_batch_norm_legit(*args, **kwargs):
             return _native_batch_norm_legit_default(*args)
     return __native_batch_norm_legit_overloads.choose(args, kwargs)
 
-
-_native_batch_norm_legit_no_training_op, _native_batch_norm_legit_no_training_routes = operator("aten::_native_batch_norm_legit_no_training", "")
-def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps):
-    if momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_native_batch_norm_legit_no_training_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _native_batch_norm_legit_no_training)
-    try:
-        bits = input._signature | running_mean._signature | running_var._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _native_batch_norm_legit_no_training_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, momentum, eps)
-    return miss(_native_batch_norm_legit_no_training_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _native_batch_norm_legit_no_training)
-
-
-_batch_norm_with_update_op, _batch_norm_with_update_routes = operator("aten::_batch_norm_with_update", "")
-def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
-    if momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_batch_norm_with_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_with_update)
-    try:
-        bits = input._signature | running_mean._signature | running_var._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _batch_norm_with_update_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, momentum, eps)
-    return miss(_batch_norm_with_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_with_update)
-
-
-_batch_norm_no_update_op, _batch_norm_no_update_routes = operator("aten::_batch_norm_no_update", "")
-def _batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps):
-    if momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_batch_norm_no_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_no_update)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        if running_mean is not None:
-            bits |= running_mean._signature
-        if running_var is not None:
-            bits |= running_var._signature
-        route = _batch_norm_no_update_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, momentum, eps)
-    return miss(_batch_norm_no_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_no_update)
-
-
-_native_batch_norm_legit_functional_op, _native_batch_norm_legit_functional_routes = operator("aten::_native_batch_norm_legit_functional", "")
-def _native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_native_batch_norm_legit_functional_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit_functional)
-    try:
-        bits = input._signature | running_mean._signature | running_var._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _native_batch_norm_legit_functional_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return miss(_native_batch_norm_legit_functional_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit_functional)
+def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps): return complete(_native_batch_norm_legit_no_training, "aten::_native_batch_norm_legit_no_training", "")(input, weight, bias, running_mean, running_var, momentum, eps)
+def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps): return complete(_batch_norm_with_update, "aten::_batch_norm_with_update", "")(input, weight, bias, running_mean, running_var, momentum, eps)
+def _batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps): return complete(_batch_norm_no_update, "aten::_batch_norm_no_update", "")(input, weight, bias, running_mean, running_var, momentum, eps)
+def _native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training, momentum, eps): return complete(_native_batch_norm_legit_functional, "aten::_native_batch_norm_legit_functional", "")(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 instance_norm_op, instance_norm_routes = operator("aten::instance_norm", "")
@@ -290,46 +188,5 @@ def rms_norm(input=MISSING, normalized_shape=MISSING, weight=None, eps=None, sur
         return route(input, normalized_shape_ints, weight, eps)
     return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
 
-
-native_batch_norm_backward_op, native_batch_norm_backward_routes = operator("aten::native_batch_norm_backward", "")
-def native_batch_norm_backward(grad_out=MISSING, input=MISSING, weight=MISSING, running_mean=MISSING, running_var=MISSING, save_mean=MISSING, save_invstd=MISSING, train=MISSING, eps=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_batch_norm_backward, {"grad_out": grad_out, "input": input, "weight": weight, "running_mean": running_mean, "running_var": running_var, "save_mean": save_mean, "save_invstd": save_invstd, "train": train, "eps": eps, "output_mask": output_mask}, surplus, {"x": x, "x1": x1, "a": a})
-    if train.__class__ is not bool or eps.__class__ is not float or True:
-        return miss(native_batch_norm_backward_op, (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask,), {}, native_batch_norm_backward)
-    try:
-        bits = grad_out._signature | input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if running_mean is not None:
-            bits |= running_mean._signature
-        if running_var is not None:
-            bits |= running_var._signature
-        if save_mean is not None:
-            bits |= save_mean._signature
-        if save_invstd is not None:
-            bits |= save_invstd._signature
-        route = native_batch_norm_backward_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)
-    return miss(native_batch_norm_backward_op, (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask,), {}, native_batch_norm_backward)
-
-
-native_group_norm_backward_op, native_group_norm_backward_routes = operator("aten::native_group_norm_backward", "")
-def native_group_norm_backward(grad_out=MISSING, input=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_group_norm_backward, {"grad_out": grad_out, "input": input, "mean": mean, "rstd": rstd, "weight": weight, "N": N, "C": C, "HxW": HxW, "group": group, "output_mask": output_mask}, surplus, {"x": x, "x1": x1, "a": a})
-    if N.__class__ is not int or C.__class__ is not int or HxW.__class__ is not int or group.__class__ is not int or True:
-        return miss(native_group_norm_backward_op, (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask,), {}, native_group_norm_backward)
-    try:
-        bits = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = native_group_norm_backward_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
-    return miss(native_group_norm_backward_op, (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask,), {}, native_group_norm_backward)
+def native_batch_norm_backward(grad_out=MISSING, input=MISSING, weight=MISSING, running_mean=MISSING, running_var=MISSING, save_mean=MISSING, save_invstd=MISSING, train=MISSING, eps=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_batch_norm_backward, "aten::native_batch_norm_backward", "")(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask, surplus=surplus, x=x, x1=x1, a=a)
+def native_group_norm_backward(grad_out=MISSING, input=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_group_norm_backward, "aten::native_group_norm_backward", "")(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask, surplus=surplus, x=x, x1=x1, a=a)

@@ -285,7 +285,9 @@ def narrow_copy(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, surpl
 
 
 unfold_op, unfold_routes = operator("aten::unfold", "")
-def unfold(input, dimension, size, step):
+def unfold(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(unfold, {"input": input, "dimension": dimension, "size": size, "step": step}, surplus, {"x": x, "x1": x1, "a": a})
     if dimension.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
         return miss(unfold_op, (input, dimension, size, step,), {}, unfold)
     try:
@@ -301,6 +303,10 @@ def unfold_copy_out(input, dimension, size, step, *, out): return complete(unfol
 
 unfold_copy_op, unfold_copy_routes = operator("aten::unfold_copy", "")
 def unfold_copy(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """unfold_copy(input, dimension, size, step, *, out=None)
+
+    Return a copy of what `unfold` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(unfold_copy, {"input": input, "dimension": dimension, "size": size, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -315,21 +321,7 @@ def unfold_copy(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, su
         return route(input, dimension, size, step)
     return miss(unfold_copy_op, (input, dimension, size, step,), {}, unfold_copy)
 
-
-unfold_backward_op, unfold_backward_routes = operator("aten::unfold_backward", "")
-def unfold_backward(grad_in=MISSING, input_sizes=MISSING, dim=MISSING, size=MISSING, step=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(unfold_backward, {"grad_in": grad_in, "input_sizes": input_sizes, "dim": dim, "size": size, "step": step}, surplus, {"axis": axis})
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or dim.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
-        return miss(unfold_backward_op, (grad_in, input_sizes, dim, size, step,), {}, unfold_backward)
-    try:
-        route = unfold_backward_routes[grad_in._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_in, input_sizes_ints, dim, size, step)
-    return miss(unfold_backward_op, (grad_in, input_sizes, dim, size, step,), {}, unfold_backward)
+def unfold_backward(grad_in=MISSING, input_sizes=MISSING, dim=MISSING, size=MISSING, step=MISSING, surplus=MISSING, axis=None): return complete(unfold_backward, "aten::unfold_backward", "")(grad_in, input_sizes, dim, size, step, surplus=surplus, axis=axis)
 
 
 def select_scatter_out(input, src, dim, index, *, out): return complete(select_scatter_out, "aten::select_scatter", "out")(input, src, dim, index, out=out)

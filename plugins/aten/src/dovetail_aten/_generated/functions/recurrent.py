@@ -250,31 +250,8 @@ def rnn_relu_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=No
         return route(input, hx, w_ih, w_hh, b_ih, b_hh)
     return miss(rnn_relu_cell_op, (input, hx, w_ih, w_hh, b_ih, b_hh,), {}, rnn_relu_cell)
 
-
-_pack_padded_sequence_op, _pack_padded_sequence_routes = operator("aten::_pack_padded_sequence", "")
-def _pack_padded_sequence(input, lengths, batch_first):
-    if batch_first.__class__ is not bool:
-        return miss(_pack_padded_sequence_op, (input, lengths, batch_first,), {}, _pack_padded_sequence)
-    try:
-        route = _pack_padded_sequence_routes[input._signature | lengths._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, lengths, batch_first)
-    return miss(_pack_padded_sequence_op, (input, lengths, batch_first,), {}, _pack_padded_sequence)
-
-
-_pad_packed_sequence_op, _pad_packed_sequence_routes = operator("aten::_pad_packed_sequence", "")
-def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
-    if batch_first.__class__ is not bool or padding_value.__class__ is not int and padding_value.__class__ is not float or total_length.__class__ is not int:
-        return miss(_pad_packed_sequence_op, (data, batch_sizes, batch_first, padding_value, total_length,), {}, _pad_packed_sequence)
-    try:
-        route = _pad_packed_sequence_routes[data._signature | batch_sizes._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(data, batch_sizes, batch_first, padding_value, total_length)
-    return miss(_pad_packed_sequence_op, (data, batch_sizes, batch_first, padding_value, total_length,), {}, _pad_packed_sequence)
+def _pack_padded_sequence(input, lengths, batch_first): return complete(_pack_padded_sequence, "aten::_pack_padded_sequence", "")(input, lengths, batch_first)
+def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length): return complete(_pad_packed_sequence, "aten::_pad_packed_sequence", "")(data, batch_sizes, batch_first, padding_value, total_length)
 
 
 pad_sequence_op, pad_sequence_routes = operator("aten::pad_sequence", "")

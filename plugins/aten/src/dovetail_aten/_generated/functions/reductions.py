@@ -777,25 +777,8 @@ def std_mean(*args, **kwargs):
             return std_mean_dim(*args)
     return _std_mean_overloads.choose(args, kwargs)
 
-
 def linalg_vector_norm_out(input, ord=2, dim=None, keepdim=False, *, dtype=None, out): return complete(linalg_vector_norm_out, "aten::linalg_vector_norm", "out")(input, ord, dim, keepdim, dtype=dtype, out=out)
-
-linalg_vector_norm_op, linalg_vector_norm_routes = operator("aten::linalg_vector_norm", "")
-def linalg_vector_norm(input=MISSING, ord=2, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
-        return numpy_call(linalg_vector_norm, {"input": input, "ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return linalg_vector_norm_out(input, ord, dim, keepdim, dtype=dtype, out=out)
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if ord.__class__ is not int and ord.__class__ is not float or dim_ints is not None and not are_ints(dim_ints) or keepdim.__class__ is not bool or dtype is not None and dtype.__class__ is not DType:
-        return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_vector_norm)
-    try:
-        route = linalg_vector_norm_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, ord, dim_ints, keepdim, dtype)
-    return miss(linalg_vector_norm_op, (input, ord, dim, keepdim,), {"dtype": dtype}, linalg_vector_norm)
+def linalg_vector_norm(input=MISSING, ord=2, dim=None, keepdim=False, surplus=MISSING, dtype=None, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING): return complete(linalg_vector_norm, "aten::linalg_vector_norm", "", "linalg_vector_norm_out")(input, ord, dim, keepdim, dtype=dtype, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 
 
 def norm_Scalar_out(input, p=2, *, out): return complete(norm_Scalar_out, "aten::norm", "Scalar_out")(input, p, out=out)
@@ -1102,18 +1085,7 @@ def nonzero(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(nonzero_op, (input,), {}, nonzero)
 
-
-nonzero_numpy_op, nonzero_numpy_routes = operator("aten::nonzero_numpy", "")
-def nonzero_numpy(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(nonzero_numpy, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = nonzero_numpy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input))
-    return miss(nonzero_numpy_op, (input,), {}, nonzero_numpy)
+def nonzero_numpy(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(nonzero_numpy, "aten::nonzero_numpy", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 argwhere_op, argwhere_routes = operator("aten::argwhere", "")
@@ -1214,18 +1186,4 @@ def sum_to_size(input=MISSING, *sizes_, size=None, **named):
         return route(input, size_ints)
     return miss(sum_to_size_op, (input, size,), {}, sum_to_size)
 
-
-value_selecting_reduction_backward_op, value_selecting_reduction_backward_routes = operator("aten::value_selecting_reduction_backward", "")
-def value_selecting_reduction_backward(grad=MISSING, dim=MISSING, indices=MISSING, sizes=MISSING, keepdim=MISSING, surplus=MISSING, axis=None, keepdims=None):
-    if surplus is not MISSING or axis is not None or keepdims is not None:
-        return numpy_call(value_selecting_reduction_backward, {"grad": grad, "dim": dim, "indices": indices, "sizes": sizes, "keepdim": keepdim}, surplus, {"axis": axis, "keepdims": keepdims})
-    sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
-    if dim.__class__ is not int or not are_ints(sizes_ints) or keepdim.__class__ is not bool:
-        return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
-    try:
-        route = value_selecting_reduction_backward_routes[grad._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad, dim, indices, sizes_ints, keepdim)
-    return miss(value_selecting_reduction_backward_op, (grad, dim, indices, sizes, keepdim,), {}, value_selecting_reduction_backward)
+def value_selecting_reduction_backward(grad=MISSING, dim=MISSING, indices=MISSING, sizes=MISSING, keepdim=MISSING, surplus=MISSING, axis=None, keepdims=None): return complete(value_selecting_reduction_backward, "aten::value_selecting_reduction_backward", "")(grad, dim, indices, sizes, keepdim, surplus=surplus, axis=axis, keepdims=keepdims)

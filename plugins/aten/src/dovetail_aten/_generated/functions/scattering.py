@@ -107,7 +107,7 @@ def index_copy(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplu
         return route(input, dim, index, source)
     return miss(index_copy_op, (input, dim, index, source,), {}, index_copy)
 
-def index_copy_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, axis=None): return complete(index_copy_, "aten::index_copy_", "")(input, dim, index, source, surplus=surplus, axis=axis)
+def index_copy_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(index_copy_, "aten::index_copy_", "")(input, dim, index, source, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def index_reduce_out(input, dim, index, source, reduce, *, include_self=True, out): return complete(index_reduce_out, "aten::index_reduce", "out")(input, dim, index, source, reduce, include_self=include_self, out=out)
@@ -168,7 +168,7 @@ def masked_scatter(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING,
         return route(input, mask, source)
     return miss(masked_scatter_op, (input, mask, source,), {}, masked_scatter)
 
-def masked_scatter_(input, mask, source): return complete(masked_scatter_, "aten::masked_scatter_", "")(input, mask, source)
+def masked_scatter_(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(masked_scatter_, "aten::masked_scatter_", "")(input, mask, source, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def put_out(input, index, source, accumulate=False, *, out): return complete(put_out, "aten::put", "out")(input, index, source, accumulate, out=out)
@@ -189,7 +189,7 @@ def put(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=
         return route(input, index, source, accumulate)
     return miss(put_op, (input, index, source, accumulate,), {}, put)
 
-def put_(input, index, source, accumulate=False): return complete(put_, "aten::put_", "")(input, index, source, accumulate)
+def put_(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None): return complete(put_, "aten::put_", "")(input, index, source, accumulate, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def take_along_dim_out(input, indices, dim=None, *, out): return complete(take_along_dim_out, "aten::take_along_dim", "out")(input, indices, dim, out=out)
@@ -210,36 +210,5 @@ def take_along_dim(input=MISSING, indices=MISSING, dim=None, surplus=MISSING, ou
         return route(input, indices, dim)
     return miss(take_along_dim_op, (input, indices, dim,), {}, take_along_dim)
 
-
-_unsafe_masked_index_op, _unsafe_masked_index_routes = operator("aten::_unsafe_masked_index", "")
-def _unsafe_masked_index(input, mask, indices, fill):
-    if fill.__class__ is not int and fill.__class__ is not float or indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(_unsafe_masked_index_op, (input, mask, indices, fill,), {}, _unsafe_masked_index)
-    try:
-        bits = input._signature | mask._signature | state()
-        for each in indices:
-            if each is not None:
-                bits |= each._signature
-        route = _unsafe_masked_index_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, indices, fill)
-    return miss(_unsafe_masked_index_op, (input, mask, indices, fill,), {}, _unsafe_masked_index)
-
-
-_unsafe_masked_index_put_accumulate_op, _unsafe_masked_index_put_accumulate_routes = operator("aten::_unsafe_masked_index_put_accumulate", "")
-def _unsafe_masked_index_put_accumulate(input, mask, indices, values):
-    if indices.__class__ is not list and indices.__class__ is not tuple:
-        return miss(_unsafe_masked_index_put_accumulate_op, (input, mask, indices, values,), {}, _unsafe_masked_index_put_accumulate)
-    try:
-        bits = input._signature | mask._signature | values._signature | state()
-        for each in indices:
-            if each is not None:
-                bits |= each._signature
-        route = _unsafe_masked_index_put_accumulate_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, mask, indices, values)
-    return miss(_unsafe_masked_index_put_accumulate_op, (input, mask, indices, values,), {}, _unsafe_masked_index_put_accumulate)
+def _unsafe_masked_index(input, mask, indices, fill): return complete(_unsafe_masked_index, "aten::_unsafe_masked_index", "")(input, mask, indices, fill)
+def _unsafe_masked_index_put_accumulate(input, mask, indices, values): return complete(_unsafe_masked_index_put_accumulate, "aten::_unsafe_masked_index_put_accumulate", "")(input, mask, indices, values)

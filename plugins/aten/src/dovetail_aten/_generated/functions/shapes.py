@@ -62,7 +62,7 @@ def clone(input=MISSING, surplus=MISSING, memory_format=None, out=None, x=None, 
         return route(input, memory_format)
     return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
 
-def copy_(input, src, non_blocking=False): return complete(copy_, "aten::copy_", "")(input, src, non_blocking)
+def copy_(input=MISSING, src=MISSING, non_blocking=False, surplus=MISSING, x=None, x1=None, a=None): return complete(copy_, "aten::copy_", "")(input, src, non_blocking, surplus=surplus, x=x, x1=x1, a=a)
 
 
 to_device_op, to_device_routes = operator("aten::to", "device")
@@ -141,18 +141,7 @@ def to(*args, **kwargs):
             return to_device(*args)
     return _to_overloads.choose(args, kwargs)
 
-
-_to_copy_op, _to_copy_routes = operator("aten::_to_copy", "")
-def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None):
-    if dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool or non_blocking.__class__ is not bool or memory_format is not None and memory_format.__class__ is not MemoryFormat:
-        return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
-    try:
-        route = _to_copy_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dtype, layout, device, pin_memory, non_blocking, memory_format)
-    return miss(_to_copy_op, (input,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory, "non_blocking": non_blocking, "memory_format": memory_format}, _to_copy)
+def _to_copy(input, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None): return complete(_to_copy, "aten::_to_copy", "")(input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, non_blocking=non_blocking, memory_format=memory_format)
 
 
 def flip_out(input, *dimss_, dims=None, out): return complete(flip_out, "aten::flip", "out")(input, *dimss_, dims=dims, out=out)
@@ -380,7 +369,7 @@ def tril(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, 
         return route(input, diagonal)
     return miss(tril_op, (input, diagonal,), {}, tril)
 
-def tril_(input, diagonal=0): return complete(tril_, "aten::tril_", "")(input, diagonal)
+def tril_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None): return complete(tril_, "aten::tril_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def triu_out(input, diagonal=0, *, out): return complete(triu_out, "aten::triu", "out")(input, diagonal, out=out)
@@ -401,7 +390,7 @@ def triu(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, 
         return route(input, diagonal)
     return miss(triu_op, (input, diagonal,), {}, triu)
 
-def triu_(input, diagonal=0): return complete(triu_, "aten::triu_", "")(input, diagonal)
+def triu_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None): return complete(triu_, "aten::triu_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def diag_out(input, diagonal=0, *, out): return complete(diag_out, "aten::diag", "out")(input, diagonal, out=out)

@@ -199,25 +199,8 @@ def row_stack(tensors, *, out=None):
         return route(tensors)
     return miss(row_stack_op, (tensors,), {}, row_stack)
 
-
 def _chunk_cat_out(tensors, dim, num_chunks, *, out): return complete(_chunk_cat_out, "aten::_chunk_cat", "out")(tensors, dim, num_chunks, out=out)
-
-_chunk_cat_op, _chunk_cat_routes = operator("aten::_chunk_cat", "")
-def _chunk_cat(tensors, dim, num_chunks, *, out=None):
-    if out is not None:
-        return _chunk_cat_out(tensors, dim, num_chunks, out=out)
-    if dim.__class__ is not int or num_chunks.__class__ is not int or tensors.__class__ is not list and tensors.__class__ is not tuple:
-        return miss(_chunk_cat_op, (tensors, dim, num_chunks,), {}, _chunk_cat)
-    try:
-        bits = state()
-        for each in tensors:
-            bits |= each._signature
-        route = _chunk_cat_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(tensors, dim, num_chunks)
-    return miss(_chunk_cat_op, (tensors, dim, num_chunks,), {}, _chunk_cat)
+def _chunk_cat(tensors, dim, num_chunks, *, out=None): return complete(_chunk_cat, "aten::_chunk_cat", "", "_chunk_cat_out")(tensors, dim, num_chunks, out=out)
 
 
 def block_diag_out(tensors, *, out): return complete(block_diag_out, "aten::block_diag", "out")(tensors, out=out)
@@ -344,7 +327,9 @@ def rot90(input=MISSING, k=1, dims=(0, 1), surplus=MISSING, out=None, x=None, x1
 
 
 ravel_op, ravel_routes = operator("aten::ravel", "")
-def ravel(input):
+def ravel(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(ravel, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = ravel_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):

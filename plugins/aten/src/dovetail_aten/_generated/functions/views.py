@@ -46,7 +46,9 @@ __all__ = [
 
 
 conj_op, conj_routes = operator("aten::conj", "")
-def conj(input):
+def conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = conj_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -57,7 +59,9 @@ def conj(input):
 
 
 resolve_conj_op, resolve_conj_routes = operator("aten::resolve_conj", "")
-def resolve_conj(input):
+def resolve_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(resolve_conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = resolve_conj_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -68,7 +72,9 @@ def resolve_conj(input):
 
 
 real_op, real_routes = operator("aten::real", "")
-def real(input):
+def real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = real_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -79,7 +85,9 @@ def real(input):
 
 
 imag_op, imag_routes = operator("aten::imag", "")
-def imag(input):
+def imag(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(imag, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = imag_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -164,6 +172,11 @@ _view_copy_overloads = Overloads("aten::view_copy", {
     "": (view_copy_default, view_copy_out), "dtype": (view_copy_dtype, view_copy_dtype_out),
 })
 def view_copy(*args, **kwargs):
+    """view_copy(input, *size, out=None)
+    view_copy(input, dtype, *, out=None)
+
+    Return a copy of what `view` shows, with its arguments.
+    """
     if not kwargs:
         count = len(args)
         if count > 1 and args[1].__class__ is int:
@@ -177,9 +190,11 @@ def view_copy(*args, **kwargs):
 
 
 reshape_op, reshape_routes = operator("aten::reshape", "")
-def reshape(input, *shapes_, shape=None):
+def reshape(input=MISSING, *shapes_, shape=None, **named):
     if shape is None:
         shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_ or None
+    if named:
+        return numpy_call(reshape, {"input": input, "shape": shape}, MISSING, named)
     shape_ints = tuple(shape) if shape.__class__ is list else shape
     if not are_ints(shape_ints):
         return miss(reshape_op, (input, shape,), {}, reshape)
@@ -193,9 +208,11 @@ def reshape(input, *shapes_, shape=None):
 
 
 permute_op, permute_routes = operator("aten::permute", "")
-def permute(input, *dimss_, dims=None):
+def permute(input=MISSING, *dimss_, dims=None, **named):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    if named:
+        return numpy_call(permute, {"input": input, "dims": dims}, MISSING, named)
     dims_ints = tuple(dims) if dims.__class__ is list else dims
     if not are_ints(dims_ints):
         return miss(permute_op, (input, dims,), {}, permute)
@@ -212,6 +229,10 @@ def permute_copy_out(input, *dimss_, dims=None, out): return complete(permute_co
 
 permute_copy_op, permute_copy_routes = operator("aten::permute_copy", "")
 def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
+    """permute_copy(input, *dims, out=None)
+
+    Return a copy of what `permute` shows, with its arguments.
+    """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     if named:
@@ -231,7 +252,9 @@ def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
 
 
 transpose_int_op, transpose_int_routes = operator("aten::transpose", "int")
-def transpose(input, dim0, dim1):
+def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(transpose, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
     if dim0.__class__ is not int or dim1.__class__ is not int:
         return miss(transpose_int_op, (input, dim0, dim1,), {}, transpose)
     try:
@@ -247,6 +270,10 @@ def transpose_copy_int_out(input, dim0, dim1, *, out): return complete(transpose
 
 transpose_copy_int_op, transpose_copy_int_routes = operator("aten::transpose_copy", "int")
 def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """transpose_copy(input, dim0, dim1, *, out=None)
+
+    Return a copy of what `transpose` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(transpose_copy, {"input": input, "dim0": dim0, "dim1": dim1, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -263,7 +290,9 @@ def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, o
 
 
 t_op, t_routes = operator("aten::t", "")
-def t(input):
+def t(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(t, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = t_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -277,6 +306,10 @@ def t_copy_out(input, *, out): return complete(t_copy_out, "aten::t_copy", "out"
 
 t_copy_op, t_copy_routes = operator("aten::t_copy", "")
 def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """t_copy(input, *, out=None)
+
+    Return a copy of what `t` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(t_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -289,20 +322,13 @@ def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(t_copy_op, (input,), {}, t_copy)
 
-
-numpy_T_op, numpy_T_routes = operator("aten::numpy_T", "")
-def numpy_T(input):
-    try:
-        route = numpy_T_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(numpy_T_op, (input,), {}, numpy_T)
+def numpy_T(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(numpy_T, "aten::numpy_T", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 mT_op, mT_routes = operator("aten::mT", "")
-def mT(input):
+def mT(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mT, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = mT_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -313,7 +339,9 @@ def mT(input):
 
 
 mH_op, mH_routes = operator("aten::mH", "")
-def mH(input):
+def mH(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mH, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = mH_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -324,7 +352,9 @@ def mH(input):
 
 
 adjoint_op, adjoint_routes = operator("aten::adjoint", "")
-def adjoint(input):
+def adjoint(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adjoint, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = adjoint_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -333,22 +363,13 @@ def adjoint(input):
         return route(input)
     return miss(adjoint_op, (input,), {}, adjoint)
 
-
-matrix_H_op, matrix_H_routes = operator("aten::matrix_H", "")
-def matrix_H(input):
-    try:
-        route = matrix_H_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(matrix_H_op, (input,), {}, matrix_H)
+def matrix_H(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(matrix_H, "aten::matrix_H", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 select_int_op, select_int_routes = operator("aten::select", "int")
-def select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(select, {"input": input, "dim": dim, "index": index}, surplus, {"axis": axis})
+def select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(select, {"input": input, "dim": dim, "index": index}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int or index.__class__ is not int:
         return miss(select_int_op, (input, dim, index,), {}, select)
     try:
@@ -364,6 +385,10 @@ def select_copy_int_out(input, dim, index, *, out): return complete(select_copy_
 
 select_copy_int_op, select_copy_int_routes = operator("aten::select_copy", "int")
 def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """select_copy(input, dim, index, *, out=None)
+
+    Return a copy of what `select` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(select_copy, {"input": input, "dim": dim, "index": index, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -378,26 +403,17 @@ def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=
         return route(input, dim, index)
     return miss(select_copy_int_op, (input, dim, index,), {}, select_copy)
 
-
-slice_Tensor_op, slice_Tensor_routes = operator("aten::slice", "Tensor")
-def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(slice, {"input": input, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"axis": axis})
-    if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
-    try:
-        route = slice_Tensor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, start, end, step)
-    return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
+def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(slice, "aten::slice", "Tensor")(input, dim, start, end, step, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def slice_copy_Tensor_out(input, dim=0, start=None, end=None, step=1, *, out): return complete(slice_copy_Tensor_out, "aten::slice_copy", "Tensor_out")(input, dim, start, end, step, out=out)
 
 slice_copy_Tensor_op, slice_copy_Tensor_routes = operator("aten::slice_copy", "Tensor")
 def slice_copy(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None)
+
+    Return a copy of what `slice` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(slice_copy, {"input": input, "dim": dim, "start": start, "end": end, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -435,6 +451,10 @@ def expand_copy_out(input, *sizes_, size=None, implicit=False, out): return comp
 
 expand_copy_op, expand_copy_routes = operator("aten::expand_copy", "")
 def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **named):
+    """expand_copy(input, *size, implicit=False, out=None)
+
+    Return a copy of what `expand` shows, with its arguments.
+    """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if named:
@@ -454,9 +474,9 @@ def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **n
 
 
 unsqueeze_op, unsqueeze_routes = operator("aten::unsqueeze", "")
-def unsqueeze(input=MISSING, dim=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(unsqueeze, {"input": input, "dim": dim}, surplus, {"axis": axis})
+def unsqueeze(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(unsqueeze, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int:
         return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
     try:
@@ -472,6 +492,10 @@ def unsqueeze_copy_out(input, dim, *, out): return complete(unsqueeze_copy_out, 
 
 unsqueeze_copy_op, unsqueeze_copy_routes = operator("aten::unsqueeze_copy", "")
 def unsqueeze_copy(input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """unsqueeze_copy(input, dim, *, out=None)
+
+    Return a copy of what `unsqueeze` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(unsqueeze_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -588,6 +612,12 @@ _squeeze_copy_overloads = Overloads("aten::squeeze_copy", {
     "dims": (squeeze_copy_dims, squeeze_copy_dims_out),
 })
 def squeeze_copy(*args, **kwargs):
+    """squeeze_copy(input, *, out=None)
+    squeeze_copy(input, dim, *, out=None)
+    squeeze_copy(input, *dim, out=None)
+
+    Return a copy of what `squeeze` shows, with its arguments.
+    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -603,9 +633,9 @@ def squeeze_copy(*args, **kwargs):
 
 
 unbind_int_op, unbind_int_routes = operator("aten::unbind", "int")
-def unbind(input=MISSING, dim=0, surplus=MISSING, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(unbind, {"input": input, "dim": dim}, surplus, {"axis": axis})
+def unbind(input=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(unbind, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int:
         return miss(unbind_int_op, (input, dim,), {}, unbind)
     try:
@@ -621,6 +651,10 @@ def unbind_copy_int_out(input, dim=0, *, out): return complete(unbind_copy_int_o
 
 unbind_copy_int_op, unbind_copy_int_routes = operator("aten::unbind_copy", "int")
 def unbind_copy(input=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """unbind_copy(input, dim=0, *, out=None)
+
+    Return a copy of what `unbind` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(unbind_copy, {"input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -684,6 +718,10 @@ def split_copy_Tensor_out(input, split_size, dim=0, *, out): return complete(spl
 
 split_copy_Tensor_op, split_copy_Tensor_routes = operator("aten::split_copy", "Tensor")
 def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """split_copy(input, split_size, dim=0, *, out=None)
+
+    Return a copy of what `split` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(split_copy, {"input": input, "split_size": split_size, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -700,9 +738,9 @@ def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=No
 
 
 split_with_sizes_op, split_with_sizes_routes = operator("aten::split_with_sizes", "")
-def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"axis": axis})
+def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
     if not are_ints(split_sizes_ints) or dim.__class__ is not int:
         return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
@@ -719,6 +757,10 @@ def split_with_sizes_copy_out(input, split_sizes, dim=0, *, out): return complet
 
 split_with_sizes_copy_op, split_with_sizes_copy_routes = operator("aten::split_with_sizes_copy", "")
 def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """split_with_sizes_copy(input, split_sizes, dim=0, *, out=None)
+
+    Return a copy of what `split_with_sizes` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(split_with_sizes_copy, {"input": input, "split_sizes": split_sizes, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -736,9 +778,9 @@ def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MIS
 
 
 chunk_op, chunk_routes = operator("aten::chunk", "")
-def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"axis": axis})
+def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if chunks.__class__ is not int or dim.__class__ is not int:
         return miss(chunk_op, (input, chunks, dim,), {}, chunk)
     try:
@@ -751,7 +793,9 @@ def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, axis=MISSING):
 
 
 diagonal_op, diagonal_routes = operator("aten::diagonal", "")
-def diagonal(input, offset=0, dim1=0, dim2=1):
+def diagonal(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(diagonal, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2}, surplus, {"x": x, "x1": x1, "a": a})
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
         return miss(diagonal_op, (input, offset, dim1, dim2,), {}, diagonal)
     try:
@@ -767,6 +811,10 @@ def diagonal_copy_out(input, offset=0, dim1=0, dim2=1, *, out): return complete(
 
 diagonal_copy_op, diagonal_copy_routes = operator("aten::diagonal_copy", "")
 def diagonal_copy(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """diagonal_copy(input, offset=0, dim1=0, dim2=1, *, out=None)
+
+    Return a copy of what `diagonal` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(diagonal_copy, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -821,7 +869,9 @@ def narrow(*args, **kwargs):
 
 
 flatten_using_ints_op, flatten_using_ints_routes = operator("aten::flatten", "using_ints")
-def flatten(input, start_dim=0, end_dim=-1):
+def flatten(input=MISSING, start_dim=0, end_dim=-1, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(flatten, {"input": input, "start_dim": start_dim, "end_dim": end_dim}, surplus, {"x": x, "x1": x1, "a": a})
     if start_dim.__class__ is not int or end_dim.__class__ is not int:
         return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {}, flatten)
     try:
@@ -834,9 +884,9 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 
 unflatten_int_op, unflatten_int_routes = operator("aten::unflatten", "int")
-def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(unflatten, {"input": input, "dim": dim, "sizes": sizes}, surplus, {"axis": axis})
+def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(unflatten, {"input": input, "dim": dim, "sizes": sizes}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
     if dim.__class__ is not int or not are_ints(sizes_ints):
         return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
@@ -930,7 +980,9 @@ def moveaxis(*args, **kwargs):
 
 
 as_strided_op, as_strided_routes = operator("aten::as_strided", "")
-def as_strided(input, size, stride, storage_offset=None):
+def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(as_strided, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset}, surplus, {"x": x, "x1": x1, "a": a})
     size_ints = tuple(size) if size.__class__ is list else size
     stride_ints = tuple(stride) if stride.__class__ is list else stride
     if not are_ints(size_ints) or not are_ints(stride_ints) or storage_offset is not None and storage_offset.__class__ is not int:
@@ -948,6 +1000,10 @@ def as_strided_copy_out(input, size, stride, storage_offset=None, *, out): retur
 
 as_strided_copy_op, as_strided_copy_routes = operator("aten::as_strided_copy", "")
 def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """as_strided_copy(input, size, stride, storage_offset=None, *, out=None)
+
+    Return a copy of what `as_strided` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(as_strided_copy, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -964,22 +1020,17 @@ def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=
         return route(input, size_ints, stride_ints, storage_offset)
     return miss(as_strided_copy_op, (input, size, stride, storage_offset,), {}, as_strided_copy)
 
-
-alias_op, alias_routes = operator("aten::alias", "")
-def alias(input):
-    try:
-        route = alias_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(alias_op, (input,), {}, alias)
+def alias(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alias, "aten::alias", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def alias_copy_out(input, *, out): return complete(alias_copy_out, "aten::alias_copy", "out")(input, out=out)
 
 alias_copy_op, alias_copy_routes = operator("aten::alias_copy", "")
 def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """alias_copy(input, *, out=None)
+
+    Return a copy of what `alias` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(alias_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -994,7 +1045,9 @@ def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None
 
 
 detach_op, detach_routes = operator("aten::detach", "")
-def detach(input):
+def detach(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(detach, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = detach_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1008,6 +1061,10 @@ def detach_copy_out(input, *, out): return complete(detach_copy_out, "aten::deta
 
 detach_copy_op, detach_copy_routes = operator("aten::detach_copy", "")
 def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """detach_copy(input, *, out=None)
+
+    Return a copy of what `detach` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(detach_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1022,7 +1079,9 @@ def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
 
 
 view_as_op, view_as_routes = operator("aten::view_as", "")
-def view_as(input, other):
+def view_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(view_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
         route = view_as_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1033,7 +1092,9 @@ def view_as(input, other):
 
 
 expand_as_op, expand_as_routes = operator("aten::expand_as", "")
-def expand_as(input, other):
+def expand_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(expand_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
         route = expand_as_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1044,7 +1105,9 @@ def expand_as(input, other):
 
 
 reshape_as_op, reshape_as_routes = operator("aten::reshape_as", "")
-def reshape_as(input, other):
+def reshape_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(reshape_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
         route = reshape_as_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1055,7 +1118,9 @@ def reshape_as(input, other):
 
 
 view_as_real_op, view_as_real_routes = operator("aten::view_as_real", "")
-def view_as_real(input):
+def view_as_real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(view_as_real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = view_as_real_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1069,6 +1134,10 @@ def view_as_real_copy_out(input, *, out): return complete(view_as_real_copy_out,
 
 view_as_real_copy_op, view_as_real_copy_routes = operator("aten::view_as_real_copy", "")
 def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """view_as_real_copy(input, *, out=None)
+
+    Return a copy of what `view_as_real` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_real_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1083,7 +1152,9 @@ def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None,
 
 
 view_as_complex_op, view_as_complex_routes = operator("aten::view_as_complex", "")
-def view_as_complex(input):
+def view_as_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(view_as_complex, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = view_as_complex_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1097,6 +1168,10 @@ def view_as_complex_copy_out(input, *, out): return complete(view_as_complex_cop
 
 view_as_complex_copy_op, view_as_complex_copy_routes = operator("aten::view_as_complex_copy", "")
 def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """view_as_complex_copy(input, *, out=None)
+
+    Return a copy of what `view_as_complex` shows, with its arguments.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_complex_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -1111,7 +1186,9 @@ def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=No
 
 
 swapaxes_op, swapaxes_routes = operator("aten::swapaxes", "")
-def swapaxes(input, axis0, axis1):
+def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(swapaxes, {"input": input, "axis0": axis0, "axis1": axis1}, surplus, {"x": x, "x1": x1, "a": a})
     if axis0.__class__ is not int or axis1.__class__ is not int:
         return miss(swapaxes_op, (input, axis0, axis1,), {}, swapaxes)
     try:
@@ -1124,7 +1201,9 @@ def swapaxes(input, axis0, axis1):
 
 
 swapdims_op, swapdims_routes = operator("aten::swapdims", "")
-def swapdims(input, dim0, dim1):
+def swapdims(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(swapdims, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
     if dim0.__class__ is not int or dim1.__class__ is not int:
         return miss(swapdims_op, (input, dim0, dim1,), {}, swapdims)
     try:
@@ -1137,9 +1216,11 @@ def swapdims(input, dim0, dim1):
 
 
 broadcast_to_op, broadcast_to_routes = operator("aten::broadcast_to", "")
-def broadcast_to(input, *sizes_, size=None):
+def broadcast_to(input=MISSING, *sizes_, size=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if named:
+        return numpy_call(broadcast_to, {"input": input, "size": size}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints):
         return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
@@ -1151,67 +1232,10 @@ def broadcast_to(input, *sizes_, size=None):
         return route(input, size_ints)
     return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
 
-
-_unsafe_view_op, _unsafe_view_routes = operator("aten::_unsafe_view", "")
-def _unsafe_view(input, *sizes_, size=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints):
-        return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
-    try:
-        route = _unsafe_view_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints)
-    return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
-
-
-select_backward_op, select_backward_routes = operator("aten::select_backward", "")
-def select_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(select_backward, {"grad_output": grad_output, "input_sizes": input_sizes, "dim": dim, "index": index}, surplus, {"axis": axis})
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or dim.__class__ is not int or index.__class__ is not int:
-        return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
-    try:
-        route = select_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input_sizes_ints, dim, index)
-    return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
-
-
-slice_backward_op, slice_backward_routes = operator("aten::slice_backward", "")
-def slice_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(slice_backward, {"grad_output": grad_output, "input_sizes": input_sizes, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"axis": axis})
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or dim.__class__ is not int or start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
-    try:
-        route = slice_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input_sizes_ints, dim, start, end, step)
-    return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
-
-
-diagonal_backward_op, diagonal_backward_routes = operator("aten::diagonal_backward", "")
-def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
-    try:
-        route = diagonal_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input_sizes_ints, offset, dim1, dim2)
-    return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
+def _unsafe_view(input, *sizes_, size=None): return complete(_unsafe_view, "aten::_unsafe_view", "")(input, *sizes_, size=size)
+def select_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None): return complete(select_backward, "aten::select_backward", "")(grad_output, input_sizes, dim, index, surplus=surplus, axis=axis)
+def slice_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, surplus=MISSING, axis=None): return complete(slice_backward, "aten::slice_backward", "")(grad_output, input_sizes, dim, start, end, step, surplus=surplus, axis=axis)
+def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2): return complete(diagonal_backward, "aten::diagonal_backward", "")(grad_output, input_sizes, offset, dim1, dim2)
 
 
 def squeeze__default(input): return complete(squeeze__default, "aten::squeeze_", "")(input)
@@ -1235,12 +1259,12 @@ def squeeze_(*args, **kwargs):
                 return squeeze__dims(*args)
     return _squeeze__overloads.choose(args, kwargs)
 
-def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, axis=None): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, axis=axis)
-def t_(input): return complete(t_, "aten::t_", "")(input)
-def transpose_(input, dim0, dim1): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1)
-def swapaxes_(input, axis0, axis1): return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1)
-def swapdims_(input, dim0, dim1): return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1)
-def as_strided_(input, size, stride, storage_offset=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset)
+def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def t_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(t_, "aten::t_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def transpose_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
+def swapaxes_(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1, surplus=surplus, x=x, x1=x1, a=a)
+def swapdims_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
+def as_strided_(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset, surplus=surplus, x=x, x1=x1, a=a)
 def resize_(input=MISSING, *sizes_, size=None, memory_format=None, **named): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format, **named)
 def resize_as_(input=MISSING, the_template=MISSING, surplus=MISSING, memory_format=None, x=None, x1=None, a=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
 
