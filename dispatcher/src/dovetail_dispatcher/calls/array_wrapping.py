@@ -67,7 +67,7 @@ def list_wrapper(
                 counter = shared._counter = VersionCounter()
         made = []
         for each in given:
-            array = each if each.__class__ is array_type else arrays.asarray(each)
+            array: Any = each if each.__class__ is array_type else arrays.asarray(each)
             tensor = make()
             tensor.array = array
             tensor._signature = base | dtype_bits[array.dtype] | (0 if array.ndim else ZERO_DIM)

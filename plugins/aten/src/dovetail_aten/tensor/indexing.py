@@ -33,8 +33,7 @@ _VIEWING = {int, slice, NoneType, EllipsisType}
 _WHOLE = slice(None)
 _ZERO_DIM = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
-    "to convert a 0-dim "
-    "tensor to a number"
+    "to convert a 0-dim tensor to a number"
 )
 
 
@@ -164,8 +163,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
         return (index,)
     warnings.warn(
         "Using a non-tuple sequence for multidimensional indexing is deprecated: use "
-        "x[tuple(seq)] instead of x[seq], "
-        "or x[dovetail.tensor(seq)] for an index tensor.",
+        "x[tuple(seq)] instead of x[seq], or x[dovetail.tensor(seq)] for an index tensor.",
         UserWarning,
         stacklevel=3,
     )
@@ -285,8 +283,7 @@ def _position(item: Any) -> int | None:
     except TypeError:
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
-            "valid indices "
-            f"(got {type(item).__name__})"
+            f"valid indices (got {type(item).__name__})"
         ) from None
 
 
@@ -316,8 +313,7 @@ def _index_tensor(item: Any, device: Any) -> Any:
     if found.dtype not in (int64, int32, uint8, bool_):
         raise IndexError(
             "tensors used as indices must be long, int, byte or bool tensors, but got "
-            f"{found.dtype}. "
-            "Convert it: index.to(dovetail.int64)."
+            f"{found.dtype}. Convert it: index.to(dovetail.int64)."
         )
     if found.dtype is uint8 and not found._signature & ZERO_DIM:
         warnings.warn(
@@ -334,8 +330,7 @@ def _check_mask(mask: Any, view: Any, dim: int) -> None:
         if shape[dim + back] != size:
             raise IndexError(
                 f"The shape of the mask {list(mask.shape)} at index {back} does not match the "
-                "shape of the indexed "
-                f"tensor {list(shape)} at index {dim + back}"
+                f"shape of the indexed tensor {list(shape)} at index {dim + back}"
             )
 
 
@@ -382,8 +377,7 @@ def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
     if extra < 0:
         raise RuntimeError(
             f"expand({value.type()}{{{list(sizes)}}}, size={list(shape)}): the number of sizes "
-            "provided "
-            f"({len(shape)}) must "
+            f"provided ({len(shape)}) must "
             f"be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
         )
     for dim in reversed(range(len(sizes))):

@@ -93,7 +93,7 @@ def _renew_locks_of_leaves() -> None:
     """Free, in the child of a fork, the leaves to which other threads were adding a gradient."""
     for each in get_objects():
         if issubclass(type(each), AutogradMeta) and each.lock is not None and each.lock.locked():
-            each.lock._at_fork_reinit()  # type: ignore[attr-defined]
+            each.lock._at_fork_reinit()
 
 
 call_in_child(_renew_locks_of_leaves)
