@@ -115,7 +115,7 @@ class Numbers:
         check_representable(value, own)
         number = real_number(value) if own.category != COMPLEX else value
         known = self.of_dtype(number, native_dtype)
-        if value == value:  # a NaN is never found again
+        if value and value == value:  # -0j would be found for 0j, and a NaN never
             _keep(self._fitting, key, known)
         return known
 
