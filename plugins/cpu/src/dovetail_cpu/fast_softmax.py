@@ -29,9 +29,8 @@ _SAFE = 80.0
 holds: the maximum need not be taken out.
 """
 _NEAR = 4.0
-"""Numbers within these bounds need not have the maximum taken out for a logarithm of softmax that is
-exact to 1e-6 in single precision, as it is with it; where all lie far from 0 errors are up to 2.5
-times as large.
+"""Within these bounds the logarithm of softmax is exact to 1e-6 in single precision also where the
+maximum is not taken out; where all numbers lie far from 0, errors are up to 2.5 times as large.
 """
 _SMALL = 4096
 """Elements up to which repeating a column costs less than broadcasting it."""
