@@ -121,7 +121,11 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     wanted = as_dtype(dtype, "as_tensor")
     made: Any = data
     if is_host_array(data):
-        made = from_host(data).to(device=as_device(device), dtype=wanted)
+        made = from_host(data)
+        stays = device is None and innermost() is None and made.is_cpu
+        if stays and (wanted is None or wanted is made.dtype):
+            return made  # type: ignore[no-any-return]
+        made = made.to(device=as_device(device), dtype=wanted)
     elif isinstance(data, TensorBase):
         made = made.to(device=device, dtype=wanted)
     elif is_device_array(data):
