@@ -87,6 +87,13 @@ def _numbers_on(index: int, value: Any) -> Any:
     return value
 
 
+def single_places(array: Any) -> Any:
+    """Return a view of an array that shows each place in memory once, where it was expanded."""
+    if 0 not in array.strides:
+        return array
+    return array[tuple([slice(None) if step else slice(0, 1) for step in array.strides])]
+
+
 def check_single_places(array: Any) -> None:
     """Refuse an array that was expanded: some of its elements lie in the same memory.
 
@@ -95,8 +102,12 @@ def check_single_places(array: Any) -> None:
     ValueError
         In NumPy's words for an array that is not to be written.
     """
-    if 0 in array.strides and any(
-        step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)
+    if (
+        0 in array.strides
+        and array.size
+        and any(
+            step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)
+        )
     ):
         raise ValueError("assignment destination is read-only")
 
