@@ -24,7 +24,7 @@ def maker(library):
 
 def assert_alike(program):
     theirs, ours = (
-        [np.asarray(each.detach()) for each in program(library, maker(library))]
+        [np.asarray(each.detach().cpu()) for each in program(library, maker(library))]
         for library in (torch, dovetail)
     )
     assert len(theirs) == len(ours)

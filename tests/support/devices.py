@@ -13,3 +13,8 @@ def without_device(text: str) -> str:
     """
     device = dovetail_aten.zeros(0).device
     return re.sub(rf",\s+device='{device}'", "", text).replace(f".{device.type}.", ".")
+
+
+def own_key() -> str:
+    """Return the name of the dispatch key of the default device."""
+    return dovetail_aten.zeros(0)._backend.key_name
