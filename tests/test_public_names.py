@@ -374,30 +374,29 @@ clamp_min_ clip clip_ clone column_stack combinations complex concat concatenate
 conj_physical_ constant_pad_nd conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
 conv_transpose3d convolution copysign corrcoef cos cos_ cosh cosh_ cosine_embedding_loss
 cosine_similarity count_nonzero cov cross ctc_loss cummax cummin cumprod cumsum cumulative_trapezoid
-deg2rad deg2rad_ det detach detach_copy diag diag_embed diagflat diagonal diagonal_copy
+deg2rad deg2rad_ det detach detach_ detach_copy diag diag_embed diagflat diagonal diagonal_copy
 diagonal_scatter diff digamma dist div divide dot dropout dropout_ dsplit dstack einsum embedding
-embedding_bag
-embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_ erfc erfc_ erfinv
-exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout feature_alpha_dropout_
-feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr flipud float_power floor
-floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm from_dlpack from_file from_numpy
-frombuffer full full_like gather gcd gcd_ ge geqrf ger get_printoptions get_rng_state gradient
-greater
-greater_equal grid_sampler grid_sampler_2d grid_sampler_3d group_norm gru gru_cell gt hamming_window
-hann_window hardshrink heaviside hinge_embedding_loss histc histogram histogramdd hsplit hstack
-hypot i0 i0_ igamma igammac imag index_add index_copy index_fill index_put index_put_ index_reduce
-index_select initial_seed inner instance_norm inverse is_complex is_conj is_floating_point is_neg
-is_nonzero is_storage isclose isfinite isin isinf isnan isneginf isposinf isreal istft kaiser_window
-kl_div kron kthvalue layer_norm lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma linspace log
-log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2 logcumsumexp logdet
-logical_and logical_not logical_or logical_xor logit logit_ logspace logsumexp lstm lstm_cell lt lu
-lu_solve lu_unpack manual_seed margin_ranking_loss masked_fill masked_scatter masked_select matmul
-matrix_exp matrix_power max max_pool1d max_pool1d_with_indices max_pool2d max_pool3d maximum mean
-median meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma
+embedding_bag embedding_renorm_ empty empty_like empty_permuted empty_strided eq equal erf erf_ erfc
+erfc_ erfinv exp exp2 exp2_ exp_ expand_copy expm1 expm1_ eye feature_alpha_dropout
+feature_alpha_dropout_ feature_dropout feature_dropout_ fill fill_ fix fix_ flatten flip fliplr
+flipud float_power floor floor_ floor_divide fmax fmin fmod frac frac_ frexp frobenius_norm
+from_dlpack from_file from_numpy frombuffer full full_like gather gcd gcd_ ge geqrf ger get_device
+get_printoptions get_rng_state gradient greater greater_equal grid_sampler grid_sampler_2d
+grid_sampler_3d group_norm gru gru_cell gt hamming_window hann_window hardshrink heaviside
+hinge_embedding_loss histc histogram histogramdd hsplit hstack hypot i0 i0_ igamma igammac imag
+index_add index_copy index_fill index_put index_put_ index_reduce index_select initial_seed inner
+instance_norm inverse is_complex is_conj is_floating_point is_inference is_neg is_nonzero
+is_same_size is_signed is_storage isclose isfinite isin isinf isnan isneginf isposinf isreal istft
+kaiser_window kl_div kron kthvalue layer_norm lcm lcm_ ldexp ldexp_ le lerp less less_equal lgamma
+linspace log log10 log10_ log1p log1p_ log2 log2_ log_ log_softmax logaddexp logaddexp2 logcumsumexp
+logdet logical_and logical_not logical_or logical_xor logit logit_ logspace logsumexp lstm lstm_cell
+lt lu lu_solve lu_unpack manual_seed margin_ranking_loss masked_fill masked_scatter masked_select
+matmul matrix_exp matrix_power max max_pool1d max_pool1d_with_indices max_pool2d max_pool3d maximum
+mean median meshgrid min minimum mm mode moveaxis movedim msort mul multinomial multiply mv mvlgamma
 nan_to_num nan_to_num_ nanmean nanmedian nanquantile nansum narrow narrow_copy native_batch_norm
 native_channel_shuffle native_dropout native_group_norm native_layer_norm ne neg neg_ negative
-negative_ nextafter nonzero nonzero_static norm normal not_equal nuclear_norm ones ones_like orgqr
-ormqr outer pairwise_distance pca_lowrank pdist permute permute_copy pinverse pixel_shuffle
+negative_ nextafter nonzero nonzero_static norm normal not_equal nuclear_norm numel ones ones_like
+orgqr ormqr outer pairwise_distance pca_lowrank pdist permute permute_copy pinverse pixel_shuffle
 pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu printoptions prod put qr
 quantile rad2deg rad2deg_ rand rand_like randint randint_like randn randn_like randperm ravel real
 reciprocal reciprocal_ relu relu_ remainder renorm repeat_interleave reshape resize_as_ resolve_conj

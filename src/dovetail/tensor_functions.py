@@ -1,4 +1,6 @@
-"""Functions of the top level that tell what a tensor is, without an operator."""
+"""Functions of the top level that run no operator: what shapes and dtypes give, and the names of
+classes.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,7 @@ from dovetail_kernel import Size, TensorBase, dtype, result_dtype, scalar_catego
 
 __all__ = [
     "broadcast_shapes",
-    "detach_",
-    "get_device",
-    "is_inference",
-    "is_same_size",
-    "is_signed",
     "is_tensor",
-    "numel",
     "result_type",
     "typename",
 ]
@@ -62,68 +58,9 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(result)
 
 
-def _checked(function: str, value: Any, name: str = "input", position: int = 1) -> Any:
-    if not isinstance(value, TensorBase):
-        raise TypeError(
-            f"{function}(): argument '{name}' (position {position}) must be Tensor, not "
-            f"{type(value).__name__}"
-        )
-    return value
-
-
 def is_tensor(obj: object) -> bool:
     """Return whether `obj` is a tensor."""
     return isinstance(obj, TensorBase)
-
-
-@overridable
-def detach_(input: TensorBase) -> TensorBase:
-    """Take `input` off its graph in place, and return it."""
-    result: TensorBase = _checked("detach_", input).detach_()
-    return result
-
-
-@overridable
-def get_device(input: Tensor) -> int:
-    """Return the index of the device of `input`, -1 where devices have none."""
-    index: int = _checked("get_device", input).get_device()
-    return index
-
-
-@overridable
-def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors have one shape.
-
-    Raises
-    ------
-    TypeError
-        If one is no tensor; compare shapes by ``==``.
-    """
-    same: bool = _checked("is_same_size", input).is_same_size(
-        _checked("is_same_size", other, "other", 2)
-    )
-    return same
-
-
-@overridable
-def is_signed(input: TensorBase) -> bool:
-    """Return whether the dtype of `input` has negative numbers."""
-    result: bool = _checked("is_signed", input).is_signed()
-    return result
-
-
-@overridable
-def is_inference(input: TensorBase) -> bool:
-    """Return whether `input` was made in inference mode."""
-    result: bool = _checked("is_inference", input).is_inference()
-    return result
-
-
-@overridable
-def numel(input: TensorBase) -> int:
-    """Return the number of elements of `input`."""
-    result: int = _checked("numel", input).numel()
-    return result
 
 
 @overridable
@@ -156,13 +93,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
 
 for _function in (
     broadcast_shapes,
-    detach_,
-    get_device,
-    is_inference,
-    is_same_size,
-    is_signed,
     is_tensor,
-    numel,
     result_type,
 ):
     _function.__module__ = "dovetail"  # what users call them by

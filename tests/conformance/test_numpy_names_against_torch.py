@@ -20,10 +20,7 @@ from dovetail_kernel import Device
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
 NAMES = {"dim": ["axis"], "keepdim": ["keepdims"], "input": ["x", "x1", "a"], "other": ["x2"]}
-OF_DIMENSIONS = ("axis", "keepdims")
 MODULES = ("linalg", "fft", "special")
-WRITTEN_BY_HAND = {"nonzero", *[f"{name}_like" for name in ["empty", "full", "ones", "zeros"]]}
-WRITTEN_BY_HAND |= {"rand_like", "randn_like"}
 INFOS = [
     info
     for info in op_infos("aten")
@@ -57,15 +54,6 @@ def shapes(result: Any) -> Any:
     return tuple(result.shape) if hasattr(result, "shape") else result
 
 
-def is_left_out(info: OpInfo, name: str) -> bool:
-    """Return whether docs/differences.md says that a name is not taken: by views, by what writes in
-    place, and by what is written by hand.
-    """
-    shares = any(each.alias_info is not None for each in info.operator.schema.returns)
-    by_hand = info.operator.base_name in WRITTEN_BY_HAND
-    return name not in OF_DIMENSIONS and (shares or by_hand)
-
-
 @pytest.mark.cpu_only(reason="PyTorch's results are on the cpu")
 @pytest.mark.operators("info", INFOS)
 @pytest.mark.filterwarnings("ignore")
@@ -87,7 +75,7 @@ def test_what_pytorch_takes_by_the_names_of_numpy_dovetail_takes(info: OpInfo) -
             if function is None or oracle is None:
                 continue
             for own, name in [(o, n) for o in NAMES if o in ours for n in NAMES[o]]:
-                if name in parameters or is_left_out(info, name):
+                if name in parameters:
                     continue
                 wanted = called(oracle, theirs, own, name)
                 if isinstance(wanted, Exception):
@@ -118,6 +106,22 @@ TWICE_OR_UNKNOWN = [
     lambda lib, x: lib.sum(x, dim=0, axis=0),
     lambda lib, x: lib.tile(x, (2, 2), y=x),
     lambda lib, x: lib.nn.functional.softmax(x, axis=0),
+    lambda lib, x: lib.zeros_like(x, x=x),
+    lambda lib, x: lib.zeros_like(),
+    lambda lib, x: lib.full_like(x),
+    lambda lib, x: lib.full_like(x=x),
+    lambda lib, x: lib.zeros_like(y=x),
+    lambda lib, x: lib.nonzero(x, x1=x),
+    lambda lib, x: lib.nonzero(y=x),
+    lambda lib, x: lib.numel(),
+    lambda lib, x: lib.numel(x, x=x),
+    lambda lib, x: lib.numel(y=x),
+    lambda lib, x: lib.is_same_size(x, x1=x),
+    lambda lib, x: lib.is_same_size(x2=x),
+    lambda lib, x: lib.conj(x, x=x),
+    lambda lib, x: lib.relu_(x, x=x),
+    lambda lib, x: x.size(0, axis=0),
+    lambda lib, x: x.stride(dim=0, axis=0),
 ]
 
 
@@ -130,28 +134,42 @@ def test_an_argument_given_twice_or_by_a_name_that_is_none_is_refused(
             call(lib, lib.ones(2, 2))
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda lib, x: lib.transpose(x=x, dim0=0, dim1=1),
-        lambda lib, x: lib.selu_(x=x),
-        lambda lib, x: lib.zeros_like(x=x),
-        lambda lib, x: lib.nonzero(x=x),
-        lambda lib, x: x.size(axis=0),
-    ],
-)
-def test_what_would_cost_the_plain_call_is_left_out_and_says_so(
-    call: Callable[[Any, Any], Any],
-) -> None:
-    call(torch, torch.ones(2, 2))
-    with pytest.raises(TypeError, match=r"unexpected keyword argument|required positional"):
-        call(dovetail, dovetail.ones(2, 2))
-
-
 def test_split_takes_an_axis_where_pytorch_has_a_function_in_python() -> None:
     with pytest.raises(TypeError):
         torch.split(torch.ones(2, 2), 1, axis=1)
     assert [tuple(e.shape) for e in dovetail.split(dovetail.ones(2, 2), 1, axis=1)] == [(2, 1)] * 2
+
+
+BY_HAND = [
+    lambda lib, x: lib.zeros_like(x=x),
+    lambda lib, x: lib.ones_like(x1=x, dtype=lib.int64),
+    lambda lib, x: lib.full_like(a=x, fill_value=3),
+    lambda lib, x: lib.empty_like(x=x).zero_(),
+    lambda lib, x: lib.rand_like(x=x) < 2,
+    lambda lib, x: lib.randn_like(a=x) < 99,
+    lambda lib, x: lib.randint_like(x=x, high=1),
+    lambda lib, x: lib.randint_like(x1=x, low=3, high=4),
+    lambda lib, x: lib.nonzero(x=x),
+    lambda lib, x: lib.nonzero(a=x, as_tuple=True)[1],
+    lambda lib, x: lib.tensor(lib.numel(x=x)),
+    lambda lib, x: lib.tensor(lib.is_signed(x=x)),
+    lambda lib, x: lib.tensor(lib.is_inference(x1=x)),
+    lambda lib, x: lib.tensor(lib.get_device(a=x)),
+    lambda lib, x: lib.tensor(lib.is_same_size(x1=x, x2=x)),
+    lambda lib, x: lib.detach_(x=x.clone()),
+    lambda lib, x: lib.tensor([x.size(axis=0), x.stride(axis=0)]),
+    lambda lib, x: lib.transpose(x=x, dim0=0, dim1=1),
+    lambda lib, x: lib.selu_(x=x.clone()),
+]
+
+
+@pytest.mark.parametrize("call", BY_HAND)
+def test_what_is_written_by_hand_takes_the_names_of_numpy(call: Callable[[Any, Any], Any]) -> None:
+    results = [
+        call(lib, lib.tensor([[1.0, 0.0], [3.0, 4.0], [0.0, 2.0]])) for lib in (torch, dovetail)
+    ]
+    assert str(results[0].dtype).rpartition(".")[2] == str(results[1].dtype).rpartition(".")[2]
+    assert results[0].tolist() == results[1].tolist()
 
 
 SAME = [
@@ -198,3 +216,12 @@ def test_overriding_classes_get_a_call_once_by_the_own_names_of_its_arguments() 
     x = dovetail.ones(2, 2).as_subclass(Noted)
     assert dovetail.cumsum(x=x, axis=0).tolist() == [[1.0, 1.0], [2.0, 2.0]]
     assert [each for each in seen if each[0] is dovetail.cumsum] == [(dovetail.cumsum, 2, {})]
+    for function in (dovetail.zeros_like, dovetail.numel):
+        seen.clear()
+        function(x)
+        assert seen[0][:2] == (function, 1)
+        seen.clear()
+        function(x=x)
+        assert seen[0][:2] == (function, 0)
+        assert seen[0][2]["x"] is x
+        assert "input" not in seen[0][2]

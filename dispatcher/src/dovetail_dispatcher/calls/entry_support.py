@@ -14,6 +14,7 @@ from dovetail_kernel.types.signature import SCALAR_BITS
 
 from ..compilation import compile_source
 from ..interception.overrides import call_overrides, overriding
+from ..missing import MISSING
 from ..schema import bind, bind_of_function, default_of
 from ..table import registry
 from ..table.operator import Operator, destroyed_error
@@ -25,16 +26,6 @@ from .templates import entry_source
 from .templates.arguments import are_ints, default_text, spelling
 from .templates.entry import numbers_allowed, symbol
 from .tensor_plans import equals_default
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = _Missing()
-"""Default of an entry's required parameters: it sends a call to `miss`, which says what is missing.
-"""
 
 
 def miss(

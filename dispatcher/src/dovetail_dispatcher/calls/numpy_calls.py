@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .entry_support import MISSING
+from ..missing import MISSING
 from .templates.numpy_names import MEANING
 
 __all__ = ["defaults_of", "numpy_call"]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from inspect import Parameter, Signature, signature
 from typing import Any
 
-from ..calls.entry_support import MISSING
 from ..calls.templates.numpy_names import MEANING, SURPLUS
+from ..missing import MISSING
 
 __all__ = ["plain_signature"]
 

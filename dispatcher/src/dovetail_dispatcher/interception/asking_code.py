@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from dovetail_kernel.types.signature import OVERRIDES
 
 from ..compilation import compile_source
+from ..missing import MISSING
 
 __all__ = ["asking_code"]
 
@@ -59,7 +60,8 @@ def _parameters_of(function: FunctionType) -> _Parameters:
     keyword_only = tuple(next(names) for _ in range(code.co_kwonlyargcount))
     rest = next(names) if code.co_flags & CO_VARARGS else None
     options = next(names) if code.co_flags & CO_VARKEYWORDS else None
-    required = len(positional) - len(function.__defaults__ or ())
+    optional = [each for each in function.__defaults__ or () if each is not MISSING]
+    required = len(positional) - len(optional)
     return _Parameters(positional, code.co_posonlyargcount, required, keyword_only, rest, options)
 
 

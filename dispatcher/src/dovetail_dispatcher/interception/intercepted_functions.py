@@ -28,6 +28,7 @@ from dovetail_kernel.forks import renewed_after_fork
 from dovetail_kernel.keys.interception import on_overriding_class
 from dovetail_kernel.keys.state import functions_as_they_are
 
+from ..missing import MISSING
 from .asking_code import asking_code
 from .interceptable_attributes import accesses, interceptable, operator_modules
 from .overrides import call_overrides, overriding, unasked
@@ -106,6 +107,9 @@ class _Overridable:
             return self.original(*args, **kwargs)
         if self.is_method:
             args, kwargs = self._as_given(args, kwargs)
+        elif MISSING in args:  # NumPy's names are among the keywords
+            named = zip(self.own_code.co_varnames, args, strict=False)
+            args, kwargs = (), {n: v for n, v in named if v is not MISSING} | kwargs
         return call_overrides(self.func, overloaded, args, kwargs)
 
     def _as_given(

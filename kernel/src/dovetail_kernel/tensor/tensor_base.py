@@ -20,7 +20,7 @@ from ..types.signature import DTYPE_MASK, GRAD, NORMAL, OVERRIDES, VIEW
 from . import autograd_interface
 from .dataless import DatalessArray
 from .other_kinds import OtherKinds
-from .size import KNOWN_SIZES, Size, wrap_dim
+from .size import KNOWN_SIZES, Size, alone, wrap_dim
 from .storage import Storage, share_storage
 from .version import DETACHED, WritableCounter
 
@@ -98,12 +98,11 @@ class TensorBase(OtherKinds):
         """The sizes of the dimensions."""
         return KNOWN_SIZES[self.array.shape]
 
-    def size(self, dim: int | None = None) -> Any:
-        """Return the shape, or the size of dimension `dim`."""
-        if dim is None:
-            return KNOWN_SIZES[self.array.shape]
+    def size(self, dim: int | None = None, axis: int | None = None) -> Any:
+        """Return the shape, or the size of dimension `dim`, which NumPy calls `axis`."""
         shape = self.array.shape
-        return shape[wrap_dim(dim, len(shape))]
+        dim = dim if axis is None else alone(axis, dim)
+        return KNOWN_SIZES[shape] if dim is None else shape[wrap_dim(dim, len(shape))]
 
     @property
     def ndim(self) -> int:
@@ -120,9 +119,10 @@ class TensorBase(OtherKinds):
 
     nelement = numel
 
-    def stride(self, dim: int | None = None) -> Any:
-        """Return the strides in elements, or that of dimension `dim`."""
+    def stride(self, dim: int | None = None, axis: int | None = None) -> Any:
+        """Return the strides in elements, or that of dimension `dim`, which NumPy calls `axis`."""
         strides = backend_of_signature(self._signature).arrays.strides(self.array)
+        dim = dim if axis is None else alone(axis, dim)
         return strides if dim is None else strides[wrap_dim(dim, len(strides))]
 
     @property

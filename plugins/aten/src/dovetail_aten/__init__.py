@@ -36,6 +36,14 @@ from .tensor.factories import (  # type: ignore[no-redef] # with requires_grad a
     zeros,
 )
 from .tensor.from_data import as_tensor, from_dlpack, from_numpy, tensor
+from .tensor.inquiries import (
+    detach_,
+    get_device,
+    is_inference,
+    is_same_size,
+    is_signed,
+    numel,
+)
 from .tensor.legacy_constructors import (
     BFloat16Tensor,
     BoolTensor,
@@ -148,6 +156,7 @@ __all__ = [
     "cartesian_prod",
     "cdist",
     "chain_matmul",
+    "detach_",
     "einsum",
     "empty",
     "empty_like",
@@ -160,11 +169,15 @@ __all__ = [
     "frombuffer",
     "full",
     "full_like",
+    "get_device",
     "get_printoptions",
     "get_rng_state",
     "hamming_window",
     "hann_window",
     "initial_seed",
+    "is_inference",
+    "is_same_size",
+    "is_signed",
     "is_storage",
     "kaiser_window",
     "linspace",
@@ -175,6 +188,7 @@ __all__ = [
     "nonzero",
     "norm",
     "normal",
+    "numel",
     "ones",
     "ones_like",
     "pca_lowrank",

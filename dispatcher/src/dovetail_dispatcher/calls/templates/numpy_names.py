@@ -27,8 +27,6 @@ NUMPY_NAMES: Final = {
 }
 """The names that NumPy has for an argument."""
 
-_OF_DIMENSIONS: Final = ("dim", "keepdim")
-
 MEANING: Final = {name: own for own, names in NUMPY_NAMES.items() for name in names}
 """What NumPy's names mean."""
 
@@ -36,21 +34,14 @@ SURPLUS: Final = "surplus"
 """The slot for an argument beyond those that may be given by position."""
 
 
-def numpy_names(schema: FunctionSchema, *, takes_out: bool) -> dict[str, str]:
+def numpy_names(schema: FunctionSchema) -> dict[str, str]:
     """Return NumPy's names for the arguments of a function that are not its own names already, and
     what each is by default: None where None would mean nothing else, which is faster to test.
-
-    Keyword-only parameters that become plain ones pay for the tests. Views and functions that
-    write in place do little else than be called, and most have none: they would be some per cent
-    slower, and take ``axis`` and ``keepdims`` alone.
     """
     arguments = {parameter(argument): argument for argument in schema.arguments}
-    shares = any([returned.alias_info is not None for returned in schema.returns])
-    pays = takes_out or not shares or any([a.kwarg_only for a in schema.arguments])
     return {
         name: "MISSING" if argument.default_value is not None else "None"
         for own, argument in arguments.items()
-        if pays or own in _OF_DIMENSIONS
         for name in NUMPY_NAMES.get(own, ())
         if name not in arguments
     }

@@ -72,7 +72,7 @@ class PythonFunction:
         self.takes_old = takes_old
         self.numpy: dict[str, str] = {}
         if takes_numpy:
-            self.numpy = numpy_names(python_schema(schema), takes_out=out is not None)
+            self.numpy = numpy_names(python_schema(schema))
 
     def source(self) -> str:
         """Return the text of the function."""

@@ -15,7 +15,11 @@ def getter(function: FunctionType) -> FunctionType:
     Those that override functions tell an access of the attribute from a call of the function.
     """
     return FunctionType(
-        function.__code__, function.__globals__, function.__name__, None, function.__closure__
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dovetail_dispatcher.calls.array_writes import resize_out
+from dovetail_dispatcher.calls.templates.numpy_names import NUMPY_NAMES
 from dovetail_dispatcher.interception.overrides import call_overrides
 from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.user_warning import warn_user
@@ -183,7 +184,8 @@ def like_options(options: dict[str, Any]) -> dict[str, Any]:
     if not options:
         return {"dtype": None, "device": None}
     known = {"dtype", "layout", "device", "pin_memory"}
-    if unknown := sorted(options.keys() - known):
+    named = {name: options[name] for name in options.keys() & NUMPY_NAMES["input"]}
+    if unknown := sorted(options.keys() - known - named.keys()):
         raise TypeError(
             f"got an unexpected keyword argument '{unknown[0]}'; there are "
             f"{', '.join(sorted(known))}"
@@ -194,6 +196,7 @@ def like_options(options: dict[str, Any]) -> dict[str, Any]:
         "dtype": dtype,
         "device": None if device is None else as_device(device),
         "pin_memory": options.get("pin_memory") or None,
+        **named,
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher import overridable
+from dovetail_dispatcher.missing import MISSING
 
 from .._generated import functions as aten
 from .factory import finished, like_options, number_of
@@ -29,12 +30,16 @@ __all__ = [
 
 @overridable
 def zeros_like(
-    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+    input: Tensor = MISSING,
+    *,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
 ) -> Tensor:
     """Return zeros of the shape of `input`, and, unless told otherwise, its dtype, device and
     strides.
 
-    `options` are dtype, layout, device and pin_memory.
+    `options` are dtype, layout, device and pin_memory, and NumPy's names of `input`.
     """
     return finished(
         aten.zeros_like(input, **like_options(options), memory_format=memory_format),
@@ -45,7 +50,11 @@ def zeros_like(
 
 @overridable
 def ones_like(
-    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+    input: Tensor = MISSING,
+    *,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
 ) -> Tensor:
     """Return ones. Parameters as `zeros_like`."""
     return finished(
@@ -57,7 +66,11 @@ def ones_like(
 
 @overridable
 def empty_like(
-    input: Tensor, *, requires_grad: bool = False, memory_format: Any = None, **options: Any
+    input: Tensor = MISSING,
+    *,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+    **options: Any,
 ) -> Tensor:
     """Return a tensor whose elements are not set. Parameters as `zeros_like`."""
     return finished(
@@ -69,8 +82,8 @@ def empty_like(
 
 @overridable
 def full_like(
-    input: Tensor,
-    fill_value: Any,
+    input: Tensor = MISSING,
+    fill_value: Any = MISSING,
     *,
     requires_grad: bool = False,
     memory_format: Any = None,
@@ -88,7 +101,7 @@ def full_like(
 
 @overridable
 def rand_like(
-    input: Tensor,
+    input: Tensor = MISSING,
     *,
     generator: Generator | None = None,
     requires_grad: bool = False,
@@ -111,7 +124,7 @@ def rand_like(
 
 @overridable
 def randn_like(
-    input: Tensor,
+    input: Tensor = MISSING,
     *,
     generator: Generator | None = None,
     requires_grad: bool = False,
@@ -131,7 +144,7 @@ def randn_like(
 
 @overridable
 def randint_like(
-    input: Tensor,
+    input: Tensor = MISSING,
     *bounds: Any,
     low: Any = None,
     high: Any = None,

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from dovetail_dispatcher import overridable
+from dovetail_dispatcher.missing import MISSING
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64
 
@@ -18,7 +19,7 @@ __all__ = ["nonzero", "unravel_index"]
 
 
 @overridable
-def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
+def nonzero(input: Any = MISSING, *, as_tuple: bool = False, out: Any = None, **named: Any) -> Any:
     """Return the places of the elements that are not zero.
 
     Parameters
@@ -30,6 +31,8 @@ def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
         as_tuple=True)]``. A tensor without dimensions counts as one of one element then.
     out
         A tensor of int64 to write the result into, where it is one tensor.
+    **named
+        NumPy's names of `input`: ``x``, ``x1``, ``a``.
 
     Returns
     -------
@@ -42,12 +45,12 @@ def nonzero(input: Any, *, as_tuple: bool = False, out: Any = None) -> Any:
         For `out` together with `as_tuple`.
     """
     if not as_tuple:
-        return aten.nonzero(input, out=out)
+        return aten.nonzero(input, out=out, **named)
     if out is not None:
         raise RuntimeError(
             "nonzero does not support the out kwarg when as_tuple is True. Leave out one of them."
         )
-    return aten.nonzero_numpy(input)
+    return aten.nonzero_numpy(input, **named)
 
 
 @overridable

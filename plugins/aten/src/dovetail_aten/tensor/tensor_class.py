@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from types import FunctionType
 from typing import Any, ClassVar
@@ -68,7 +68,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
 
     lu = lu
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
-    nonzero = nonzero  # with as_tuple
+    nonzero: Callable[..., Any] = nonzero  # with as_tuple
     unique = unique
     unique_consecutive = unique_consecutive  # with as many results as were asked for
 

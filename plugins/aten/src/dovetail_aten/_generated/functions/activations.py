@@ -46,7 +46,7 @@ def hardswish(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None)
         return route(input)
     return miss(hardswish_op, (input,), {}, hardswish)
 
-def hardswish_(input): return complete(hardswish_, "aten::hardswish_", "")(input)
+def hardswish_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(hardswish_, "aten::hardswish_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def hardsigmoid_out(input, *, out): return complete(hardsigmoid_out, "aten::hardsigmoid", "out")(input, out=out)
@@ -65,7 +65,7 @@ def hardsigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
         return route(input)
     return miss(hardsigmoid_op, (input,), {}, hardsigmoid)
 
-def hardsigmoid_(input): return complete(hardsigmoid_, "aten::hardsigmoid_", "")(input)
+def hardsigmoid_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(hardsigmoid_, "aten::hardsigmoid_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def mish_out(input, *, out): return complete(mish_out, "aten::mish", "out")(input, out=out)
@@ -84,7 +84,7 @@ def mish(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(mish_op, (input,), {}, mish)
 
-def mish_(input): return complete(mish_, "aten::mish_", "")(input)
+def mish_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(mish_, "aten::mish_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def hardshrink_out(input, lambd=0.5, *, out): return complete(hardshrink_out, "aten::hardshrink", "out")(input, lambd, out=out)
@@ -143,7 +143,7 @@ def celu(input=MISSING, alpha=1.0, surplus=MISSING, out=None, x=None, x1=None, a
         return route(input, alpha)
     return miss(celu_op, (input, alpha,), {}, celu)
 
-def celu_(input, alpha=1.0): return complete(celu_, "aten::celu_", "")(input, alpha)
+def celu_(input=MISSING, alpha=1.0, surplus=MISSING, x=None, x1=None, a=None): return complete(celu_, "aten::celu_", "")(input, alpha, surplus=surplus, x=x, x1=x1, a=a)
 
 
 selu_op, selu_routes = operator("aten::selu", "")
@@ -158,7 +158,7 @@ def selu(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(selu_op, (input,), {}, selu)
 
-def selu_(input): return complete(selu_, "aten::selu_", "")(input)
+def selu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(selu_, "aten::selu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 relu6_op, relu6_routes = operator("aten::relu6", "")
@@ -173,7 +173,7 @@ def relu6(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(relu6_op, (input,), {}, relu6)
 
-def relu6_(input): return complete(relu6_, "aten::relu6_", "")(input)
+def relu6_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(relu6_, "aten::relu6_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 rrelu_op, rrelu_routes = operator("aten::rrelu", "")
@@ -190,7 +190,7 @@ def rrelu(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, 
         return route(input, lower, upper, training, generator)
     return miss(rrelu_op, (input, lower, upper, training, generator,), {}, rrelu)
 
-def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, generator=None): return complete(rrelu_, "aten::rrelu_", "")(input, lower, upper, training, generator)
+def rrelu_(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None): return complete(rrelu_, "aten::rrelu_", "")(input, lower, upper, training, generator, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def glu_out(input, dim=-1, *, out): return complete(glu_out, "aten::glu", "out")(input, dim, out=out)

@@ -146,4 +146,4 @@ def replication_pad3d(input=MISSING, padding=MISSING, surplus=MISSING, out=None,
         return route(input, padding_ints)
     return miss(replication_pad3d_op, (input, padding,), {}, replication_pad3d)
 
-def fill_diagonal_(input, fill_value, wrap=False): return complete(fill_diagonal_, "aten::fill_diagonal_", "")(input, fill_value, wrap)
+def fill_diagonal_(input=MISSING, fill_value=MISSING, wrap=False, surplus=MISSING, x=None, x1=None, a=None): return complete(fill_diagonal_, "aten::fill_diagonal_", "")(input, fill_value, wrap, surplus=surplus, x=x, x1=x1, a=a)

@@ -457,4 +457,4 @@ def fill_(*args, **kwargs):
                 return fill__Tensor(*args)
     return _fill__overloads.choose(args, kwargs)
 
-def zero_(input): return complete(zero_, "aten::zero_", "")(input)
+def zero_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(zero_, "aten::zero_", "")(input, surplus=surplus, x=x, x1=x1, a=a)

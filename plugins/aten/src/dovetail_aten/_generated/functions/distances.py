@@ -127,4 +127,4 @@ def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSI
         return route(input, p, dim, maxnorm)
     return miss(renorm_op, (input, p, dim, maxnorm,), {}, renorm)
 
-def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, axis=None): return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm, surplus=surplus, axis=axis)
+def renorm_(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(renorm_, "aten::renorm_", "")(input, p, dim, maxnorm, surplus=surplus, x=x, x1=x1, a=a, axis=axis)

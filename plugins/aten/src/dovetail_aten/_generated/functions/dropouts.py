@@ -23,7 +23,7 @@ __all__ = [
     "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_",
     "feature_alpha_dropout", "feature_alpha_dropout_",
 ]
-def dropout_(input, p, train): return complete(dropout_, "aten::dropout_", "")(input, p, train)
+def dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(dropout_, "aten::dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 
 
 feature_dropout_op, feature_dropout_routes = operator("aten::feature_dropout", "")
@@ -40,7 +40,7 @@ def feature_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=
         return route(input, p, train)
     return miss(feature_dropout_op, (input, p, train,), {}, feature_dropout)
 
-def feature_dropout_(input, p, train): return complete(feature_dropout_, "aten::feature_dropout_", "")(input, p, train)
+def feature_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_dropout_, "aten::feature_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 
 
 alpha_dropout_op, alpha_dropout_routes = operator("aten::alpha_dropout", "")
@@ -57,7 +57,7 @@ def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=No
         return route(input, p, train)
     return miss(alpha_dropout_op, (input, p, train,), {}, alpha_dropout)
 
-def alpha_dropout_(input, p, train): return complete(alpha_dropout_, "aten::alpha_dropout_", "")(input, p, train)
+def alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alpha_dropout_, "aten::alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)
 
 
 feature_alpha_dropout_op, feature_alpha_dropout_routes = operator("aten::feature_alpha_dropout", "")
@@ -74,4 +74,4 @@ def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, surplus=MISSI
         return route(input, p, train)
     return miss(feature_alpha_dropout_op, (input, p, train,), {}, feature_alpha_dropout)
 
-def feature_alpha_dropout_(input, p, train): return complete(feature_alpha_dropout_, "aten::feature_alpha_dropout_", "")(input, p, train)
+def feature_alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(feature_alpha_dropout_, "aten::feature_alpha_dropout_", "")(input, p, train, surplus=surplus, x=x, x1=x1, a=a)

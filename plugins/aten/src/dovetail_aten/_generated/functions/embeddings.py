@@ -40,7 +40,7 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
         return route(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
     return miss(_embedding_bag_op, (weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx,), {}, _embedding_bag)
 
-def embedding_renorm_(input, indices, max_norm, norm_type): return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type)
+def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type, surplus=surplus, x=x, x1=x1, a=a)
 
 
 embedding_bag_op, embedding_bag_routes = operator("aten::embedding_bag", "")

@@ -71,7 +71,7 @@ def index_put(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, 
         return route(input, indices, values, accumulate)
     return miss(index_put_op, (input, indices, values, accumulate,), {}, index_put)
 
-def index_put_(input, indices, values, accumulate=False): return complete(index_put_, "aten::index_put_", "")(input, indices, values, accumulate)
+def index_put_(input=MISSING, indices=MISSING, values=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None): return complete(index_put_, "aten::index_put_", "")(input, indices, values, accumulate, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def index_select_out(input, dim, index, *, out): return complete(index_select_out, "aten::index_select", "out")(input, dim, index, out=out)
@@ -240,7 +240,7 @@ def scatter_add(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=
         return route(input, dim, index, src)
     return miss(scatter_add_op, (input, dim, index, src,), {}, scatter_add)
 
-def scatter_add_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, axis=None): return complete(scatter_add_, "aten::scatter_add_", "")(input, dim, index, src, surplus=surplus, axis=axis)
+def scatter_add_(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(scatter_add_, "aten::scatter_add_", "")(input, dim, index, src, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def masked_select_out(input, mask, *, out): return complete(masked_select_out, "aten::masked_select", "out")(input, mask, out=out)

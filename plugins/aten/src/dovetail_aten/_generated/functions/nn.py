@@ -54,7 +54,7 @@ def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(relu_op, (input,), {}, relu)
 
-def relu_(input): return complete(relu_, "aten::relu_", "")(input)
+def relu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(relu_, "aten::relu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def leaky_relu_out(input, negative_slope=0.01, *, out): return complete(leaky_relu_out, "aten::leaky_relu", "out")(input, negative_slope, out=out)
@@ -75,7 +75,7 @@ def leaky_relu(input=MISSING, negative_slope=0.01, surplus=MISSING, out=None, x=
         return route(input, negative_slope)
     return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
 
-def leaky_relu_(input, negative_slope=0.01): return complete(leaky_relu_, "aten::leaky_relu_", "")(input, negative_slope)
+def leaky_relu_(input=MISSING, negative_slope=0.01, surplus=MISSING, x=None, x1=None, a=None): return complete(leaky_relu_, "aten::leaky_relu_", "")(input, negative_slope, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def elu_out(input, alpha=1, scale=1, input_scale=1, *, out): return complete(elu_out, "aten::elu", "out")(input, alpha, scale, input_scale, out=out)
@@ -96,7 +96,7 @@ def elu(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, out=Non
         return route(input, alpha, scale, input_scale)
     return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
 
-def elu_(input, alpha=1, scale=1, input_scale=1): return complete(elu_, "aten::elu_", "")(input, alpha, scale, input_scale)
+def elu_(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, x=None, x1=None, a=None): return complete(elu_, "aten::elu_", "")(input, alpha, scale, input_scale, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten::gelu", "out")(input, approximate=approximate, out=out)
@@ -136,7 +136,7 @@ def silu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(silu_op, (input,), {}, silu)
 
-def silu_(input): return complete(silu_, "aten::silu_", "")(input)
+def silu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(silu_, "aten::silu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def softplus_out(input, beta=1, threshold=20, *, out): return complete(softplus_out, "aten::softplus", "out")(input, beta, threshold, out=out)
@@ -176,7 +176,7 @@ def hardtanh(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, out=None, x=
         return route(input, min_val, max_val)
     return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
 
-def hardtanh_(input, min_val=-1, max_val=1): return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val)
+def hardtanh_(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, x=None, x1=None, a=None): return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log_sigmoid_out(input, *, out): return complete(log_sigmoid_out, "aten::log_sigmoid", "out")(input, out=out)
@@ -259,7 +259,7 @@ def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, 
         return route(input, threshold, value)
     return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
 
-def threshold_(input, threshold, value): return complete(threshold_, "aten::threshold_", "")(input, threshold, value)
+def threshold_(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(threshold_, "aten::threshold_", "")(input, threshold, value, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def softmax_int_out(input, dim, dtype=None, *, out): return complete(softmax_int_out, "aten::softmax", "int_out")(input, dim, dtype, out=out)

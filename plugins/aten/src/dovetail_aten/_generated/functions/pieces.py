@@ -285,7 +285,9 @@ def narrow_copy(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, surpl
 
 
 unfold_op, unfold_routes = operator("aten::unfold", "")
-def unfold(input, dimension, size, step):
+def unfold(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(unfold, {"input": input, "dimension": dimension, "size": size, "step": step}, surplus, {"x": x, "x1": x1, "a": a})
     if dimension.__class__ is not int or size.__class__ is not int or step.__class__ is not int:
         return miss(unfold_op, (input, dimension, size, step,), {}, unfold)
     try:

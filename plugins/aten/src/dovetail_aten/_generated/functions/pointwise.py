@@ -333,7 +333,7 @@ def mul_operator(input, other):
         return route(input, other)
     return operate(mul, input, other)
 
-def mul_(input, other): return complete(mul_, "aten::mul_", "Tensor")(input, other)
+def mul_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(mul_, "aten::mul_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def imul_operator(input, other): return complete(imul_operator, "aten::mul_", "Tensor")(input, other)
 
 
@@ -472,7 +472,7 @@ def floordiv_operator(input, other):
         return route(input, other)
     return operate(floor_divide, input, other)
 
-def floor_divide_(input, other): return complete(floor_divide_, "aten::floor_divide_", "Tensor")(input, other)
+def floor_divide_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(floor_divide_, "aten::floor_divide_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ifloordiv_operator(input, other): return complete(ifloordiv_operator, "aten::floor_divide_", "Tensor")(input, other)
 
 
@@ -975,7 +975,7 @@ def negative(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(negative_op, (input,), {}, negative)
 
-def negative_(input): return complete(negative_, "aten::negative_", "")(input)
+def negative_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(negative_, "aten::negative_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def absolute_out(input, *, out): return complete(absolute_out, "aten::absolute", "out")(input, out=out)
@@ -994,7 +994,7 @@ def absolute(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(absolute_op, (input,), {}, absolute)
 
-def absolute_(input): return complete(absolute_, "aten::absolute_", "")(input)
+def absolute_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(absolute_, "aten::absolute_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def logaddexp_out(input, other, *, out): return complete(logaddexp_out, "aten::logaddexp", "out")(input, other, out=out)
@@ -1038,7 +1038,7 @@ def hypot(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=No
         return route(input, other)
     return miss(hypot_op, (input, other,), {}, hypot)
 
-def hypot_(input, other): return complete(hypot_, "aten::hypot_", "")(input, other)
+def hypot_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(hypot_, "aten::hypot_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def xlogy_OutTensor(input, other, *, out): return complete(xlogy_OutTensor, "aten::xlogy", "OutTensor")(input, other, out=out)
@@ -1134,11 +1134,13 @@ def neg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(neg_op, (input,), {}, neg)
 
-def neg_(input): return complete(neg_, "aten::neg_", "")(input)
+def neg_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(neg_, "aten::neg_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 positive_op, positive_routes = operator("aten::positive", "")
-def positive(input):
+def positive(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(positive, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = positive_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1164,7 +1166,7 @@ def abs(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(abs_op, (input,), {}, abs)
 
-def abs_(input): return complete(abs_, "aten::abs_", "")(input)
+def abs_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(abs_, "aten::abs_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sign_out(input, *, out): return complete(sign_out, "aten::sign", "out")(input, out=out)
@@ -1183,7 +1185,7 @@ def sign(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sign_op, (input,), {}, sign)
 
-def sign_(input): return complete(sign_, "aten::sign_", "")(input)
+def sign_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sign_, "aten::sign_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sgn_out(input, *, out): return complete(sgn_out, "aten::sgn", "out")(input, out=out)
@@ -1202,7 +1204,7 @@ def sgn(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sgn_op, (input,), {}, sgn)
 
-def sgn_(input): return complete(sgn_, "aten::sgn_", "")(input)
+def sgn_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sgn_, "aten::sgn_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def reciprocal_out(input, *, out): return complete(reciprocal_out, "aten::reciprocal", "out")(input, out=out)
@@ -1221,7 +1223,7 @@ def reciprocal(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None
         return route(input)
     return miss(reciprocal_op, (input,), {}, reciprocal)
 
-def reciprocal_(input): return complete(reciprocal_, "aten::reciprocal_", "")(input)
+def reciprocal_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(reciprocal_, "aten::reciprocal_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sqrt_out(input, *, out): return complete(sqrt_out, "aten::sqrt", "out")(input, out=out)
@@ -1240,7 +1242,7 @@ def sqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sqrt_op, (input,), {}, sqrt)
 
-def sqrt_(input): return complete(sqrt_, "aten::sqrt_", "")(input)
+def sqrt_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sqrt_, "aten::sqrt_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def rsqrt_out(input, *, out): return complete(rsqrt_out, "aten::rsqrt", "out")(input, out=out)
@@ -1259,7 +1261,7 @@ def rsqrt(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(rsqrt_op, (input,), {}, rsqrt)
 
-def rsqrt_(input): return complete(rsqrt_, "aten::rsqrt_", "")(input)
+def rsqrt_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(rsqrt_, "aten::rsqrt_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def square_out(input, *, out): return complete(square_out, "aten::square", "out")(input, out=out)
@@ -1278,7 +1280,7 @@ def square(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(square_op, (input,), {}, square)
 
-def square_(input): return complete(square_, "aten::square_", "")(input)
+def square_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(square_, "aten::square_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def exp_out(input, *, out): return complete(exp_out, "aten::exp", "out")(input, out=out)
@@ -1297,7 +1299,7 @@ def exp(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(exp_op, (input,), {}, exp)
 
-def exp_(input): return complete(exp_, "aten::exp_", "")(input)
+def exp_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(exp_, "aten::exp_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def exp2_out(input, *, out): return complete(exp2_out, "aten::exp2", "out")(input, out=out)
@@ -1316,7 +1318,7 @@ def exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(exp2_op, (input,), {}, exp2)
 
-def exp2_(input): return complete(exp2_, "aten::exp2_", "")(input)
+def exp2_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(exp2_, "aten::exp2_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def expm1_out(input, *, out): return complete(expm1_out, "aten::expm1", "out")(input, out=out)
@@ -1335,7 +1337,7 @@ def expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(expm1_op, (input,), {}, expm1)
 
-def expm1_(input): return complete(expm1_, "aten::expm1_", "")(input)
+def expm1_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(expm1_, "aten::expm1_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log_out(input, *, out): return complete(log_out, "aten::log", "out")(input, out=out)
@@ -1354,7 +1356,7 @@ def log(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(log_op, (input,), {}, log)
 
-def log_(input): return complete(log_, "aten::log_", "")(input)
+def log_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log_, "aten::log_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log2_out(input, *, out): return complete(log2_out, "aten::log2", "out")(input, out=out)
@@ -1373,7 +1375,7 @@ def log2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(log2_op, (input,), {}, log2)
 
-def log2_(input): return complete(log2_, "aten::log2_", "")(input)
+def log2_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log2_, "aten::log2_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log10_out(input, *, out): return complete(log10_out, "aten::log10", "out")(input, out=out)
@@ -1392,7 +1394,7 @@ def log10(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(log10_op, (input,), {}, log10)
 
-def log10_(input): return complete(log10_, "aten::log10_", "")(input)
+def log10_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log10_, "aten::log10_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log1p_out(input, *, out): return complete(log1p_out, "aten::log1p", "out")(input, out=out)
@@ -1411,7 +1413,7 @@ def log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(log1p_op, (input,), {}, log1p)
 
-def log1p_(input): return complete(log1p_, "aten::log1p_", "")(input)
+def log1p_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(log1p_, "aten::log1p_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sin_out(input, *, out): return complete(sin_out, "aten::sin", "out")(input, out=out)
@@ -1430,7 +1432,7 @@ def sin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sin_op, (input,), {}, sin)
 
-def sin_(input): return complete(sin_, "aten::sin_", "")(input)
+def sin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sin_, "aten::sin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def cos_out(input, *, out): return complete(cos_out, "aten::cos", "out")(input, out=out)
@@ -1449,7 +1451,7 @@ def cos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(cos_op, (input,), {}, cos)
 
-def cos_(input): return complete(cos_, "aten::cos_", "")(input)
+def cos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(cos_, "aten::cos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def tan_out(input, *, out): return complete(tan_out, "aten::tan", "out")(input, out=out)
@@ -1468,7 +1470,7 @@ def tan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(tan_op, (input,), {}, tan)
 
-def tan_(input): return complete(tan_, "aten::tan_", "")(input)
+def tan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(tan_, "aten::tan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def asin_out(input, *, out): return complete(asin_out, "aten::asin", "out")(input, out=out)
@@ -1487,7 +1489,7 @@ def asin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(asin_op, (input,), {}, asin)
 
-def asin_(input): return complete(asin_, "aten::asin_", "")(input)
+def asin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(asin_, "aten::asin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def acos_out(input, *, out): return complete(acos_out, "aten::acos", "out")(input, out=out)
@@ -1506,7 +1508,7 @@ def acos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(acos_op, (input,), {}, acos)
 
-def acos_(input): return complete(acos_, "aten::acos_", "")(input)
+def acos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(acos_, "aten::acos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def atan_out(input, *, out): return complete(atan_out, "aten::atan", "out")(input, out=out)
@@ -1525,7 +1527,7 @@ def atan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(atan_op, (input,), {}, atan)
 
-def atan_(input): return complete(atan_, "aten::atan_", "")(input)
+def atan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(atan_, "aten::atan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def atan2_out(input, other, *, out): return complete(atan2_out, "aten::atan2", "out")(input, other, out=out)
@@ -1548,7 +1550,7 @@ def atan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=No
         return route(input, other)
     return miss(atan2_op, (input, other,), {}, atan2)
 
-def atan2_(input, other): return complete(atan2_, "aten::atan2_", "")(input, other)
+def atan2_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(atan2_, "aten::atan2_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def sinh_out(input, *, out): return complete(sinh_out, "aten::sinh", "out")(input, out=out)
@@ -1567,7 +1569,7 @@ def sinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sinh_op, (input,), {}, sinh)
 
-def sinh_(input): return complete(sinh_, "aten::sinh_", "")(input)
+def sinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sinh_, "aten::sinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def cosh_out(input, *, out): return complete(cosh_out, "aten::cosh", "out")(input, out=out)
@@ -1586,7 +1588,7 @@ def cosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(cosh_op, (input,), {}, cosh)
 
-def cosh_(input): return complete(cosh_, "aten::cosh_", "")(input)
+def cosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(cosh_, "aten::cosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def tanh_out(input, *, out): return complete(tanh_out, "aten::tanh", "out")(input, out=out)
@@ -1605,7 +1607,7 @@ def tanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(tanh_op, (input,), {}, tanh)
 
-def tanh_(input): return complete(tanh_, "aten::tanh_", "")(input)
+def tanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(tanh_, "aten::tanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def asinh_out(input, *, out): return complete(asinh_out, "aten::asinh", "out")(input, out=out)
@@ -1624,7 +1626,7 @@ def asinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(asinh_op, (input,), {}, asinh)
 
-def asinh_(input): return complete(asinh_, "aten::asinh_", "")(input)
+def asinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(asinh_, "aten::asinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def acosh_out(input, *, out): return complete(acosh_out, "aten::acosh", "out")(input, out=out)
@@ -1643,7 +1645,7 @@ def acosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(acosh_op, (input,), {}, acosh)
 
-def acosh_(input): return complete(acosh_, "aten::acosh_", "")(input)
+def acosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(acosh_, "aten::acosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def atanh_out(input, *, out): return complete(atanh_out, "aten::atanh", "out")(input, out=out)
@@ -1662,7 +1664,7 @@ def atanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(atanh_op, (input,), {}, atanh)
 
-def atanh_(input): return complete(atanh_, "aten::atanh_", "")(input)
+def atanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(atanh_, "aten::atanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def erf_out(input, *, out): return complete(erf_out, "aten::erf", "out")(input, out=out)
@@ -1681,7 +1683,7 @@ def erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(erf_op, (input,), {}, erf)
 
-def erf_(input): return complete(erf_, "aten::erf_", "")(input)
+def erf_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erf_, "aten::erf_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def erfc_out(input, *, out): return complete(erfc_out, "aten::erfc", "out")(input, out=out)
@@ -1700,7 +1702,7 @@ def erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(erfc_op, (input,), {}, erfc)
 
-def erfc_(input): return complete(erfc_, "aten::erfc_", "")(input)
+def erfc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erfc_, "aten::erfc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sigmoid_out(input, *, out): return complete(sigmoid_out, "aten::sigmoid", "out")(input, out=out)
@@ -1719,7 +1721,7 @@ def sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sigmoid_op, (input,), {}, sigmoid)
 
-def sigmoid_(input): return complete(sigmoid_, "aten::sigmoid_", "")(input)
+def sigmoid_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sigmoid_, "aten::sigmoid_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def floor_out(input, *, out): return complete(floor_out, "aten::floor", "out")(input, out=out)
@@ -1738,7 +1740,7 @@ def floor(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(floor_op, (input,), {}, floor)
 
-def floor_(input): return complete(floor_, "aten::floor_", "")(input)
+def floor_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(floor_, "aten::floor_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def ceil_out(input, *, out): return complete(ceil_out, "aten::ceil", "out")(input, out=out)
@@ -1757,7 +1759,7 @@ def ceil(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(ceil_op, (input,), {}, ceil)
 
-def ceil_(input): return complete(ceil_, "aten::ceil_", "")(input)
+def ceil_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(ceil_, "aten::ceil_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def round_out(input, *, out): return complete(round_out, "aten::round", "out")(input, out=out)
@@ -1826,7 +1828,7 @@ def trunc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(trunc_op, (input,), {}, trunc)
 
-def trunc_(input): return complete(trunc_, "aten::trunc_", "")(input)
+def trunc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(trunc_, "aten::trunc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def fix_out(input, *, out): return complete(fix_out, "aten::fix", "out")(input, out=out)
@@ -1845,7 +1847,7 @@ def fix(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(fix_op, (input,), {}, fix)
 
-def fix_(input): return complete(fix_, "aten::fix_", "")(input)
+def fix_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(fix_, "aten::fix_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def frac_out(input, *, out): return complete(frac_out, "aten::frac", "out")(input, out=out)
@@ -1864,7 +1866,7 @@ def frac(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(frac_op, (input,), {}, frac)
 
-def frac_(input): return complete(frac_, "aten::frac_", "")(input)
+def frac_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(frac_, "aten::frac_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def isnan_out(input, *, out): return complete(isnan_out, "aten::isnan", "out")(input, out=out)
@@ -1932,7 +1934,7 @@ def nan_to_num(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSIN
         return route(input, nan, posinf, neginf)
     return miss(nan_to_num_op, (input, nan, posinf, neginf,), {}, nan_to_num)
 
-def nan_to_num_(input, nan=None, posinf=None, neginf=None): return complete(nan_to_num_, "aten::nan_to_num_", "")(input, nan, posinf, neginf)
+def nan_to_num_(input=MISSING, nan=None, posinf=None, neginf=None, surplus=MISSING, x=None, x1=None, a=None): return complete(nan_to_num_, "aten::nan_to_num_", "")(input, nan, posinf, neginf, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arcsin_out(input, *, out): return complete(arcsin_out, "aten::arcsin", "out")(input, out=out)
@@ -1951,7 +1953,7 @@ def arcsin(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arcsin_op, (input,), {}, arcsin)
 
-def arcsin_(input): return complete(arcsin_, "aten::arcsin_", "")(input)
+def arcsin_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arcsin_, "aten::arcsin_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arccos_out(input, *, out): return complete(arccos_out, "aten::arccos", "out")(input, out=out)
@@ -1970,7 +1972,7 @@ def arccos(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arccos_op, (input,), {}, arccos)
 
-def arccos_(input): return complete(arccos_, "aten::arccos_", "")(input)
+def arccos_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arccos_, "aten::arccos_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arctan_out(input, *, out): return complete(arctan_out, "aten::arctan", "out")(input, out=out)
@@ -1989,7 +1991,7 @@ def arctan(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arctan_op, (input,), {}, arctan)
 
-def arctan_(input): return complete(arctan_, "aten::arctan_", "")(input)
+def arctan_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arctan_, "aten::arctan_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arctan2_out(input, other, *, out): return complete(arctan2_out, "aten::arctan2", "out")(input, other, out=out)
@@ -2008,7 +2010,7 @@ def arctan2(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=
         return route(input, other)
     return miss(arctan2_op, (input, other,), {}, arctan2)
 
-def arctan2_(input, other): return complete(arctan2_, "aten::arctan2_", "")(input, other)
+def arctan2_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(arctan2_, "aten::arctan2_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def arcsinh_out(input, *, out): return complete(arcsinh_out, "aten::arcsinh", "out")(input, out=out)
@@ -2027,7 +2029,7 @@ def arcsinh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arcsinh_op, (input,), {}, arcsinh)
 
-def arcsinh_(input): return complete(arcsinh_, "aten::arcsinh_", "")(input)
+def arcsinh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arcsinh_, "aten::arcsinh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arccosh_out(input, *, out): return complete(arccosh_out, "aten::arccosh", "out")(input, out=out)
@@ -2046,7 +2048,7 @@ def arccosh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arccosh_op, (input,), {}, arccosh)
 
-def arccosh_(input): return complete(arccosh_, "aten::arccosh_", "")(input)
+def arccosh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arccosh_, "aten::arccosh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def arctanh_out(input, *, out): return complete(arctanh_out, "aten::arctanh", "out")(input, out=out)
@@ -2065,7 +2067,7 @@ def arctanh(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(arctanh_op, (input,), {}, arctanh)
 
-def arctanh_(input): return complete(arctanh_, "aten::arctanh_", "")(input)
+def arctanh_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(arctanh_, "aten::arctanh_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def clip_out(input, min=None, max=None, *, out): return complete(clip_out, "aten::clip", "out")(input, min, max, out=out)
@@ -2682,7 +2684,7 @@ def logical_and(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None,
         return route(input, other)
     return miss(logical_and_op, (input, other,), {}, logical_and)
 
-def logical_and_(input, other): return complete(logical_and_, "aten::logical_and_", "")(input, other)
+def logical_and_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(logical_and_, "aten::logical_and_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def logical_or_out(input, other, *, out): return complete(logical_or_out, "aten::logical_or", "out")(input, other, out=out)
@@ -2705,7 +2707,7 @@ def logical_or(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, 
         return route(input, other)
     return miss(logical_or_op, (input, other,), {}, logical_or)
 
-def logical_or_(input, other): return complete(logical_or_, "aten::logical_or_", "")(input, other)
+def logical_or_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(logical_or_, "aten::logical_or_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def logical_xor_out(input, other, *, out): return complete(logical_xor_out, "aten::logical_xor", "out")(input, other, out=out)
@@ -2728,7 +2730,7 @@ def logical_xor(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None,
         return route(input, other)
     return miss(logical_xor_op, (input, other,), {}, logical_xor)
 
-def logical_xor_(input, other): return complete(logical_xor_, "aten::logical_xor_", "")(input, other)
+def logical_xor_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(logical_xor_, "aten::logical_xor_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def logical_not_out(input, *, out): return complete(logical_not_out, "aten::logical_not", "out")(input, out=out)
@@ -2747,7 +2749,7 @@ def logical_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
         return route(input)
     return miss(logical_not_op, (input,), {}, logical_not)
 
-def logical_not_(input): return complete(logical_not_, "aten::logical_not_", "")(input)
+def logical_not_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(logical_not_, "aten::logical_not_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def bitwise_and_Tensor_out(input, other, *, out): return complete(bitwise_and_Tensor_out, "aten::bitwise_and", "Tensor_out")(input, other, out=out)
@@ -2784,7 +2786,7 @@ def and_operator(input, other):
         return route(input, other)
     return operate(bitwise_and, input, other)
 
-def bitwise_and_(input, other): return complete(bitwise_and_, "aten::bitwise_and_", "Tensor")(input, other)
+def bitwise_and_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(bitwise_and_, "aten::bitwise_and_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def iand_operator(input, other): return complete(iand_operator, "aten::bitwise_and_", "Tensor")(input, other)
 
 
@@ -2822,7 +2824,7 @@ def or_operator(input, other):
         return route(input, other)
     return operate(bitwise_or, input, other)
 
-def bitwise_or_(input, other): return complete(bitwise_or_, "aten::bitwise_or_", "Tensor")(input, other)
+def bitwise_or_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(bitwise_or_, "aten::bitwise_or_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ior_operator(input, other): return complete(ior_operator, "aten::bitwise_or_", "Tensor")(input, other)
 
 
@@ -2860,7 +2862,7 @@ def xor_operator(input, other):
         return route(input, other)
     return operate(bitwise_xor, input, other)
 
-def bitwise_xor_(input, other): return complete(bitwise_xor_, "aten::bitwise_xor_", "Tensor")(input, other)
+def bitwise_xor_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(bitwise_xor_, "aten::bitwise_xor_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 def ixor_operator(input, other): return complete(ixor_operator, "aten::bitwise_xor_", "Tensor")(input, other)
 
 
@@ -2880,7 +2882,7 @@ def bitwise_not(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
         return route(input)
     return miss(bitwise_not_op, (input,), {}, bitwise_not)
 
-def bitwise_not_(input): return complete(bitwise_not_, "aten::bitwise_not_", "")(input)
+def bitwise_not_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(bitwise_not_, "aten::bitwise_not_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 __and___Scalar_op, __and___Scalar_routes = operator("aten::__and__", "Scalar")
@@ -3025,7 +3027,7 @@ def eq_operator(input, other):
         return route(input, other)
     return operate(eq, input, other)
 
-def eq_(input, other): return complete(eq_, "aten::eq_", "Tensor")(input, other)
+def eq_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(eq_, "aten::eq_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def ne_Tensor_out(input, other, *, out): return complete(ne_Tensor_out, "aten::ne", "Tensor_out")(input, other, out=out)
@@ -3062,7 +3064,7 @@ def ne_operator(input, other):
         return route(input, other)
     return operate(ne, input, other)
 
-def ne_(input, other): return complete(ne_, "aten::ne_", "Tensor")(input, other)
+def ne_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(ne_, "aten::ne_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def lt_Tensor_out(input, other, *, out): return complete(lt_Tensor_out, "aten::lt", "Tensor_out")(input, other, out=out)
@@ -3099,7 +3101,7 @@ def lt_operator(input, other):
         return route(input, other)
     return operate(lt, input, other)
 
-def lt_(input, other): return complete(lt_, "aten::lt_", "Tensor")(input, other)
+def lt_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(lt_, "aten::lt_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def le_Tensor_out(input, other, *, out): return complete(le_Tensor_out, "aten::le", "Tensor_out")(input, other, out=out)
@@ -3136,7 +3138,7 @@ def le_operator(input, other):
         return route(input, other)
     return operate(le, input, other)
 
-def le_(input, other): return complete(le_, "aten::le_", "Tensor")(input, other)
+def le_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(le_, "aten::le_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def gt_Tensor_out(input, other, *, out): return complete(gt_Tensor_out, "aten::gt", "Tensor_out")(input, other, out=out)
@@ -3173,7 +3175,7 @@ def gt_operator(input, other):
         return route(input, other)
     return operate(gt, input, other)
 
-def gt_(input, other): return complete(gt_, "aten::gt_", "Tensor")(input, other)
+def gt_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(gt_, "aten::gt_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def ge_Tensor_out(input, other, *, out): return complete(ge_Tensor_out, "aten::ge", "Tensor_out")(input, other, out=out)
@@ -3210,7 +3212,7 @@ def ge_operator(input, other):
         return route(input, other)
     return operate(ge, input, other)
 
-def ge_(input, other): return complete(ge_, "aten::ge_", "Tensor")(input, other)
+def ge_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(ge_, "aten::ge_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def greater_Tensor_out(input, other, *, out): return complete(greater_Tensor_out, "aten::greater", "Tensor_out")(input, other, out=out)
@@ -3560,7 +3562,7 @@ def copysign(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1
         return route(input, other)
     return miss(copysign_Tensor_op, (input, other,), {}, copysign)
 
-def copysign_(input, other): return complete(copysign_, "aten::copysign_", "Tensor")(input, other)
+def copysign_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(copysign_, "aten::copysign_", "Tensor")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def signbit_out(input, *, out): return complete(signbit_out, "aten::signbit", "out")(input, out=out)
@@ -3647,7 +3649,7 @@ def nextafter(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x
         return route(input, other)
     return miss(nextafter_op, (input, other,), {}, nextafter)
 
-def nextafter_(input, other): return complete(nextafter_, "aten::nextafter_", "")(input, other)
+def nextafter_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(nextafter_, "aten::nextafter_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def heaviside_out(input, values, *, out): return complete(heaviside_out, "aten::heaviside", "out")(input, values, out=out)
@@ -3670,7 +3672,7 @@ def heaviside(input=MISSING, values=MISSING, surplus=MISSING, out=None, x=None, 
         return route(input, values)
     return miss(heaviside_op, (input, values,), {}, heaviside)
 
-def heaviside_(input, values): return complete(heaviside_, "aten::heaviside_", "")(input, values)
+def heaviside_(input=MISSING, values=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(heaviside_, "aten::heaviside_", "")(input, values, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def ldexp_out(input, other, *, out): return complete(ldexp_out, "aten::ldexp", "out")(input, other, out=out)
@@ -3693,7 +3695,7 @@ def ldexp(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=No
         return route(input, other)
     return miss(ldexp_Tensor_op, (input, other,), {}, ldexp)
 
-def ldexp_(input, other): return complete(ldexp_, "aten::ldexp_", "")(input, other)
+def ldexp_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(ldexp_, "aten::ldexp_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def frexp_Tensor_out(input, *, mantissa, exponent): return complete(frexp_Tensor_out, "aten::frexp", "Tensor_out")(input, mantissa=mantissa, exponent=exponent)
@@ -3734,7 +3736,7 @@ def gcd(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None
         return route(input, other)
     return miss(gcd_op, (input, other,), {}, gcd)
 
-def gcd_(input, other): return complete(gcd_, "aten::gcd_", "")(input, other)
+def gcd_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(gcd_, "aten::gcd_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def lcm_out(input, other, *, out): return complete(lcm_out, "aten::lcm", "out")(input, other, out=out)
@@ -3757,7 +3759,7 @@ def lcm(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None
         return route(input, other)
     return miss(lcm_op, (input, other,), {}, lcm)
 
-def lcm_(input, other): return complete(lcm_, "aten::lcm_", "")(input, other)
+def lcm_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(lcm_, "aten::lcm_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def bitwise_left_shift_Tensor_out(input, other, *, out): return complete(bitwise_left_shift_Tensor_out, "aten::bitwise_left_shift", "Tensor_out")(input, other, out=out)
@@ -4095,7 +4097,7 @@ def deg2rad(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(deg2rad_op, (input,), {}, deg2rad)
 
-def deg2rad_(input): return complete(deg2rad_, "aten::deg2rad_", "")(input)
+def deg2rad_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(deg2rad_, "aten::deg2rad_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def rad2deg_out(input, *, out): return complete(rad2deg_out, "aten::rad2deg", "out")(input, out=out)
@@ -4114,7 +4116,7 @@ def rad2deg(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(rad2deg_op, (input,), {}, rad2deg)
 
-def rad2deg_(input): return complete(rad2deg_, "aten::rad2deg_", "")(input)
+def rad2deg_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(rad2deg_, "aten::rad2deg_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def float_power_Tensor_Tensor_out(input, exponent, *, out): return complete(float_power_Tensor_Tensor_out, "aten::float_power", "Tensor_Tensor_out")(input, exponent, out=out)
@@ -4206,11 +4208,13 @@ def conj_physical(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=N
         return route(input)
     return miss(conj_physical_op, (input,), {}, conj_physical)
 
-def conj_physical_(input): return complete(conj_physical_, "aten::conj_physical_", "")(input)
+def conj_physical_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(conj_physical_, "aten::conj_physical_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 resolve_neg_op, resolve_neg_routes = operator("aten::resolve_neg", "")
-def resolve_neg(input):
+def resolve_neg(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(resolve_neg, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = resolve_neg_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):

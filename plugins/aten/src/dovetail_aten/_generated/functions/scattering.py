@@ -107,7 +107,7 @@ def index_copy(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplu
         return route(input, dim, index, source)
     return miss(index_copy_op, (input, dim, index, source,), {}, index_copy)
 
-def index_copy_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, axis=None): return complete(index_copy_, "aten::index_copy_", "")(input, dim, index, source, surplus=surplus, axis=axis)
+def index_copy_(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(index_copy_, "aten::index_copy_", "")(input, dim, index, source, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def index_reduce_out(input, dim, index, source, reduce, *, include_self=True, out): return complete(index_reduce_out, "aten::index_reduce", "out")(input, dim, index, source, reduce, include_self=include_self, out=out)
@@ -168,7 +168,7 @@ def masked_scatter(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING,
         return route(input, mask, source)
     return miss(masked_scatter_op, (input, mask, source,), {}, masked_scatter)
 
-def masked_scatter_(input, mask, source): return complete(masked_scatter_, "aten::masked_scatter_", "")(input, mask, source)
+def masked_scatter_(input=MISSING, mask=MISSING, source=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(masked_scatter_, "aten::masked_scatter_", "")(input, mask, source, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def put_out(input, index, source, accumulate=False, *, out): return complete(put_out, "aten::put", "out")(input, index, source, accumulate, out=out)
@@ -189,7 +189,7 @@ def put(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=
         return route(input, index, source, accumulate)
     return miss(put_op, (input, index, source, accumulate,), {}, put)
 
-def put_(input, index, source, accumulate=False): return complete(put_, "aten::put_", "")(input, index, source, accumulate)
+def put_(input=MISSING, index=MISSING, source=MISSING, accumulate=False, surplus=MISSING, x=None, x1=None, a=None): return complete(put_, "aten::put_", "")(input, index, source, accumulate, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def take_along_dim_out(input, indices, dim=None, *, out): return complete(take_along_dim_out, "aten::take_along_dim", "out")(input, indices, dim, out=out)

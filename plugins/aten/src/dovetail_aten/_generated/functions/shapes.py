@@ -62,7 +62,7 @@ def clone(input=MISSING, surplus=MISSING, memory_format=None, out=None, x=None, 
         return route(input, memory_format)
     return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
 
-def copy_(input, src, non_blocking=False): return complete(copy_, "aten::copy_", "")(input, src, non_blocking)
+def copy_(input=MISSING, src=MISSING, non_blocking=False, surplus=MISSING, x=None, x1=None, a=None): return complete(copy_, "aten::copy_", "")(input, src, non_blocking, surplus=surplus, x=x, x1=x1, a=a)
 
 
 to_device_op, to_device_routes = operator("aten::to", "device")
@@ -380,7 +380,7 @@ def tril(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, 
         return route(input, diagonal)
     return miss(tril_op, (input, diagonal,), {}, tril)
 
-def tril_(input, diagonal=0): return complete(tril_, "aten::tril_", "")(input, diagonal)
+def tril_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None): return complete(tril_, "aten::tril_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def triu_out(input, diagonal=0, *, out): return complete(triu_out, "aten::triu", "out")(input, diagonal, out=out)
@@ -401,7 +401,7 @@ def triu(input=MISSING, diagonal=0, surplus=MISSING, out=None, x=None, x1=None, 
         return route(input, diagonal)
     return miss(triu_op, (input, diagonal,), {}, triu)
 
-def triu_(input, diagonal=0): return complete(triu_, "aten::triu_", "")(input, diagonal)
+def triu_(input=MISSING, diagonal=0, surplus=MISSING, x=None, x1=None, a=None): return complete(triu_, "aten::triu_", "")(input, diagonal, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def diag_out(input, diagonal=0, *, out): return complete(diag_out, "aten::diag", "out")(input, diagonal, out=out)

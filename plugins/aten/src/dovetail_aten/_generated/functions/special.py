@@ -123,7 +123,7 @@ def lgamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(lgamma_op, (input,), {}, lgamma)
 
-def lgamma_(input): return complete(lgamma_, "aten::lgamma_", "")(input)
+def lgamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(lgamma_, "aten::lgamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def digamma_out(input, *, out): return complete(digamma_out, "aten::digamma", "out")(input, out=out)
@@ -142,7 +142,7 @@ def digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(digamma_op, (input,), {}, digamma)
 
-def digamma_(input): return complete(digamma_, "aten::digamma_", "")(input)
+def digamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(digamma_, "aten::digamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def polygamma_out(n, input, *, out): return complete(polygamma_out, "aten::polygamma", "out")(n, input, out=out)
@@ -163,7 +163,7 @@ def polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=No
         return route(n, input)
     return miss(polygamma_op, (n, input,), {}, polygamma)
 
-def polygamma_(input, n): return complete(polygamma_, "aten::polygamma_", "")(input, n)
+def polygamma_(input=MISSING, n=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(polygamma_, "aten::polygamma_", "")(input, n, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def mvlgamma_out(input, p, *, out): return complete(mvlgamma_out, "aten::mvlgamma", "out")(input, p, out=out)
@@ -184,7 +184,7 @@ def mvlgamma(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=Non
         return route(input, p)
     return miss(mvlgamma_op, (input, p,), {}, mvlgamma)
 
-def mvlgamma_(input, p): return complete(mvlgamma_, "aten::mvlgamma_", "")(input, p)
+def mvlgamma_(input=MISSING, p=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(mvlgamma_, "aten::mvlgamma_", "")(input, p, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def igamma_out(input, other, *, out): return complete(igamma_out, "aten::igamma", "out")(input, other, out=out)
@@ -207,7 +207,7 @@ def igamma(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=N
         return route(input, other)
     return miss(igamma_op, (input, other,), {}, igamma)
 
-def igamma_(input, other): return complete(igamma_, "aten::igamma_", "")(input, other)
+def igamma_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(igamma_, "aten::igamma_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def igammac_out(input, other, *, out): return complete(igammac_out, "aten::igammac", "out")(input, other, out=out)
@@ -230,7 +230,7 @@ def igammac(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=
         return route(input, other)
     return miss(igammac_op, (input, other,), {}, igammac)
 
-def igammac_(input, other): return complete(igammac_, "aten::igammac_", "")(input, other)
+def igammac_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(igammac_, "aten::igammac_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def special_zeta_out(input, other, *, out): return complete(special_zeta_out, "aten::special_zeta", "out")(input, other, out=out)
@@ -309,7 +309,7 @@ def erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(erfinv_op, (input,), {}, erfinv)
 
-def erfinv_(input): return complete(erfinv_, "aten::erfinv_", "")(input)
+def erfinv_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erfinv_, "aten::erfinv_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_erfcx_out(input, *, out): return complete(special_erfcx_out, "aten::special_erfcx", "out")(input, out=out)
@@ -398,7 +398,7 @@ def logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a
         return route(input, eps)
     return miss(logit_op, (input, eps,), {}, logit)
 
-def logit_(input, eps=None): return complete(logit_, "aten::logit_", "")(input, eps)
+def logit_(input=MISSING, eps=None, surplus=MISSING, x=None, x1=None, a=None): return complete(logit_, "aten::logit_", "")(input, eps, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def logit_backward_grad_input(grad_output, input, eps=None, *, grad_input): return complete(logit_backward_grad_input, "aten::logit_backward", "grad_input")(grad_output, input, eps, grad_input=grad_input)
@@ -440,7 +440,7 @@ def sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sinc_op, (input,), {}, sinc)
 
-def sinc_(input): return complete(sinc_, "aten::sinc_", "")(input)
+def sinc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sinc_, "aten::sinc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_entr_out(input, *, out): return complete(special_entr_out, "aten::special_entr", "out")(input, out=out)
@@ -536,7 +536,7 @@ def i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(i0_op, (input,), {}, i0)
 
-def i0_(input): return complete(i0_, "aten::i0_", "")(input)
+def i0_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(i0_, "aten::i0_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_i0e_out(input, *, out): return complete(special_i0e_out, "aten::special_i0e", "out")(input, out=out)

@@ -344,7 +344,9 @@ def rot90(input=MISSING, k=1, dims=(0, 1), surplus=MISSING, out=None, x=None, x1
 
 
 ravel_op, ravel_routes = operator("aten::ravel", "")
-def ravel(input):
+def ravel(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(ravel, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = ravel_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):

@@ -46,7 +46,9 @@ __all__ = [
 
 
 conj_op, conj_routes = operator("aten::conj", "")
-def conj(input):
+def conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = conj_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -57,7 +59,9 @@ def conj(input):
 
 
 resolve_conj_op, resolve_conj_routes = operator("aten::resolve_conj", "")
-def resolve_conj(input):
+def resolve_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(resolve_conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = resolve_conj_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -68,7 +72,9 @@ def resolve_conj(input):
 
 
 real_op, real_routes = operator("aten::real", "")
-def real(input):
+def real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = real_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -79,7 +85,9 @@ def real(input):
 
 
 imag_op, imag_routes = operator("aten::imag", "")
-def imag(input):
+def imag(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(imag, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = imag_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -177,9 +185,11 @@ def view_copy(*args, **kwargs):
 
 
 reshape_op, reshape_routes = operator("aten::reshape", "")
-def reshape(input, *shapes_, shape=None):
+def reshape(input=MISSING, *shapes_, shape=None, **named):
     if shape is None:
         shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_ or None
+    if named:
+        return numpy_call(reshape, {"input": input, "shape": shape}, MISSING, named)
     shape_ints = tuple(shape) if shape.__class__ is list else shape
     if not are_ints(shape_ints):
         return miss(reshape_op, (input, shape,), {}, reshape)
@@ -193,9 +203,11 @@ def reshape(input, *shapes_, shape=None):
 
 
 permute_op, permute_routes = operator("aten::permute", "")
-def permute(input, *dimss_, dims=None):
+def permute(input=MISSING, *dimss_, dims=None, **named):
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
+    if named:
+        return numpy_call(permute, {"input": input, "dims": dims}, MISSING, named)
     dims_ints = tuple(dims) if dims.__class__ is list else dims
     if not are_ints(dims_ints):
         return miss(permute_op, (input, dims,), {}, permute)
@@ -231,7 +243,9 @@ def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
 
 
 transpose_int_op, transpose_int_routes = operator("aten::transpose", "int")
-def transpose(input, dim0, dim1):
+def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(transpose, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
     if dim0.__class__ is not int or dim1.__class__ is not int:
         return miss(transpose_int_op, (input, dim0, dim1,), {}, transpose)
     try:
@@ -263,7 +277,9 @@ def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, o
 
 
 t_op, t_routes = operator("aten::t", "")
-def t(input):
+def t(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(t, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = t_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -291,7 +307,9 @@ def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
 
 
 numpy_T_op, numpy_T_routes = operator("aten::numpy_T", "")
-def numpy_T(input):
+def numpy_T(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(numpy_T, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = numpy_T_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -302,7 +320,9 @@ def numpy_T(input):
 
 
 mT_op, mT_routes = operator("aten::mT", "")
-def mT(input):
+def mT(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mT, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = mT_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -313,7 +333,9 @@ def mT(input):
 
 
 mH_op, mH_routes = operator("aten::mH", "")
-def mH(input):
+def mH(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(mH, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = mH_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -324,7 +346,9 @@ def mH(input):
 
 
 adjoint_op, adjoint_routes = operator("aten::adjoint", "")
-def adjoint(input):
+def adjoint(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(adjoint, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = adjoint_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -335,7 +359,9 @@ def adjoint(input):
 
 
 matrix_H_op, matrix_H_routes = operator("aten::matrix_H", "")
-def matrix_H(input):
+def matrix_H(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(matrix_H, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = matrix_H_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -346,9 +372,9 @@ def matrix_H(input):
 
 
 select_int_op, select_int_routes = operator("aten::select", "int")
-def select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(select, {"input": input, "dim": dim, "index": index}, surplus, {"axis": axis})
+def select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(select, {"input": input, "dim": dim, "index": index}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int or index.__class__ is not int:
         return miss(select_int_op, (input, dim, index,), {}, select)
     try:
@@ -380,9 +406,9 @@ def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=
 
 
 slice_Tensor_op, slice_Tensor_routes = operator("aten::slice", "Tensor")
-def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(slice, {"input": input, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"axis": axis})
+def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(slice, {"input": input, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
         return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
     try:
@@ -454,9 +480,9 @@ def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **n
 
 
 unsqueeze_op, unsqueeze_routes = operator("aten::unsqueeze", "")
-def unsqueeze(input=MISSING, dim=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(unsqueeze, {"input": input, "dim": dim}, surplus, {"axis": axis})
+def unsqueeze(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(unsqueeze, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int:
         return miss(unsqueeze_op, (input, dim,), {}, unsqueeze)
     try:
@@ -603,9 +629,9 @@ def squeeze_copy(*args, **kwargs):
 
 
 unbind_int_op, unbind_int_routes = operator("aten::unbind", "int")
-def unbind(input=MISSING, dim=0, surplus=MISSING, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(unbind, {"input": input, "dim": dim}, surplus, {"axis": axis})
+def unbind(input=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(unbind, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int:
         return miss(unbind_int_op, (input, dim,), {}, unbind)
     try:
@@ -700,9 +726,9 @@ def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=No
 
 
 split_with_sizes_op, split_with_sizes_routes = operator("aten::split_with_sizes", "")
-def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"axis": axis})
+def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
     if not are_ints(split_sizes_ints) or dim.__class__ is not int:
         return miss(split_with_sizes_op, (input, split_sizes, dim,), {}, split_with_sizes)
@@ -736,9 +762,9 @@ def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MIS
 
 
 chunk_op, chunk_routes = operator("aten::chunk", "")
-def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, axis=MISSING):
-    if surplus is not MISSING or axis is not MISSING:
-        return numpy_call(chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"axis": axis})
+def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
+        return numpy_call(chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if chunks.__class__ is not int or dim.__class__ is not int:
         return miss(chunk_op, (input, chunks, dim,), {}, chunk)
     try:
@@ -751,7 +777,9 @@ def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, axis=MISSING):
 
 
 diagonal_op, diagonal_routes = operator("aten::diagonal", "")
-def diagonal(input, offset=0, dim1=0, dim2=1):
+def diagonal(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(diagonal, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2}, surplus, {"x": x, "x1": x1, "a": a})
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
         return miss(diagonal_op, (input, offset, dim1, dim2,), {}, diagonal)
     try:
@@ -821,7 +849,9 @@ def narrow(*args, **kwargs):
 
 
 flatten_using_ints_op, flatten_using_ints_routes = operator("aten::flatten", "using_ints")
-def flatten(input, start_dim=0, end_dim=-1):
+def flatten(input=MISSING, start_dim=0, end_dim=-1, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(flatten, {"input": input, "start_dim": start_dim, "end_dim": end_dim}, surplus, {"x": x, "x1": x1, "a": a})
     if start_dim.__class__ is not int or end_dim.__class__ is not int:
         return miss(flatten_using_ints_op, (input, start_dim, end_dim,), {}, flatten)
     try:
@@ -834,9 +864,9 @@ def flatten(input, start_dim=0, end_dim=-1):
 
 
 unflatten_int_op, unflatten_int_routes = operator("aten::unflatten", "int")
-def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(unflatten, {"input": input, "dim": dim, "sizes": sizes}, surplus, {"axis": axis})
+def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
+        return numpy_call(unflatten, {"input": input, "dim": dim, "sizes": sizes}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
     if dim.__class__ is not int or not are_ints(sizes_ints):
         return miss(unflatten_int_op, (input, dim, sizes,), {}, unflatten)
@@ -930,7 +960,9 @@ def moveaxis(*args, **kwargs):
 
 
 as_strided_op, as_strided_routes = operator("aten::as_strided", "")
-def as_strided(input, size, stride, storage_offset=None):
+def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(as_strided, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset}, surplus, {"x": x, "x1": x1, "a": a})
     size_ints = tuple(size) if size.__class__ is list else size
     stride_ints = tuple(stride) if stride.__class__ is list else stride
     if not are_ints(size_ints) or not are_ints(stride_ints) or storage_offset is not None and storage_offset.__class__ is not int:
@@ -966,7 +998,9 @@ def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=
 
 
 alias_op, alias_routes = operator("aten::alias", "")
-def alias(input):
+def alias(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(alias, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = alias_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -994,7 +1028,9 @@ def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None
 
 
 detach_op, detach_routes = operator("aten::detach", "")
-def detach(input):
+def detach(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(detach, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = detach_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1022,7 +1058,9 @@ def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
 
 
 view_as_op, view_as_routes = operator("aten::view_as", "")
-def view_as(input, other):
+def view_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(view_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
         route = view_as_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1033,7 +1071,9 @@ def view_as(input, other):
 
 
 expand_as_op, expand_as_routes = operator("aten::expand_as", "")
-def expand_as(input, other):
+def expand_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(expand_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
         route = expand_as_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1044,7 +1084,9 @@ def expand_as(input, other):
 
 
 reshape_as_op, reshape_as_routes = operator("aten::reshape_as", "")
-def reshape_as(input, other):
+def reshape_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
+        return numpy_call(reshape_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
         route = reshape_as_routes[input._signature | other._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1055,7 +1097,9 @@ def reshape_as(input, other):
 
 
 view_as_real_op, view_as_real_routes = operator("aten::view_as_real", "")
-def view_as_real(input):
+def view_as_real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(view_as_real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = view_as_real_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1083,7 +1127,9 @@ def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None,
 
 
 view_as_complex_op, view_as_complex_routes = operator("aten::view_as_complex", "")
-def view_as_complex(input):
+def view_as_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(view_as_complex, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
         route = view_as_complex_routes[input._signature | state()]
     except (KeyError, AttributeError, TypeError):
@@ -1111,7 +1157,9 @@ def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=No
 
 
 swapaxes_op, swapaxes_routes = operator("aten::swapaxes", "")
-def swapaxes(input, axis0, axis1):
+def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(swapaxes, {"input": input, "axis0": axis0, "axis1": axis1}, surplus, {"x": x, "x1": x1, "a": a})
     if axis0.__class__ is not int or axis1.__class__ is not int:
         return miss(swapaxes_op, (input, axis0, axis1,), {}, swapaxes)
     try:
@@ -1124,7 +1172,9 @@ def swapaxes(input, axis0, axis1):
 
 
 swapdims_op, swapdims_routes = operator("aten::swapdims", "")
-def swapdims(input, dim0, dim1):
+def swapdims(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
+        return numpy_call(swapdims, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
     if dim0.__class__ is not int or dim1.__class__ is not int:
         return miss(swapdims_op, (input, dim0, dim1,), {}, swapdims)
     try:
@@ -1137,9 +1187,11 @@ def swapdims(input, dim0, dim1):
 
 
 broadcast_to_op, broadcast_to_routes = operator("aten::broadcast_to", "")
-def broadcast_to(input, *sizes_, size=None):
+def broadcast_to(input=MISSING, *sizes_, size=None, **named):
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
+    if named:
+        return numpy_call(broadcast_to, {"input": input, "size": size}, MISSING, named)
     size_ints = tuple(size) if size.__class__ is list else size
     if not are_ints(size_ints):
         return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
@@ -1235,12 +1287,12 @@ def squeeze_(*args, **kwargs):
                 return squeeze__dims(*args)
     return _squeeze__overloads.choose(args, kwargs)
 
-def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, axis=None): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, axis=axis)
-def t_(input): return complete(t_, "aten::t_", "")(input)
-def transpose_(input, dim0, dim1): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1)
-def swapaxes_(input, axis0, axis1): return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1)
-def swapdims_(input, dim0, dim1): return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1)
-def as_strided_(input, size, stride, storage_offset=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset)
+def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def t_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(t_, "aten::t_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+def transpose_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
+def swapaxes_(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1, surplus=surplus, x=x, x1=x1, a=a)
+def swapdims_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
+def as_strided_(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset, surplus=surplus, x=x, x1=x1, a=a)
 def resize_(input=MISSING, *sizes_, size=None, memory_format=None, **named): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format, **named)
 def resize_as_(input=MISSING, the_template=MISSING, surplus=MISSING, memory_format=None, x=None, x1=None, a=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
 
