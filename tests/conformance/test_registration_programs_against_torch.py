@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 import pytest
+from devices import cpu_only_where
 from registration_language import differences, line, run, script
 from registration_programs import random_program
 from shrinking import smaller
@@ -253,7 +254,10 @@ DELIBERATE: dict[str, tuple[list[str], str, str]] = {
 """By name, lines of which the last differs, and what comes of it in Dovetail and in PyTorch."""
 
 
-@pytest.mark.parametrize("name", DELIBERATE)
+@pytest.mark.parametrize(
+    "name",
+    cpu_only_where(DELIBERATE, lambda each: each == "several device types", "kernels of the cpu"),
+)
 def test_a_deliberate_difference_is_there_and_is_documented(name: str) -> None:
     lines, *expected = DELIBERATE[name]
     outcomes = [run(lines, side, settle=False) for side in ("dovetail", "torch")]

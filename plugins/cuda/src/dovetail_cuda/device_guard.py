@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import cupy
+import numpy as np
 
 from .availability import device_count
 
@@ -113,14 +114,28 @@ def check_single_places(array: Any) -> None:
 
 
 def into_single_places(function: Function) -> Function:
-    """Return a function that refuses an ``out`` that was expanded. Raises as
-    `check_single_places`.
+    """Return a function that refuses an ``out`` that was expanded, or into which its result does
+    not fit, as NumPy's functions do.
+
+    Raises
+    ------
+    ValueError
+        By the function returned, in NumPy's words.
     """
 
     @wraps(function)
     def run(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is not None:
             check_single_places(out)
-        return function(*args, out=out, **kwargs)
+        try:
+            return function(*args, out=out, **kwargs)
+        except ValueError as error:
+            if str(error) != "Out shape is mismatched":
+                raise
+            shape = np.broadcast_shapes(*[np.shape(each) for each in args])
+            raise ValueError(
+                f"non-broadcastable output operand with shape {out.shape} doesn't match the "
+                f"broadcast shape {shape}"
+            ) from None
 
     return run
