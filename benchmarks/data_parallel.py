@@ -1,14 +1,16 @@
-"""Measures DistributedDataParallel: `python benchmarks/data_parallel.py`, under ``mpiexec`` or not.
+"""Measures DistributedDataParallel: `python benchmarks/data_parallel.py [TRIALS]`.
 
-Without ``mpiexec`` it starts itself with 1 and 2 processes and prints the speed-up, with quartiles
-over trials that alternate between the two; then what the alpha-beta model says of 8 to 64 processes
-with the bucket sizes that were used and the alpha and beta that were measured.
+Starts itself under ``mpiexec`` with 1 and 2 processes, BLAS with one thread in each, and prints the
+speed-up, with quartiles over trials that alternate between the two; what a step sends beside the
+least that it could; and what the alpha-beta model says of 8 to 64 processes with the bucket sizes
+that were used and the alpha and beta that were measured.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import time
@@ -21,12 +23,13 @@ from dovetail import nn
 
 BATCH = 256
 WIDTH = 512
-STEPS = 12
-TRIALS = 7
+STEPS = 30
+TRIALS = 15
+BUCKET_MIB = 1.0
 
 
 def make_model() -> nn.Module:
-    """Return a multilayer perceptron of 0.8 million parameters."""
+    """Return a multilayer perceptron of 0.66 million parameters."""
     dovetail.manual_seed(0)
     layers = [nn.Linear(256, WIDTH), nn.ReLU()]
     for _ in range(2):
@@ -40,7 +43,7 @@ def measure() -> None:
 
     dist.init_process_group("mpi")
     rank, size = dist.get_rank(), dist.get_world_size()
-    model = nn.parallel.DistributedDataParallel(make_model(), bucket_cap_mb=1.0)
+    model = nn.parallel.DistributedDataParallel(make_model(), bucket_cap_mb=BUCKET_MIB)
     optimizer = dovetail.optim.SGD(model.parameters(), lr=0.01)
     dovetail.manual_seed(1)
     x = dovetail.randn(BATCH, 256)[rank::size].contiguous()
@@ -102,14 +105,29 @@ def run(size: int) -> dict[str, Any]:
         capture_output=True,
         text=True,
         timeout=300,
+        # As many threads as processes: each has a core.
+        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
     )
     report: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
     return report
 
 
-def main() -> None:
+def print_messages(report: dict[str, Any]) -> None:
+    """Print what a step sends, and the least that it could: each gradient once, in as many
+    all-reduces as buckets of that size must be.
+    """
+    gradients = report["gradients"]
+    least = math.ceil(gradients / (BUCKET_MIB * 2**20))
+    print(
+        f"a step: {report['collectives']} all-reduces and {report['messages']} other messages of "
+        f"{report['bytes']:,} bytes, in buckets {report['buckets']}; the least: {gradients:,} "
+        f"bytes of gradients, {least} all-reduces of {BUCKET_MIB:g} MiB"
+    )
+
+
+def main(trials: int) -> None:
     """Alternate runs with 1 and 2 processes; print the speed-up and the model."""
-    runs = [(run(1), run(2)) for _ in range(TRIALS)]
+    runs = [(run(1), run(2)) for _ in range(trials)]
     one, two = runs[-1]
     ratios = [alone["seconds"] / pair["seconds"] for alone, pair in runs]
     low, middle, high = quantiles(ratios, n=4)
@@ -117,13 +135,10 @@ def main() -> None:
         ("1 process", [r[0] for r in runs]),
         ("2 processes", [r[1] for r in runs]),
     ):
-        times = [1e3 * report["seconds"] for report in reports]
-        print(f"{name}: {median(times):.2f} ms a step, {min(times):.2f} to {max(times):.2f}")
-    print(f"speed-up: {middle:.2f}, quartiles {low:.2f} to {high:.2f}, {TRIALS} trials")
-    print(
-        f"a step: {two['collectives']} all-reduces of {two['bytes']:,} bytes; the gradients have "
-        f"{two['gradients']:,}; buckets {two['buckets']}"
-    )
+        first, half, third = quantiles([1e3 * report["seconds"] for report in reports], n=4)
+        print(f"{name}: {half:.2f} ms a step, quartiles {first:.2f} to {third:.2f}")
+    print(f"speed-up: {middle:.2f}, quartiles {low:.2f} to {high:.2f}, {trials} trials")
+    print_messages(two)
     times = {
         count: median(r[1]["all_reduce"][i][1] for r in runs)
         for i, count in enumerate((1, 2**16, 2**20))
@@ -144,4 +159,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    measure() if "--measure" in sys.argv else main()
+    if "--measure" in sys.argv:
+        measure()
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS)

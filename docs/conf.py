@@ -11,6 +11,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 from site_pages import write_all  # noqa: E402 - found by the path above
 from site_pages.copied_pages import linked, list_of_others  # noqa: E402
 
+from dovetail_dispatcher.inspection.signatures import plain_signature  # noqa: E402 - as below
+
 project = "Dovetail"
 copyright = "Dovetail developers"
 version = release = "0.1.0"
@@ -51,4 +53,12 @@ def setup(app: Any) -> None:
         if name == root_doc:
             source[0] += list_of_others(HERE)
 
+    def called(_: Any, kind: str, name: str, value: Any, *given: Any) -> tuple[str, str] | None:
+        _options, arguments, returned = given
+        hides = {"class": "(*args, **kwargs)", "function": "MISSING", "method": "MISSING"}
+        if hides.get(kind, "()") not in (arguments or ""):
+            return None
+        return str(plain_signature(value)), returned or ""
+
     app.connect("source-read", read)
+    app.connect("autodoc-process-signature", called)

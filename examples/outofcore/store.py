@@ -29,7 +29,8 @@ def make_store(folder: Path, gib: float) -> Path:
         return path
     path.mkdir(parents=True, exist_ok=True)
     shape = (chunks * ROWS, COLUMNS)
-    options = {"overwrite": True, "dtype": "float32", "compressors": zarr.codecs.ZstdCodec(level=1)}
+    packing = zarr.codecs.BloscCodec(cname="lz4", clevel=5, shuffle="bitshuffle")
+    options = {"overwrite": True, "dtype": "float32", "compressors": packing}
     x = zarr.create_array(path / "x", shape=shape, chunks=(ROWS, COLUMNS), **options)
     y = zarr.create_array(path / "y", shape=shape[:1], chunks=(ROWS,), **options)
     for number in range(min(DIFFERENT, chunks)):

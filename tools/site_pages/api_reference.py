@@ -47,7 +47,8 @@ def write_reference(folder: Path) -> None:
         write_text(folder / f"{_page(module)}.rst", _of_module(module, about, described))
     write_text(
         folder / "tensor.rst",
-        f"{_title('dovetail.Tensor')}\n.. autoclass:: dovetail.Tensor\n   :members:\n",
+        f"{_title('dovetail.Tensor')}\n"
+        ".. autoclass:: dovetail.Tensor\n   :members:\n   :inherited-members:\n",
     )
 
 

@@ -265,6 +265,24 @@ def test_an_operator_whose_function_the_namespace_has_not_is_left_out() -> None:
     Library("aten", "IMPL", made.key_name)  # is what takes it
 
 
+def _standard(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    return np.argsort(x, axis=axis, stable=stable)
+
+
+def _kind_alone(a: Any, axis: int = -1, kind: str | None = None) -> Any:
+    return np.argsort(a, axis=axis, kind=kind)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("argsort", [_standard, _kind_alone])
+def test_a_stable_order_is_asked_for_as_the_namespace_knows_it(argsort: Any) -> None:
+    namespace = without("argsort")
+    namespace.argsort = argsort
+    made = register_backend(new_name(), namespace)
+    x = at.tensor([1.0, 0.0] * 50, device=made.name)
+    assert at.sort(x)[1].tolist() == [*range(1, 100, 2), *range(0, 100, 2)]
+    assert at.sort(x, descending=True)[1].tolist() == [*range(0, 100, 2), *range(1, 100, 2)]
+
+
 def test_a_function_that_a_kernel_misses_is_named_with_the_remedy() -> None:
     made = register_backend(new_name(), without("take_along_axis"))
     x = at.ones(2, 2, device=made.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from typing import NamedTuple
 
 import dask
 import dask.array as da
@@ -86,6 +87,27 @@ def test_what_was_saved_is_read_again_in_the_place_of_being_held():
 def test_what_is_no_number_of_bytes_is_refused():
     with pytest.raises(ValueError, match="byte unit"):
         dovetail.dask.recompute(over="much")
+    with pytest.raises(ValueError, match="over is a number of bytes, 0 or more, but is -1"):
+        dovetail.dask.recompute(over=-1)
+
+
+class Pair(NamedTuple):
+    """A tuple of the program's own."""
+
+    loss: dovetail.Tensor
+    step: int
+
+
+def test_what_is_computed_comes_back_in_the_containers_it_was_given_in():
+    x = dovetail.ones(3, 2, device="dask")
+    pair, best = dovetail.dask.compute(Pair(x.sum(), 5), x.topk(1))
+    assert (type(pair), pair.loss.item(), pair.step) == (Pair, 6, 5)
+    assert best.values.tolist() == [[1.0]] * 3 and best.values.is_cpu
+
+
+def test_what_can_hold_no_result_is_refused():
+    with pytest.raises(TypeError, match=r"persist takes tensors, modules.*, not generator"):
+        dovetail.dask.persist(each for each in [dovetail.ones(2, device="dask")])
 
 
 def trained(device, steps=4):

@@ -375,6 +375,21 @@ def test_what_passes_though_it_is_known_to_fail_fails_the_run(pytester):
     result.assert_outcomes(passed=1, failed=2)
 
 
+IN_A_RING = """
+    def test_fails():
+        error, cause = ValueError("this"), ValueError("that")
+        error.__context__, cause.__context__ = cause, error
+        raise error
+"""
+
+
+def test_an_error_that_came_from_one_that_came_from_it_is_shown(pytester):
+    known = pytester.path / "known.txt"
+    known.write_text("raises: TypeError: * | it has no types")
+    result = run(pytester, IN_A_RING, "--exceptions", str(known))
+    result.assert_outcomes(failed=1)
+
+
 def test_an_exception_without_a_reason_is_refused(pytester):
     known = pytester.path / "known.txt"
     known.write_text("::test_passes")

@@ -14,6 +14,8 @@ from dovetail_kernel import TensorBase, wrap
 
 __all__ = ["compute", "persist", "visualize"]
 
+_HOLDERS = (TensorBase, dovetail.nn.Module, dovetail.optim.Optimizer, Mapping, list, tuple)
+
 
 def compute(*values: Any, **options: Any) -> Any:
     """Compute tensors on device ``dask`` together, and return them on the cpu.
@@ -58,7 +60,18 @@ def persist(*values: Any, **options: Any) -> None:
         parameters, their gradients and the buffers; of an optimizer its parameters and its state.
     options
         Of `dask.persist`.
+
+    Raises
+    ------
+    TypeError
+        For a value that can hold no tensor.
     """
+    for each in values:
+        if not isinstance(each, _HOLDERS):
+            raise TypeError(
+                f"persist takes tensors, modules, optimizers, and dicts, lists and tuples of them, "
+                f"not {type(each).__name__}. Give it what is to hold the result."
+            )
     tensors = _lazy_tensors(values)
     gradients = [each.grad for each in tensors if each.is_leaf and each.grad is not None]
     tensors += _lazy_tensors(gradients)
@@ -114,5 +127,6 @@ def _replaced(value: Any, computed: Mapping[int, Any]) -> Any:
     if isinstance(value, Mapping):
         return {key: _replaced(each, computed) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)([_replaced(each, computed) for each in value])
+        made = [_replaced(each, computed) for each in value]
+        return type(value)._make(made) if hasattr(value, "_make") else type(value)(made)
     return computed.get(id(value), value)

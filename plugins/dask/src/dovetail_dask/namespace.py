@@ -99,10 +99,10 @@ def _eye(n: int, m: int | None = None, dtype: Any = None) -> Any:
     return da.eye(n, M=m, dtype=dtype, chunks="auto") if n else da.zeros((n, m or n), dtype=dtype)
 
 
-def _argsort(array: Any, axis: int = -1, kind: str = "stable") -> Any:
+def _argsort(array: Any, axis: int = -1, stable: bool = True) -> Any:
     """Return the places in order along an axis, which becomes one chunk."""
     whole = array.rechunk({axis % array.ndim: -1})
-    return whole.map_blocks(np.argsort, axis=axis, kind=kind, dtype=np.int64)
+    return whole.map_blocks(np.argsort, axis=axis, stable=stable, dtype=np.int64)
 
 
 class Quiet:

@@ -34,6 +34,8 @@ def recompute(over: int | str = "64MiB") -> Any:
         For what is no number of bytes.
     """
     limit = parse_bytes(over)
+    if limit < 0:
+        raise ValueError(f"over is a number of bytes, 0 or more, but is {over}. 0 recomputes all.")
 
     def again(tensor: Any) -> Any:
         array = tensor.array

@@ -81,7 +81,7 @@ def check_all_ranks_hold_the_same_bits(rank, size):
 
 
 def check_buckets_are_filled_from_the_last_parameter(rank, size):
-    model = DistributedDataParallel(make(), bucket_cap_mb=5e-4)
+    model = DistributedDataParallel(make(), bucket_cap_mb=1e-4)
     indices = [bucket.indices for bucket in model.reducer.buckets]
     assert [index for bucket in indices for index in bucket] == [5, 4, 3, 2, 1, 0]
     assert len(indices) > 2
@@ -98,7 +98,7 @@ def check_buckets_are_filled_from_the_last_parameter(rank, size):
 
 
 def check_buckets_travel_while_the_backward_goes_on(rank, size):
-    model = DistributedDataParallel(make(), bucket_cap_mb=1e-4)
+    model = DistributedDataParallel(make(), bucket_cap_mb=1e-5)
     begun = []
     model.module[0].weight.register_post_accumulate_grad_hook(
         lambda p: begun.append(sum(bucket.work is not None for bucket in model.reducer.buckets))

@@ -35,7 +35,9 @@ class Exceptions(NamedTuple):
 
     def reason_for(self, error: BaseException | None) -> str | None:
         """Return why an error, or what it came from, is known; None if it is not."""
-        while error is not None:
+        seen: set[int] = set()  # an error may have come from one that came from it
+        while error is not None and id(error) not in seen:
+            seen.add(id(error))
             text = f"{type(error).__name__}: {error}"
             for pattern, reason in self.errors:
                 if fnmatchcase(text, pattern):

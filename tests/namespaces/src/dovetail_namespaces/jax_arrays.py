@@ -91,10 +91,6 @@ class Namespace:
 
     __name__ = "jax.numpy"
 
-    def argsort(self, array: Any, axis: int = -1, kind: str = "stable") -> Any:
-        """Return the places in order, which JAX calls stable otherwise."""
-        return jnp.argsort(array, axis=axis, stable=kind == "stable")
-
     def __getattr__(self, name: str) -> Any:
         found = getattr(jnp, name)
         if name != "array" and not name.endswith("_like"):

@@ -227,7 +227,7 @@ def _within(key: Any, sizes: Iterator[int]) -> Any:
     if not isinstance(key, slice):
         return key
     start, stop, step = key.indices(size)
-    return slice(start, None if stop < 0 else stop, step)
+    return slice(None if start < 0 else start, None if stop < 0 else stop, step)
 
 
 def _operator(name: str) -> Function:
@@ -249,9 +249,12 @@ def _reduction(name: str) -> Function:
 
     def reduce(self: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Array:
         x = self if dtype is None else self.astype(dtype)
-        if name in ("sum", "prod") and x.dtype == KINDS["bool"]:
-            x = x.astype(KINDS["int64"])
-        return Array(function(x.strict, axis=axis, keepdims=keepdims))
+        called = function
+        if x.dtype == KINDS["bool"]:
+            if name in ("sum", "prod"):
+                x = x.astype(KINDS["int64"])
+            called = {"max": standard.any, "min": standard.all}.get(name, function)
+        return Array(called(x.strict, axis=axis, keepdims=keepdims))
 
     return reduce
 
@@ -261,6 +264,11 @@ for _name, _method in REDUCTIONS.items():
     setattr(Array, _name, _method)
 
 _STANDARD: Final = type(standard.zeros(1))
+
+
+def _as_numbers(array: Array) -> Array:
+    """Return a mask as zeros and ones, which the standard can order, and all others as they are."""
+    return array.astype(KINDS["uint8"]) if array.dtype == KINDS["bool"] else array
 
 
 def _masks_as_numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -303,8 +311,6 @@ def _with_numpys_arguments(function: Function) -> Function:
             for name, each in kwargs.items()
             if name != "order" and not (name == "dtype" and each is None)
         }
-        if given.pop("kind", None) == "stable":
-            given["stable"] = True
         given_args = unwrapped(_masks_as_numbers(args))
         if function.__name__ in OF_MASKS and given_args[0].dtype == standard.bool:
             return wrapped(OF_MASKS[function.__name__](*given_args))
@@ -349,10 +355,17 @@ class Namespace:
         shape = (*array.shape[:place], *indices.shape, *array.shape[place + 1 :])
         return Array(standard.reshape(taken, shape))
 
-    def argsort(self, array: Array, axis: int = -1, kind: str = "stable") -> Array:
+    def argsort(self, array: Array, **options: Any) -> Array:
         """Return the places in order, of bools too."""
-        x = array.astype(KINDS["uint8"]) if array.dtype == KINDS["bool"] else array
-        return Array(standard.argsort(x.strict, axis=axis, stable=True))
+        return Array(standard.argsort(_as_numbers(array).strict, **options))
+
+    def argmax(self, array: Array, **options: Any) -> Array:
+        """Return the place of the greatest, of bools too."""
+        return Array(standard.argmax(_as_numbers(array).strict, **options))
+
+    def argmin(self, array: Array, **options: Any) -> Array:
+        """Return the place of the least, of bools too."""
+        return Array(standard.argmin(_as_numbers(array).strict, **options))
 
     def full(self, shape: Any, value: Any, dtype: Any = None) -> Array:
         """Return an array full of a number, which may be given as an array."""

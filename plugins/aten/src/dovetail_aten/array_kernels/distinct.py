@@ -41,7 +41,7 @@ class Distinct(Sorted):
         starts = self._starts(rows)
         groups, counts = self._groups(starts)
         if order is not None:
-            groups = xp.take(groups, xp.argsort(order, axis=0, kind="stable"), axis=0)
+            groups = xp.take(groups, xp.argsort(order, axis=0, stable=True), axis=0)
         return rows[starts], groups, counts
 
     @operator("_unique2")

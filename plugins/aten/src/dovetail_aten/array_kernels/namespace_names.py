@@ -4,6 +4,8 @@ besides use the function of their own name: see `namespace_functions`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import signature
 from types import ModuleType
 from typing import Any, Final
 
@@ -52,5 +54,19 @@ def with_names(xp: Any, *, undispatched: bool = False) -> ModuleType:
             function = getattr(xp, name)
             if undispatched:
                 function = getattr(function, "_implementation", function)
-            setattr(made, name, function)
+            setattr(made, name, _as_in_standard(function) if name == "argsort" else function)
     return made
+
+
+def _as_in_standard(argsort: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `argsort` with the argument ``stable`` of the array API standard, which NumPy and JAX
+    know; CuPy has ``kind`` alone.
+    """
+    known = signature(argsort).parameters
+    if "stable" in known or "kind" not in known:
+        return argsort
+
+    def stably(array: Any, axis: int = -1, stable: bool = True) -> Any:
+        return argsort(array, axis=axis, kind="stable" if stable else None)
+
+    return stably

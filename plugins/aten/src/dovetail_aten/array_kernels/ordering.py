@@ -70,7 +70,7 @@ class Ordering(Sorted):
         if not x.ndim or not x.size:
             return xp.full((size, x.ndim), fill_value, dtype=xp.int64)
         zero = (x == 0).reshape(-1)
-        order = xp.argsort(zero, axis=0, kind="stable")[:size]
+        order = xp.argsort(zero, axis=0, stable=True)[:size]
         numbers = []
         for length in reversed(x.shape):
             numbers.append(order % length)

@@ -107,11 +107,11 @@ class Searching(Sorted):
         """
         xp, size = self.xp, values.shape[-1]
         parts = [sequence, values] if behind else [values, sequence]
-        order = xp.argsort(xp.concatenate(parts, axis=-1), axis=-1, kind="stable")
+        order = xp.argsort(xp.concatenate(parts, axis=-1), axis=-1, stable=True)
         length = sequence.shape[-1]
         is_element = order < length if behind else order >= size
         before = xp.cumsum(is_element, axis=-1, dtype=xp.int64)
-        places = xp.argsort(order, axis=-1, kind="stable")
+        places = xp.argsort(order, axis=-1, stable=True)
         places = places[..., length:] if behind else places[..., :size]
         return xp.take_along_axis(before, places, axis=-1)
 

@@ -24,9 +24,9 @@ class Sorted(Family):
         """Return the stable order along `axis`."""
         xp, x = self.xp, self._sortable(x)
         if not descending:
-            return xp.argsort(x, axis=axis, kind="stable")
+            return xp.argsort(x, axis=axis, stable=True)
         # Ascending from the far end and then read backwards keeps equal elements in their order,
         # and NaN first.
         size = x.shape[axis]
-        backwards = xp.argsort(xp.flip(x, axis=axis), axis=axis, kind="stable")
+        backwards = xp.argsort(xp.flip(x, axis=axis), axis=axis, stable=True)
         return (size - 1) - xp.flip(backwards, axis=axis)

@@ -1,12 +1,13 @@
-"""YAML lists of mappings, read with the line of every key, so that each complaint about them can
-say where.
+"""YAML lists of mappings, and mappings of mappings, read with the line of every key, so that each
+complaint about them can say where.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,39 @@ def _shown(path: Path) -> str:
     return f"{family.name}/{path.name}" if family.parent.name == FAMILIES else path.name
 
 
+def read_named_entries(
+    paths: Iterable[Path], error: type[Exception]
+) -> Iterator[tuple[str, Entry]]:
+    """Yield the entries of the YAML mappings in files, each with the key that it has there.
+
+    Raises
+    ------
+    error
+        As for `read_entries`.
+    """
+    for path in paths:
+        with _parsed(path, error) as (root, loader):
+            if root is None:
+                continue
+            if not isinstance(root, yaml.MappingNode):
+                raise error(
+                    _where(path, root),
+                    "the file is not a mapping of entries.",
+                    "Begin every entry with its name and ':'.",
+                )
+            for repeated in _repeated_keys(root, set()):
+                raise error(
+                    _where(path, repeated),
+                    f"'{repeated.value}' appears twice.",
+                    "Keep one of them.",
+                )
+            for key, node in root.value:
+                entry = _entry(path, loader, node, error)
+                yield str(key.value), replace(entry, where=_where(path, key))
+
+
 def _entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
-    content, loader = _content(path, error)
-    try:
-        root = _root(content, loader)
+    with _parsed(path, error) as (root, loader):
         if root is None:
             return
         if not isinstance(root, yaml.SequenceNode):
@@ -73,6 +103,16 @@ def _entries(path: Path, error: type[Exception]) -> Iterator[Entry]:
             )
         for node in root.value:
             yield _entry(path, loader, node, error)
+
+
+@contextmanager
+def _parsed(
+    path: Path, error: type[Exception]
+) -> Iterator[tuple[yaml.Node | None, yaml.SafeLoader]]:
+    """Give the root of the nodes of a file, and the loader that says what they stand for."""
+    content, loader = _content(path, error)
+    try:
+        yield _root(content, loader), loader
     except yaml.MarkedYAMLError as problem:
         line = problem.problem_mark.line + 1 if problem.problem_mark else 1
         raise error(

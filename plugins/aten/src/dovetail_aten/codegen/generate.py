@@ -11,9 +11,17 @@ from .closure import Need, closure, groups_of
 from .deprecated import with_deprecated
 from .derivative_records import Derivative
 from .derivatives import read_derivatives
+from .documentation import Documentation, read_documentation
 from .errors import DeclarationError
 from .kernel_sources import kernel_families
-from .library import BASE, DEPRECATED, DERIVATIVES, NATIVE_FUNCTIONS, Library
+from .library import (
+    BASE,
+    DEPRECATED,
+    DERIVATIVES,
+    DOCUMENTATION,
+    NATIVE_FUNCTIONS,
+    Library,
+)
 from .native_functions import NativeFunction, read_native_functions
 from .needs import needs
 from .policies import missing_policy
@@ -131,7 +139,12 @@ def generate(library: Library, *, selection: Selection | None = None) -> dict[st
             ),
             is_split=library.is_split,
         ),
-        **write_functions(functions, is_split=library.is_split, without=_left_out(library, build)),
+        **write_functions(
+            functions,
+            is_split=library.is_split,
+            without=_left_out(library, build),
+            documents=_documents(library, build),
+        ),
         **write_function_stubs(functions),
         **write_python_modules(build.functions),
     }
@@ -152,6 +165,10 @@ def generate(library: Library, *, selection: Selection | None = None) -> dict[st
         )
         files["tensor_methods.pyi"] = write_method_stubs(functions)
     return files
+
+
+def _documents(library: Library, build: Build) -> dict[str, Documentation]:
+    return read_documentation(_existing(library, DOCUMENTATION), build.functions)
 
 
 def _left_out(library: Library, build: Build) -> LeftOut | None:

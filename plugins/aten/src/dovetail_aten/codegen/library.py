@@ -11,6 +11,7 @@ from .errors import DeclarationError, Location
 NATIVE_FUNCTIONS = "native_functions.yaml"
 DERIVATIVES = "derivatives.yaml"
 DEPRECATED = "deprecated.yaml"
+DOCUMENTATION = "docs.yaml"
 """Files of a library, or of each of its families."""
 
 BASE = "dovetail_aten"

@@ -24,14 +24,15 @@ def mean_backward(k: Any, grad: Any, sizes: Sequence[int], dims: Any, keepdim: b
 
 def scale_grad_by_count(k: Any, grad: Any, mask: Any, dims: Any) -> Any:
     """Return `grad` shared evenly by the elements that `mask` chooses along `dims`."""
-    return k.div(k.mul(grad, mask), k.sum(mask, wrap_dims(dims, mask.ndim), True))
+    counts = k.to(k.sum(mask, wrap_dims(dims, mask.ndim), True), grad.dtype)
+    return k.div(k.mul(grad, mask), counts)
 
 
 def evenly_distribute_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
     """Return the gradient of max() and min() over all elements, divided evenly among ties."""
     mask = k.logical_and(k.ne(self, self), k.ne(result, result))
     mask = k.logical_or(k.eq(self, result), mask)
-    return k.where(mask, k.div(grad, k.sum(mask)), 0)
+    return k.where(mask, k.div(grad, k.to(k.sum(mask), grad.dtype)), 0)
 
 
 def value_selecting_reduction_backward(

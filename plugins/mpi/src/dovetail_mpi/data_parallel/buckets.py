@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 import dovetail
@@ -62,34 +63,44 @@ def make_buckets(parameters: Sequence[Parameter], cap_mb: float | None) -> list[
     parameters : sequence of Parameter
         In the order of the module.
     cap_mb : float, optional
-        How many mebibytes a bucket has at most, if it has several gradients. Default: 25, and 1 in
-        the first.
+        How many mebibytes close a bucket. Default: 25, and 1 for the first.
     """
-    limits = [_FIRST, 25.0] if cap_mb is None else [float(cap_mb)]
-    buckets: list[Bucket] = []
-    chosen: list[int] = []
-    size = 0
-
-    def close() -> None:
-        buckets.append(Bucket(list(chosen), [parameters[index] for index in chosen]))
-        chosen.clear()
-
-    for index in reversed(range(len(parameters))):
-        each = parameters[index]
-        bytes_of_it = each.numel() * each.element_size()
-        limit = limits[min(len(buckets), len(limits) - 1)] * MEBIBYTE
-        if chosen and (size + bytes_of_it > limit or not _alike(each, parameters[chosen[0]])):
-            close()
-            size = 0
-        chosen.append(index)
-        size += bytes_of_it
-    if chosen:
-        close()
-    return buckets
+    caps = [_FIRST, 25.0] if cap_mb is None else [float(cap_mb)]
+    backwards = [(each, each.numel() * each.element_size()) for each in reversed(parameters)]
+    limits = [int(each * MEBIBYTE) for each in caps]
+    last = len(parameters) - 1
+    return [
+        Bucket([last - place for place in places], [backwards[place][0] for place in places])
+        for places in assigned([(size, (p.dtype, p.device)) for p, size in backwards], limits)
+    ]
 
 
-def _alike(one: Parameter, other: Parameter) -> bool:
-    return one.dtype is other.dtype and one.device == other.device
+def assigned(sizes: Sequence[tuple[int, Hashable]], limits: Sequence[int]) -> list[list[int]]:
+    """Return which of some gradients, in the order in which they come, travel together.
+
+    A gradient that reaches the limit of a bucket still travels in it: a bucket is never closed
+    because of what comes next, so that there are as few as can be.
+
+    Parameters
+    ----------
+    sizes
+        Of each gradient its bytes, and a key: what is alike in it may share memory.
+    limits
+        How many bytes close the first bucket of a key, the second, and so on; the last limit is
+        that of all others.
+    """
+    closed: list[list[int]] = []
+    open_: dict[Hashable, list[int]] = {}
+    filled: Counter[Hashable] = Counter()
+    counts: Counter[Hashable] = Counter()
+    for place, (size, key) in enumerate(sizes):
+        open_.setdefault(key, []).append(place)
+        filled[key] += size
+        if filled[key] >= limits[min(counts[key], len(limits) - 1)]:
+            closed.append(open_.pop(key))
+            counts[key] += 1
+            del filled[key]
+    return sorted([*closed, *open_.values()])
 
 
 class GradBucket:
