@@ -12,10 +12,11 @@ import os
 from pathlib import Path
 
 import pytest
-from devices import cpu_only_where
 from registration_language import differences, line, run, script
 from registration_programs import random_program
 from shrinking import smaller
+
+pytestmark = pytest.mark.cpu_only(reason="the programs register kernels for the cpu")
 
 PROGRAMS = int(os.environ.get("DOVETAIL_REGISTRATIONS", "100"))
 FIRST = int(os.environ.get("DOVETAIL_FIRST_REGISTRATION", "0"))
@@ -254,10 +255,7 @@ DELIBERATE: dict[str, tuple[list[str], str, str]] = {
 """By name, lines of which the last differs, and what comes of it in Dovetail and in PyTorch."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    cpu_only_where(DELIBERATE, lambda each: each == "several device types", "kernels of the cpu"),
-)
+@pytest.mark.parametrize("name", DELIBERATE)
 def test_a_deliberate_difference_is_there_and_is_documented(name: str) -> None:
     lines, *expected = DELIBERATE[name]
     outcomes = [run(lines, side, settle=False) for side in ("dovetail", "torch")]
