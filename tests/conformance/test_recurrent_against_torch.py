@@ -174,5 +174,3 @@ def test_what_does_not_fit_is_refused_in_the_same_words(call):
     assert our_type is their_type
     wanted = their_text.split(". ")[0].rstrip(".")
     assert our_text.replace(" cuda Long", " cpu Long").startswith(wanted)
-        their_text.split(". ")[0].rstrip(".")
-    )
