@@ -36,7 +36,8 @@ from dovetail_kernel.types.signature import (
 from .._generated import functions as aten
 from ..backend.backend_select import check_layout, is_selected_here, route_below
 from ..backend.devices import as_device, backend_for
-from .dtype_arguments import as_dtype, refuse_pinning
+from ..backend.pinned_memory import check_pinning
+from .dtype_arguments import as_dtype
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -136,8 +137,12 @@ class Factory:
             dtype, device = _checked_options(self._name, dtype, layout, device, pin_memory, out)
         now, place = state(), as_device(device)
         is_selected, known = self._is_selected(), self._known
-        if not _is_plain(now) or place.index is not None or not is_selected:
-            options = {"dtype": dtype, "device": None if device is None else place}
+        if not _is_plain(now) or place.index is not None or not is_selected or pin_memory:
+            options = {
+                "dtype": dtype,
+                "device": None if device is None else place,
+                "pin_memory": pin_memory or None,
+            }
             if tail:
                 options["memory_format"] = tail[0]
             given = {name: value for name, value in options.items() if value is not None}
@@ -250,7 +255,12 @@ def like_options(options: dict[str, Any]) -> dict[str, Any]:
         )
     dtype, device = as_dtype(options.get("dtype"), "like"), options.get("device")
     _checked_options("like", dtype, options.get("layout"), device, options.get("pin_memory"), None)
-    return {"dtype": dtype, "device": None if device is None else as_device(device), **named}
+    return {
+        "dtype": dtype,
+        "device": None if device is None else as_device(device),
+        "pin_memory": options.get("pin_memory") or None,
+        **named,
+    }
 
 
 def finished(made: Any, requires_grad: bool, out: Tensor | None, function: str = "") -> Tensor:
@@ -299,7 +309,7 @@ def _checked_options(
     """
     if layout is not None:
         check_layout(function, layout)
-    refuse_pinning(pin_memory)
+    check_pinning(pin_memory)
     if out is None:
         return dtype, device
     if dtype is not None and dtype is not out.dtype:
