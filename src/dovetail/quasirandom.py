@@ -1,5 +1,5 @@
-"""Sobol' sequences, as ``torch.quasirandom``: points that fill the unit cube more evenly than random
-ones. SciPy makes them; scrambling draws PyTorch's numbers.
+"""Sobol' sequences, as ``torch.quasirandom``: points that fill the unit cube more evenly than
+random ones. SciPy makes them; scrambling draws PyTorch's numbers.
 """
 
 from __future__ import annotations

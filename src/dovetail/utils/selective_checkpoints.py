@@ -21,8 +21,8 @@ __all__ = [
 
 
 class CheckpointPolicy(Enum):
-    """What a checkpoint does with the result of an operator: keep it, compute it again, or keep it in
-    the memory of the cpu. ``MUST`` and ``PREFER`` are the same here.
+    """What a checkpoint does with the result of an operator: keep it, compute it again, or keep it
+    in the memory of the cpu. ``MUST`` and ``PREFER`` are the same here.
     """
 
     MUST_SAVE = 0
@@ -133,8 +133,8 @@ class _Keeping(TorchDispatchMode):
             )
         if func._schema.is_mutable:
             raise RuntimeError(
-                f"{func} writes to an argument, which the second time has to do as well: its policy "
-                "has to be PREFER_RECOMPUTE"
+                f"{func} writes to an argument, which the second time has to do as well: its "
+                "policy has to be PREFER_RECOMPUTE"
             )
         on_the_cpu = wanted in _ON_THE_CPU
         self._kept[func].append(tree_map(lambda value: _Kept(value, on_the_cpu), result))
