@@ -42,6 +42,28 @@ def relu_out(input, *, out): return complete(relu_out, "aten::relu", "out")(inpu
 
 relu_op, relu_routes = operator("aten::relu", "")
 def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """relu(input, *, out=None)
+
+    Return each element where it is positive, and 0 elsewhere.
+
+    Computes ``max(x, 0)``.
+
+    Integers stay integers; NaN stays NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    RuntimeError
+        For bools.
+    NotImplementedError
+        For complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(relu, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -54,7 +76,13 @@ def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(relu_op, (input,), {}, relu)
 
-def relu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(relu_, "aten::relu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+def relu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """relu_(input)
+
+    Do what `relu` does, and write the result into `input`.
+    """
+    return complete(relu_, "aten::relu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def leaky_relu_out(input, negative_slope=0.01, *, out): return complete(leaky_relu_out, "aten::leaky_relu", "out")(input, negative_slope, out=out)
@@ -103,6 +131,33 @@ def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten
 
 gelu_op, gelu_routes = operator("aten::gelu", "")
 def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None):
+    """gelu(input, *, approximate="none", out=None)
+
+    Return each element times the probability that a standard normal number is less than it.
+
+    Computes ``x * (1 + erf(x / sqrt(2))) / 2``.
+
+    With "tanh" it is 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))).
+
+    Source: Hendrycks and Gimpel, 2016, arXiv:1606.08415.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    approximate : str
+        "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
+        Default: "none".
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    RuntimeError
+        For another `approximate`.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(gelu, {"input": input, "approximate": approximate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -117,7 +172,13 @@ def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x
         return route(input, approximate)
     return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
 
-def gelu_(input=MISSING, surplus=MISSING, approximate='none', x=None, x1=None, a=None): return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate, surplus=surplus, x=x, x1=x1, a=a)
+
+def gelu_(input=MISSING, surplus=MISSING, approximate='none', x=None, x1=None, a=None):
+    """gelu_(input, *, approximate="none")
+
+    Do what `gelu` does, and write the result into `input`.
+    """
+    return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def silu_out(input, *, out): return complete(silu_out, "aten::silu", "out")(input, out=out)
@@ -143,6 +204,28 @@ def softplus_out(input, beta=1, threshold=20, *, out): return complete(softplus_
 
 softplus_op, softplus_routes = operator("aten::softplus", "")
 def softplus(input=MISSING, beta=1, threshold=20, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """softplus(input, beta=1, threshold=20, *, out=None)
+
+    Return a smooth approximation of `relu` of each element.
+
+    Computes ``log(1 + exp(beta * x)) / beta``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    beta : number
+        How sharp the bend is. Default: 1.
+    threshold : number
+        Where `beta * x` exceeds it, the element itself is returned. Default: 20.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(softplus, {"input": input, "beta": beta, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -201,6 +284,29 @@ def log_sigmoid_forward(input=MISSING, surplus=MISSING, out=None, x=None, x1=Non
 
 prelu_op, prelu_routes = operator("aten::prelu", "")
 def prelu(input=MISSING, weight=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """prelu(input, weight)
+
+    Return each element where it is positive, and elsewhere the element times the weight of its
+    channel.
+
+    Computes ``x if x > 0 else weight * x``.
+
+    Source: He et al., 2015, arXiv:1502.01852.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, *)`, or of any shape for a single weight.
+    weight : Tensor
+        One number, or a vector of one for each channel, dimension 1; of the dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If dtypes differ, or if `weight` has several dimensions or another number of elements.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(prelu, {"input": input, "weight": weight}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -218,6 +324,30 @@ def threshold_out(input, threshold, value, *, out): return complete(threshold_ou
 
 threshold_op, threshold_routes = operator("aten::threshold", "")
 def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """threshold(input, threshold, value, *, out=None)
+
+    Return each element that is greater than a threshold, and a number in place of the others.
+
+    Computes ``x if x > threshold else value``.
+
+    NaN stays NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    threshold : number
+        The threshold.
+    value : number
+        What replaces elements that do not exceed it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For bools and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(globals()["threshold"], {"input": input, "threshold": threshold, "value": value, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -232,13 +362,51 @@ def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, 
         return route(input, threshold, value)
     return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
 
-def threshold_(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(threshold_, "aten::threshold_", "")(input, threshold, value, surplus=surplus, x=x, x1=x1, a=a)
+
+def threshold_(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """threshold_(input, threshold, value)
+
+    Do what `threshold` does, and write the result into `input`.
+    """
+    return complete(threshold_, "aten::threshold_", "")(input, threshold, value, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def softmax_int_out(input, dim, dtype=None, *, out): return complete(softmax_int_out, "aten::softmax", "int_out")(input, dim, dtype, out=out)
 
 softmax_int_op, softmax_int_routes = operator("aten::softmax", "int")
 def softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """softmax(input, dim, dtype=None, *, out=None)
+
+    Return the exponentials of the elements along a dimension, divided by their sum.
+
+    Computes ``exp(x_i) / sum_j exp(x_j)``.
+
+    The greatest element is subtracted first, so that large ones do not overflow. If it is infinite,
+    or all are -inf, the result is NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension along which the results add up to 1, counted from the end if negative.
+    dtype : dtype or None
+        What `input` is converted to before.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers and bools without `dtype`.
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -261,6 +429,37 @@ def log_softmax_int_out(input, dim, dtype=None, *, out): return complete(log_sof
 
 log_softmax_int_op, log_softmax_int_routes = operator("aten::log_softmax", "int")
 def log_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """log_softmax(input, dim, dtype=None, *, out=None)
+
+    Return the logarithm of the softmax along a dimension.
+
+    Computes ``x_i - log(sum_j exp(x_j))``.
+
+    More exact than the logarithm of `softmax`, which may be 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension along which probabilities add up to 1, counted from the end if negative.
+    dtype : dtype or None
+        What `input` is converted to before.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers and bools without `dtype`.
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(log_softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -281,6 +480,33 @@ def _log_softmax(input, dim, half_to_float, *, out=None): return complete(_log_s
 
 bilinear_op, bilinear_routes = operator("aten::bilinear", "")
 def bilinear(input1, input2, weight, bias=None):
+    """bilinear(input1, input2, weight, bias=None)
+
+    Return a bilinear form of two vectors for each output, plus a bias.
+
+    Computes ``y_k = sum_ij x1_i * weight_kij * x2_j + bias_k``.
+
+    Parameters
+    ----------
+    input1 : Tensor
+        A tensor of shape `(*, in1)`.
+    input2 : Tensor
+        A tensor of shape `(*, in2)`.
+    weight : Tensor
+        A tensor of shape `(out, in1, in2)`.
+    bias : Tensor or None
+        A vector of shape `(out,)`.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(*, out)`.
+
+    Raises
+    ------
+    RuntimeError
+        If dtypes differ, or if shapes do not fit.
+    """
     try:
         bits = input1._signature | input2._signature | weight._signature | state()
         if bias is not None:
@@ -295,6 +521,35 @@ def bilinear(input1, input2, weight, bias=None):
 
 embedding_op, embedding_routes = operator("aten::embedding", "")
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)
+
+    Return the rows of a matrix at the given indices.
+
+    Parameters
+    ----------
+    weight : Tensor
+        A matrix of shape `(rows, features)`.
+    indices : Tensor
+        A tensor of int32 or int64 indices of rows, at least 0.
+    padding_idx : int
+        A row that gets no gradient; -1 for none. Default: -1.
+    scale_grad_by_freq : bool
+        Divide the gradient of each row by how often `indices` name it. Default: False.
+    sparse : bool
+        Without effect; gradients are dense. Default: False.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `indices` and a last dimension of `features`.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range.
+    RuntimeError
+        If `weight` is no matrix, or if `indices` are of another dtype.
+    """
     if padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool or sparse.__class__ is not bool:
         return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
     try:
@@ -308,6 +563,45 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 layer_norm_op, layer_norm_routes = operator("aten::layer_norm", "")
 def layer_norm(input=MISSING, normalized_shape=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enable=True, surplus=MISSING, x=None, x1=None, a=None):
+    """layer_norm(input, normalized_shape, weight=None, bias=None, eps=1.0000000000000001e-05, cudnn_enable=True)
+
+    Return the tensor normalized to mean 0 and variance 1 over its last dimensions, then scaled and
+    shifted.
+
+    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
+
+    The variance is divided by the number of elements.
+
+    Source: Ba et al., 2016, arXiv:1607.06450.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(*, *normalized_shape)` of floating-point numbers.
+    normalized_shape : list of int
+        The last dimensions, over which is normalized.
+    weight : Tensor or None
+        Factors, of shape `normalized_shape`.
+    bias : Tensor or None
+        Terms, of shape `normalized_shape`.
+    eps : float
+        What is added to the variance. Default: 1.0000000000000001e-05.
+    cudnn_enable : bool
+        Without effect. Default: True.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` or `bias`
+        has another shape.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "cudnn_enable": cudnn_enable}, surplus, {"x": x, "x1": x1, "a": a})
     normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
@@ -331,6 +625,43 @@ def native_layer_norm_out(input, normalized_shape, weight, bias, eps, *, out0, o
 
 native_layer_norm_op, native_layer_norm_routes = operator("aten::native_layer_norm", "")
 def native_layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None)
+
+    Return what `layer_norm` does, with the means and the reciprocal standard deviations.
+
+    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
+
+    Source: Ba et al., 2016, arXiv:1607.06450.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(*, *normalized_shape)` of floating-point numbers.
+    normalized_shape : list of int
+        The last dimensions, over which is normalized.
+    weight : Tensor or None
+        Factors, of shape `normalized_shape`, or None.
+    bias : Tensor or None
+        Terms, of shape `normalized_shape`, or None.
+    eps : float
+        What is added to the variance.
+    out : tuple of Tensor
+        Tensors to write the results into.
+
+    Returns
+    -------
+    tuple of 3 Tensor
+        The normalized tensor, `mean(x)` and `1 / sqrt(var(x) + eps)`; the last two in the shape of
+        `input` with size 1 in place of the normalized dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` or `bias`
+        has another shape.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(native_layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
