@@ -133,5 +133,5 @@ class device_index:
     def __enter__(self) -> None:
         self._block.__enter__()
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._block.__exit__(*error)
