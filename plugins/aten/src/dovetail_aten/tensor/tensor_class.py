@@ -32,6 +32,7 @@ from ..backend.pinned_memory import is_pinned, pin_memory
 from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
+from .dimension_order import dim_order
 from .distinct import unique, unique_consecutive
 from .element_functions import apply_elements, map2_elements, map_elements
 from .from_data import tensor
@@ -66,6 +67,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     _is_plain: ClassVar[bool] = True
     __array_priority__: ClassVar[int] = 1000
 
+    dim_order = dim_order
     lu = lu
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
     nonzero: Callable[..., Any] = nonzero  # with as_tuple
@@ -323,6 +325,12 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         `untyped_storage`.
         """
         return storage_of(self)
+
+    def module_load(self, other: Any, assign: bool = False) -> Any:
+        """Return what stands in a module for this tensor after loading `other`: itself, with the
+        numbers of `other`, or with `assign` the data of `other`.
+        """
+        return other.detach() if assign else self.copy_(other).detach()
 
     def is_shared(self) -> bool:
         """Return whether other processes see what is written; always True on CUDA."""
