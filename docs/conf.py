@@ -55,7 +55,8 @@ def setup(app: Any) -> None:
 
     def called(_: Any, kind: str, name: str, value: Any, *given: Any) -> tuple[str, str] | None:
         _options, arguments, returned = given
-        if kind not in ("function", "method") or "MISSING" not in (arguments or ""):
+        hides = {"class": "(*args, **kwargs)", "function": "MISSING", "method": "MISSING"}
+        if hides.get(kind, "()") not in (arguments or ""):
             return None
         return str(plain_signature(value)), returned or ""
 

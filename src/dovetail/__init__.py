@@ -115,6 +115,7 @@ _OTHER_MODULES = (
     "functional",
     "mps",
     "mtia",
+    "quasirandom",
     "return_types",
     "serialization",
     "storage",

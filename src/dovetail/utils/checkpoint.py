@@ -30,13 +30,23 @@ from dovetail_kernel import Guard, restoring
 from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
 from .rng_states import RngStates, get_device_states, set_device_states
+from .selective_checkpoints import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
+    "SAC_IGNORED_OPS",
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "get_device_states",
     "noop_context_fn",

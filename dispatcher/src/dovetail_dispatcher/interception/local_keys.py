@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from dovetail_kernel import (
     DispatchKey,
     DispatchKeySet,
@@ -44,13 +42,13 @@ def _dispatch_tls_is_dispatch_key_excluded(dispatch_key: Keys) -> bool:
 def _dispatch_tls_set_dispatch_key_included(dispatch_key: Keys, included: bool) -> None:
     """Include a key in every call of this task, or stop doing so; lasts until it is undone."""
     now, keys = dispatch_state(), _keyset(dispatch_key)
-    _put_in_force(replace(now, included=_changed(now.included, keys, included)))
+    _put_in_force(now._replace(included=_changed(now.included, keys, included)))
 
 
 def _dispatch_tls_set_dispatch_key_excluded(dispatch_key: Keys, excluded: bool) -> None:
     """Exclude a key from every call of this task, or stop doing so; lasts until it is undone."""
     now, keys = dispatch_state(), _keyset(dispatch_key)
-    _put_in_force(replace(now, excluded=_changed(now.excluded, keys, excluded)))
+    _put_in_force(now._replace(excluded=_changed(now.excluded, keys, excluded)))
 
 
 def _changed(present: DispatchKeySet, keys: DispatchKeySet, added: bool) -> DispatchKeySet:

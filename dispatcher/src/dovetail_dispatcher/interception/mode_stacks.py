@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any, Final
 
 from dovetail_kernel import DispatchKey, DispatchKeySet, full_after, full_keyset, set_state, state
@@ -28,10 +27,10 @@ ABOVE_PYTHON: Final = (
 higher priority.
 """
 
-below_python: Final = Transition(lambda s: replace(s, excluded=s.excluded | ABOVE_PYTHON))
+below_python: Final = Transition(lambda s: s._replace(excluded=s.excluded | ABOVE_PYTHON))
 """Leave out what a `__torch_dispatch__` runs without."""
 
-above_python: Final = Transition(lambda s: replace(s, excluded=s.excluded - ABOVE_PYTHON))
+above_python: Final = Transition(lambda s: s._replace(excluded=s.excluded - ABOVE_PYTHON))
 """Heed it again."""
 
 
@@ -142,14 +141,14 @@ class _Without(Guard):
 
 dispatch_modes: Final = ModeStack(
     "TorchDispatchMode",
-    Transition(lambda s: replace(s, included=s.included | PYTHON_KEYS)),
-    Transition(lambda s: replace(s, included=s.included - PYTHON_KEYS)),
+    Transition(lambda s: s._replace(included=s.included | PYTHON_KEYS)),
+    Transition(lambda s: s._replace(included=s.included - PYTHON_KEYS)),
 )
 
 function_modes: Final = ModeStack(
     "TorchFunctionMode",
-    Transition(lambda s: replace(s, function_modes=True)),
-    Transition(lambda s: replace(s, function_modes=False)),
+    Transition(lambda s: s._replace(function_modes=True)),
+    Transition(lambda s: s._replace(function_modes=False)),
 )
 
 

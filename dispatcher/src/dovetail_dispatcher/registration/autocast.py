@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final
 
@@ -200,7 +199,7 @@ def _device_types() -> list[str]:
 def _switch(key: DispatchKey, enabled: bool) -> Transition:
     only = DispatchKeySet(key)
     return Transition(
-        lambda s: replace(s, excluded=s.excluded - only if enabled else s.excluded | only)
+        lambda s: s._replace(excluded=s.excluded - only if enabled else s.excluded | only)
     )
 
 

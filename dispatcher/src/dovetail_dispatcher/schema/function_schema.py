@@ -4,9 +4,8 @@ aliasing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, NoReturn
 
 from .compatibility import check_forward_compatible, is_backward_compatible
 from .formatting import format_argument, format_schema
@@ -33,8 +32,19 @@ class OperatorName(NamedTuple):
         return f"{qualified}.{self.overload_name}" if self.overload_name else qualified
 
 
-@dataclass(frozen=True, slots=True)
-class AliasInfo:
+class _Frozen:
+    """Data that is set by `__init__` and stays."""
+
+    __slots__ = ()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"cannot assign to field {name!r} of a {type(self).__name__}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"cannot delete field {name!r} of a {type(self).__name__}")
+
+
+class AliasInfo(NamedTuple):
     """How an argument or return shares memory: ``Tensor(a! -> b)``.
 
     Attributes
@@ -51,11 +61,19 @@ class AliasInfo:
     before_set: frozenset[str]
     after_set: frozenset[str]
     contained: AliasInfo | None = None
-    schema_str: str = field(default="", compare=False)
+    schema_str: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AliasInfo) and self[:4] == other[:4]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self[:4])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Argument:
+class Argument(_Frozen):
     """One argument, or one return, of a schema.
 
     Attributes
@@ -68,11 +86,36 @@ class Argument:
     alias_info : AliasInfo or None
     """
 
+    __slots__ = ("_default", "alias_info", "kwarg_only", "name", "real_type")
+
     name: str
     real_type: Type
-    kwarg_only: bool = False
-    alias_info: AliasInfo | None = None
-    _default: Any = NO_DEFAULT
+    kwarg_only: bool
+    alias_info: AliasInfo | None
+    _default: Any
+
+    def __init__(
+        self,
+        name: str,
+        real_type: Type,
+        kwarg_only: bool = False,
+        alias_info: AliasInfo | None = None,
+        default: Any = NO_DEFAULT,
+    ) -> None:
+        put = object.__setattr__
+        put(self, "name", name)
+        put(self, "real_type", real_type)
+        put(self, "kwarg_only", kwarg_only)
+        put(self, "alias_info", alias_info)
+        put(self, "_default", default)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        given = self.name, self.real_type, self.kwarg_only, self.alias_info, self._default
+        return Argument, given
+
+    def renamed(self, name: str) -> Argument:
+        """Return this argument under another name."""
+        return Argument(name, self.real_type, self.kwarg_only, self.alias_info, self._default)
 
     @property
     def type(self) -> Type:
@@ -118,8 +161,7 @@ class Argument:
         return format_argument(self)
 
 
-@dataclass(frozen=True)
-class FunctionSchema:
+class FunctionSchema(_Frozen):
     """A parsed schema. ``str(schema)`` is the schema in canonical spelling and parses back to an
     equal one.
 
@@ -138,8 +180,44 @@ class FunctionSchema:
     overload_name: str
     arguments: tuple[Argument, ...]
     returns: tuple[Argument, ...]
-    is_vararg: bool = False
-    is_varret: bool = False
+    is_vararg: bool
+    is_varret: bool
+
+    def __init__(
+        self,
+        name: str,
+        overload_name: str,
+        arguments: tuple[Argument, ...],
+        returns: tuple[Argument, ...],
+        is_vararg: bool = False,
+        is_varret: bool = False,
+    ) -> None:
+        self.__dict__.update(
+            name=name,
+            overload_name=overload_name,
+            arguments=arguments,
+            returns=returns,
+            is_vararg=is_vararg,
+            is_varret=is_varret,
+        )
+
+    def with_arguments(self, arguments: tuple[Argument, ...]) -> FunctionSchema:
+        """Return this schema with other arguments."""
+        return FunctionSchema(
+            self.name, self.overload_name, arguments, self.returns, self.is_vararg, self.is_varret
+        )
+
+    def _identity(self) -> tuple[Any, ...]:
+        return (
+            self.name, self.overload_name, self.arguments, self.returns,
+            self.is_vararg, self.is_varret,
+        )  # fmt: skip
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FunctionSchema) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
 
     @kept
     def is_mutable(self) -> bool:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 __all__ = ["BatchingRule"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class BatchingRule:
     """How to call one operator on batched tensors.
 
@@ -29,7 +27,16 @@ class BatchingRule:
         Where the rule was registered, for messages.
     """
 
-    function: Callable[..., Any]
-    takes_all: bool = False
-    takes_unbatched: bool = False
-    where: str = ""
+    __slots__ = ("function", "takes_all", "takes_unbatched", "where")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        takes_all: bool = False,
+        takes_unbatched: bool = False,
+        where: str = "",
+    ) -> None:
+        self.function = function
+        self.takes_all = takes_all
+        self.takes_unbatched = takes_unbatched
+        self.where = where

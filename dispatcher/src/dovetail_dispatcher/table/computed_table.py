@@ -7,8 +7,6 @@ composed routes are cached.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dovetail_kernel import Backend, DispatchKey, DispatchKeySet, is_included_in_alias, runtime_keys
 
 from .derivative_formula import Formula
@@ -23,12 +21,14 @@ CompositeImplicitNested = DispatchKey.CompositeImplicitAutogradNestedTensor
 BatchedDecomposition = DispatchKey.FuncTorchBatchedDecomposition
 
 
-@dataclass(frozen=True, slots=True)
 class Entry:
     """A cell of the computed table: the kernel in force, and the rule that chose it."""
 
-    kernel: Kernel | None
-    tag: str
+    __slots__ = ("kernel", "tag")
+
+    def __init__(self, kernel: Kernel | None, tag: str) -> None:
+        self.kernel = kernel
+        self.tag = tag
 
 
 MISSING = Entry(None, "missing")

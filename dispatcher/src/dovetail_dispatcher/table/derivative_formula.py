@@ -5,13 +5,11 @@ out by it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 SavedKind: TypeAlias = Literal["input", "result", "list", "value"]
 
 
-@dataclass(slots=True)
 class Saved:
     """One value that a formula keeps from forward for backward, in the slot ``_<name>`` of the
     node.
@@ -37,14 +35,23 @@ class Saved:
         For ``'result'``: which of the operator's results.
     """
 
-    name: str
-    kind: SavedKind
-    needed_by: tuple[str, ...] = ()
-    expression: str = ""
-    output: int = 0
+    __slots__ = ("expression", "kind", "name", "needed_by", "output")
+
+    def __init__(
+        self,
+        name: str,
+        kind: SavedKind,
+        needed_by: tuple[str, ...] = (),
+        expression: str = "",
+        output: int = 0,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.needed_by = needed_by
+        self.expression = expression
+        self.output = output
 
 
-@dataclass(slots=True)
 class Forward:
     """How the tangent of one result follows from those of the inputs.
 
@@ -63,13 +70,21 @@ class Forward:
         results.
     """
 
-    output: int
-    kind: Literal["linear", "elementwise", "expression"]
-    function: Callable[..., Any] | None = None
-    parameters: tuple[str, ...] = ()
+    __slots__ = ("function", "kind", "output", "parameters")
+
+    def __init__(
+        self,
+        output: int,
+        kind: Literal["linear", "elementwise", "expression"],
+        function: Callable[..., Any] | None = None,
+        parameters: tuple[str, ...] = (),
+    ) -> None:
+        self.output = output
+        self.kind = kind
+        self.function = function
+        self.parameters = parameters
 
 
-@dataclass(slots=True, eq=False)
 class Formula:
     """The derivative of one operator overload.
 
@@ -104,20 +119,47 @@ class Formula:
         known.
     """
 
-    operator: str
-    name: str
-    inputs: tuple[str, ...]
-    saved: tuple[Saved, ...] = ()
-    tensors: Callable[..., Any] | None = None
-    arrays: Callable[..., Any] | None = None
-    real_arrays: Callable[..., Any] | None = None
-    output_differentiability: tuple[bool, ...] | None = None
-    where: str = ""
-    forward: tuple[Forward, ...] = ()
-    refused: tuple[str, ...] = ()
+    __slots__ = (
+        "arrays",
+        "forward",
+        "inputs",
+        "name",
+        "operator",
+        "output_differentiability",
+        "real_arrays",
+        "refused",
+        "saved",
+        "tensors",
+        "where",
+    )
+
+    def __init__(
+        self,
+        operator: str,
+        name: str,
+        inputs: tuple[str, ...],
+        saved: tuple[Saved, ...] = (),
+        tensors: Callable[..., Any] | None = None,
+        arrays: Callable[..., Any] | None = None,
+        real_arrays: Callable[..., Any] | None = None,
+        output_differentiability: tuple[bool, ...] | None = None,
+        where: str = "",
+        forward: tuple[Forward, ...] = (),
+        refused: tuple[str, ...] = (),
+    ) -> None:
+        self.operator = operator
+        self.name = name
+        self.inputs = inputs
+        self.saved = saved
+        self.tensors = tensors
+        self.arrays = arrays
+        self.real_arrays = real_arrays
+        self.output_differentiability = output_differentiability
+        self.where = where
+        self.forward = forward
+        self.refused = refused
 
 
-@dataclass(slots=True, eq=False)
 class PythonFormula:
     """A derivative written by a user, as `register_autograd` takes it.
 
@@ -134,10 +176,19 @@ class PythonFormula:
         Where the formula was registered, for messages.
     """
 
-    operator: str
-    backward: Callable[..., Any]
-    setup_context: Callable[..., None] | None = None
-    where: str = field(default="")
+    __slots__ = ("backward", "operator", "setup_context", "where")
+
+    def __init__(
+        self,
+        operator: str,
+        backward: Callable[..., Any],
+        setup_context: Callable[..., None] | None = None,
+        where: str = "",
+    ) -> None:
+        self.operator = operator
+        self.backward = backward
+        self.setup_context = setup_context
+        self.where = where
 
     @property
     def name(self) -> str:

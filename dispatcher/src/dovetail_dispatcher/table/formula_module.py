@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +33,6 @@ class FormulaOfModule(Formula):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         formulas = import_module(self._module).FORMULAS
         own = next(formula for formula in formulas if formula.operator == self.operator)
-        for field in fields(Formula):
-            setattr(self, field.name, getattr(own, field.name))
+        for field in Formula.__slots__:
+            setattr(self, field, getattr(own, field))
         return getattr(own, name)

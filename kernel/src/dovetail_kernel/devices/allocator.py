@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from threading import RLock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..forks import held_over_fork
 
@@ -81,8 +80,7 @@ def check_size(nbytes: int) -> None:
         )
 
 
-@dataclass(frozen=True)
-class MemoryStatistics:
+class MemoryStatistics(NamedTuple):
     """What an allocator has handed out on one device.
 
     Attributes

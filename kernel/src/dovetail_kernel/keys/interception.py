@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from ..types.bits import allocate_bit
@@ -22,7 +21,7 @@ may have no data.
 PYTHON_KEYS: Final = DispatchKeySet.of(DispatchKey.Python, DispatchKey.PythonTLSSnapshot)
 
 without_python: Final = Transition(
-    lambda s: replace(s, included=s.included - PYTHON_KEYS, excluded=s.excluded | PYTHON_KEYS)
+    lambda s: s._replace(included=s.included - PYTHON_KEYS, excluded=s.excluded | PYTHON_KEYS)
 )
 """Go by the key Python, whether there are modes or arguments with `__torch_dispatch__`."""
 

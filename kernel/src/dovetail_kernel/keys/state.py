@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from threading import Lock
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..forks import renewed_after_fork
 from ..types.bits import allocate_bit
@@ -42,8 +41,7 @@ DEFAULT_EXCLUDED: Final = _keys("Autocast")
 AUTOGRAD_KEYS: Final = _keys("AutogradFunctionality", "AutogradOther", "AutogradNestedTensor")
 
 
-@dataclass(frozen=True, slots=True)
-class DispatchState:
+class DispatchState(NamedTuple):
     """What the state's int stands for, grad mode apart.
 
     Attributes
@@ -178,7 +176,7 @@ class StateGuard:
 
 
 def _below_autograd(now: DispatchState) -> DispatchState:
-    return replace(now, excluded=now.excluded | AUTOGRAD_KEYS)
+    return now._replace(excluded=now.excluded | AUTOGRAD_KEYS)
 
 
 below_autograd: Final = Transition(_below_autograd)
@@ -187,7 +185,7 @@ below_autograd: Final = Transition(_below_autograd)
 
 def _below_ad_inplace_or_view(now: DispatchState) -> DispatchState:
     left_out = AUTOGRAD_KEYS | DispatchKeySet.of(DispatchKey.ADInplaceOrView)
-    return replace(now, excluded=now.excluded | left_out)
+    return now._replace(excluded=now.excluded | left_out)
 
 
 below_ad_inplace_or_view: Final = Transition(_below_ad_inplace_or_view)
@@ -197,8 +195,7 @@ inside_recorded: Final = Transition(_below_autograd, no_grad=True)
 """Leave out all Autograd keys, with grad mode off: a kernel of a call that is recorded runs so."""
 
 inference_mode_on: Final = Transition(
-    lambda s: replace(
-        s,
+    lambda s: s._replace(
         included=s.included - DispatchKeySet.of(DispatchKey.ADInplaceOrView),
         excluded=s.excluded | AUTOGRAD_KEYS,
         inference=True,
@@ -207,8 +204,7 @@ inference_mode_on: Final = Transition(
 )
 
 inference_mode_off: Final = Transition(
-    lambda s: replace(
-        s,
+    lambda s: s._replace(
         included=s.included | DispatchKeySet.of(DispatchKey.ADInplaceOrView),
         excluded=s.excluded - AUTOGRAD_KEYS,
         inference=False,
@@ -216,21 +212,21 @@ inference_mode_off: Final = Transition(
     no_grad=False,
 )
 
-tracing_on: Final = Transition(lambda s: replace(s, traced=True))
+tracing_on: Final = Transition(lambda s: s._replace(traced=True))
 """Record every call; what else is in force stays so."""
 
-tracing_off: Final = Transition(lambda s: replace(s, traced=False))
+tracing_off: Final = Transition(lambda s: s._replace(traced=False))
 """Record no calls."""
 
-inside_transform: Final = Transition(lambda s: replace(s, transformed=True), no_grad=False)
+inside_transform: Final = Transition(lambda s: s._replace(transformed=True), no_grad=False)
 """Mark new memory and guard what there was before, with grad mode on."""
 
 
-torch_function_off: Final = Transition(lambda s: replace(s, torch_function=False))
+torch_function_off: Final = Transition(lambda s: s._replace(torch_function=False))
 """Ignore the `__torch_function__` of Tensor subclasses; function modes stay in force."""
 
 functions_as_they_are: Final = Transition(
-    lambda s: replace(s, torch_function=False, function_modes=False)
+    lambda s: s._replace(torch_function=False, function_modes=False)
 )
 """Neither subclasses nor modes override functions."""
 
@@ -280,7 +276,7 @@ class ExcludeDispatchKeyGuard(StateGuard):
 
     def __init__(self, keys: DispatchKeySet | DispatchKey) -> None:
         wanted = _as_keyset(keys)
-        super().__init__(Transition(lambda s: replace(s, excluded=s.excluded | wanted)))
+        super().__init__(Transition(lambda s: s._replace(excluded=s.excluded | wanted)))
 
 
 class IncludeDispatchKeyGuard(StateGuard):
@@ -290,7 +286,7 @@ class IncludeDispatchKeyGuard(StateGuard):
 
     def __init__(self, keys: DispatchKeySet | DispatchKey) -> None:
         wanted = _as_keyset(keys)
-        super().__init__(Transition(lambda s: replace(s, included=s.included | wanted)))
+        super().__init__(Transition(lambda s: s._replace(included=s.included | wanted)))
 
 
 class ForceDispatchKeyGuard(StateGuard):
@@ -299,7 +295,7 @@ class ForceDispatchKeyGuard(StateGuard):
     __slots__ = ()
 
     def __init__(self, included: DispatchKeySet, excluded: DispatchKeySet) -> None:
-        super().__init__(Transition(lambda s: replace(s, included=included, excluded=excluded)))
+        super().__init__(Transition(lambda s: s._replace(included=included, excluded=excluded)))
 
 
 class PreserveDispatchKeyGuard(StateGuard):
@@ -320,7 +316,7 @@ class SetExcludeDispatchKeyGuard(StateGuard):
         only = DispatchKeySet(key)
         super().__init__(
             Transition(
-                lambda s: replace(s, excluded=s.excluded | only if excluded else s.excluded - only)
+                lambda s: s._replace(excluded=s.excluded | only if excluded else s.excluded - only)
             )
         )
 

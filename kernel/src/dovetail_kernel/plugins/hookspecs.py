@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pluggy
 
@@ -21,8 +21,7 @@ def _one() -> int:
     return 1
 
 
-@dataclass(frozen=True, slots=True)
-class BackendSpec:
+class BackendSpec(NamedTuple):
     """What a backend plugin offers; nothing heavy has to be imported to describe it.
 
     Attributes

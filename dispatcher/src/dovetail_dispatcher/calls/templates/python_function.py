@@ -1,7 +1,8 @@
 """Text of the functions that users call by name: an overload with a Python signature.
 
 ``self`` is called ``input``, sizes may be spelled out (``x.view(2, 3)``), and results may have
-names. In-place and out variants have a short text as well, which is in the file::
+names. In-place and out variants and what is rarely called have a short text as well, which is in
+the file::
 
     def neg_(input): return complete(neg_, "aten::neg_", "")(input)
 
@@ -11,7 +12,6 @@ names. In-place and out variants have a short text as well, which is in the file
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from ...schema import Argument, FunctionSchema
 from .arguments import parameter
@@ -100,6 +100,9 @@ class PythonFunction:
         head = f"def {self.name}({', '.join(self._parameters(schema))})"
         operator = f'"{self.schema.name}", "{self.schema.overload_name}"'
         given = passed_on(schema)
+        if self.out is not None:
+            operator += f', "{self.out}"' + (f", {tuple(self.outs)}" if self.outs else "")
+            given.append("out=out")
         if self.is_operator:
             given = [parameter(a) for a in schema.arguments if not a.kwarg_only]
         if self.numpy and variadic_argument(schema) is None:
@@ -154,11 +157,11 @@ def python_schema(schema: FunctionSchema) -> FunctionSchema:
     names = {argument.name for argument in schema.arguments}
     if "self" not in names or "input" in names:
         return schema
-    return replace(schema, arguments=tuple([_renamed(argument) for argument in schema.arguments]))
+    return schema.with_arguments(tuple([_renamed(argument) for argument in schema.arguments]))
 
 
 def _renamed(argument: Argument) -> Argument:
-    return replace(argument, name="input") if argument.name == "self" else argument
+    return argument.renamed("input") if argument.name == "self" else argument
 
 
 def variadic_argument(schema: FunctionSchema) -> Argument | None:

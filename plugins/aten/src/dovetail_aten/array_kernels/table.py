@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, MutableMapping
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from .complete_namespace import Missing
@@ -12,7 +11,6 @@ Function = Callable[..., Any]
 _Defined = TypeVar("_Defined")
 
 
-@dataclass(frozen=True, slots=True)
 class ArrayKernel:
     """An array kernel and its faster forms.
 
@@ -28,10 +26,19 @@ class ArrayKernel:
         Takes all arguments, and ``out=``.
     """
 
-    fn: Function
-    fast_path: Function | None = None
-    out_function: Function | None = None
-    general_out_function: Function | None = None
+    __slots__ = ("fast_path", "fn", "general_out_function", "out_function")
+
+    def __init__(
+        self,
+        fn: Function,
+        fast_path: Function | None = None,
+        out_function: Function | None = None,
+        general_out_function: Function | None = None,
+    ) -> None:
+        self.fn = fn
+        self.fast_path = fast_path
+        self.out_function = out_function
+        self.general_out_function = general_out_function
 
 
 class Awaited(MutableMapping[str, _Defined], Generic[_Defined]):
@@ -82,7 +89,6 @@ class Awaited(MutableMapping[str, _Defined], Generic[_Defined]):
         return len(self._defined)
 
 
-@dataclass(slots=True)
 class KernelTable:
     """Array kernels by operator, helpers of derivative bodies by name. A later definition replaces
     an earlier one.
@@ -94,9 +100,12 @@ class KernelTable:
         Default: itself.
     """
 
-    guard: Callable[[Function, bool], Function] | None = None
-    kernels: Awaited[ArrayKernel] = field(default_factory=Awaited)
-    helpers: Awaited[Function] = field(default_factory=Awaited)
+    __slots__ = ("guard", "helpers", "kernels")
+
+    def __init__(self, guard: Callable[[Function, bool], Function] | None = None) -> None:
+        self.guard = guard
+        self.kernels: Awaited[ArrayKernel] = Awaited()
+        self.helpers: Awaited[Function] = Awaited()
 
     def __call__(
         self,

@@ -5,6 +5,7 @@ the first call.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
@@ -24,7 +25,13 @@ def operator(name: str, overload: str) -> tuple[Any, dict[int, Any]]:
     return found, found.routes
 
 
-def complete(function: FunctionType, name: str, overload: str) -> FunctionType:
+def complete(
+    function: FunctionType,
+    name: str,
+    overload: str,
+    out: str | None = None,
+    outs: Sequence[str] = (),
+) -> FunctionType:
     """Give a short generated function the body that its template says, and return it.
 
     The function stays the same object, so that methods, imports and tables that hold it run the
@@ -36,6 +43,9 @@ def complete(function: FunctionType, name: str, overload: str) -> FunctionType:
         What is generated as one line, with the parameters of the real body.
     name, overload
         Its operator.
+    out, outs
+        The function to go to when ``out=`` is given, and the tensors that it writes, where that is
+        not ``out`` alone.
     """
     op = registry.find_or_throw(name, overload)
     bindings = entry_bindings(op)
@@ -48,6 +58,8 @@ def complete(function: FunctionType, name: str, overload: str) -> FunctionType:
         op.schema,
         op.promote,
         called,
+        out=out,
+        outs=outs,
         is_operator=called.endswith("_operator"),
         takes_old=sum([re.fullmatch(r"old\d", name) is not None for name in names]),
         takes_numpy=bool({SURPLUS, "old1", "named"}.intersection(names)),

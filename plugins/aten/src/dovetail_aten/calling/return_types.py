@@ -59,9 +59,12 @@ def named(name: str, fields: Sequence[str]) -> Callable[[Any], Any]:
     """Return the function that makes a result `name` of a tuple; what overriding code returned
     stays as it is.
     """
-    kind, new = _class(name, fields), tuple.__new__
+    kind, new = None, tuple.__new__
 
     def of(result: Any) -> Any:
+        nonlocal kind
+        if kind is None:
+            kind = _class(name, fields)
         return new(kind, result) if result.__class__ is tuple else result
 
     return of

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dovetail_dispatcher.table import registry
 from dovetail_kernel.tensor.tensor_base import TensorBase
@@ -26,8 +25,7 @@ Pack = Callable[[Any], Any]  # of a tensor, of whatever class the user says it i
 Unpack = Callable[[Any], TensorBase]
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
+class Extras(NamedTuple):
     """Says what to do with every node recorded in this task.
 
     Attributes
@@ -68,7 +66,7 @@ def needs_extras() -> bool:
 def change_extras(**changes: Any) -> None:
     """Change the extras of this task."""
     global _ever_wanted
-    extras = replace(_extras.get() or _NOTHING, **changes)
+    extras = (_extras.get() or _NOTHING)._replace(**changes)
     if not _ever_wanted and extras != _NOTHING:
         _ever_wanted = True
         registry.forget_all_routes()
@@ -91,7 +89,7 @@ def refuse_hooks(message: str) -> None:
     elif before.hooks:
         raise RuntimeError(message)
     elif before.disabled is None:
-        _extras.set(replace(before, disabled=message))
+        _extras.set(before._replace(disabled=message))
 
 
 @cache

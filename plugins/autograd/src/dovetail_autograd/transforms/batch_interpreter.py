@@ -5,7 +5,7 @@ call per entry.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from weakref import WeakSet
@@ -335,8 +335,8 @@ class GradBatchLevel(VmapLevel):
 
 
 _VMAP_MODE: Final = DispatchKeySet.of(DispatchKey.FuncTorchVmapMode)
-_in_vmap_mode: Final = Transition(lambda s: replace(s, included=s.included | _VMAP_MODE))
-outside_vmap_mode: Final = Transition(lambda s: replace(s, excluded=s.excluded | _VMAP_MODE))
+_in_vmap_mode: Final = Transition(lambda s: s._replace(included=s.included | _VMAP_MODE))
+outside_vmap_mode: Final = Transition(lambda s: s._replace(excluded=s.excluded | _VMAP_MODE))
 """Ask no vmap about random operators: what they call in turn has asked."""
 
 

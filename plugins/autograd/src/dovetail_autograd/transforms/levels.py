@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -127,7 +126,7 @@ leaves_levels: Final = restoring(LEVELS, STATE, EXTRAS)
 @cache
 def _restoring(included: DispatchKeySet, excluded: DispatchKeySet) -> Transition:
     def change(now: DispatchState) -> DispatchState:
-        return replace(now, included=included, excluded=excluded)
+        return now._replace(included=included, excluded=excluded)
 
     return Transition(change)
 

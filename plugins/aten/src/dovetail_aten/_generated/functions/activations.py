@@ -211,135 +211,14 @@ def glu(input=MISSING, dim=-1, surplus=MISSING, out=None, x=None, x1=None, a=Non
         return route(input, dim)
     return miss(glu_op, (input, dim,), {}, glu)
 
-
-_safe_softmax_op, _safe_softmax_routes = operator("aten::_safe_softmax", "")
-def _safe_softmax(input, dim, dtype=None):
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(_safe_softmax_op, (input, dim, dtype,), {}, _safe_softmax)
-    try:
-        route = _safe_softmax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(_safe_softmax_op, (input, dim, dtype,), {}, _safe_softmax)
-
-
-hardswish_backward_op, hardswish_backward_routes = operator("aten::hardswish_backward", "")
-def hardswish_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(hardswish_backward, {"grad_output": grad_output, "input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = hardswish_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hardswish_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input)
-    return miss(hardswish_backward_op, (grad_output, input,), {}, hardswish_backward)
-
-
+def _safe_softmax(input, dim, dtype=None): return complete(_safe_softmax, "aten::_safe_softmax", "")(input, dim, dtype)
+def hardswish_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(hardswish_backward, "aten::hardswish_backward", "")(grad_output, input, surplus=surplus, x=x, x1=x1, a=a)
 def hardsigmoid_backward_grad_input(grad_output, input, *, grad_input): return complete(hardsigmoid_backward_grad_input, "aten::hardsigmoid_backward", "grad_input")(grad_output, input, grad_input=grad_input)
-
-hardsigmoid_backward_op, hardsigmoid_backward_routes = operator("aten::hardsigmoid_backward", "")
-def hardsigmoid_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(hardsigmoid_backward, {"grad_output": grad_output, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return hardsigmoid_backward_grad_input(grad_output, input, grad_input=out)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = hardsigmoid_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hardsigmoid_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input)
-    return miss(hardsigmoid_backward_op, (grad_output, input,), {}, hardsigmoid_backward)
-
-
-mish_backward_op, mish_backward_routes = operator("aten::mish_backward", "")
-def mish_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(mish_backward, {"grad_output": grad_output, "input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = mish_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = mish_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input)
-    return miss(mish_backward_op, (grad_output, input,), {}, mish_backward)
-
-
+def hardsigmoid_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardsigmoid_backward, "aten::hardsigmoid_backward", "", "hardsigmoid_backward_grad_input", ('grad_input',))(grad_output, input, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def mish_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(mish_backward, "aten::mish_backward", "")(grad_output, input, surplus=surplus, x=x, x1=x1, a=a)
 def hardshrink_backward_grad_input(grad_out, input, lambd, *, grad_input): return complete(hardshrink_backward_grad_input, "aten::hardshrink_backward", "grad_input")(grad_out, input, lambd, grad_input=grad_input)
-
-hardshrink_backward_op, hardshrink_backward_routes = operator("aten::hardshrink_backward", "")
-def hardshrink_backward(grad_out=MISSING, input=MISSING, lambd=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(hardshrink_backward, {"grad_out": grad_out, "input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return hardshrink_backward_grad_input(grad_out, input, lambd, grad_input=out)
-    if lambd.__class__ is not int and lambd.__class__ is not float:
-        return miss(hardshrink_backward_op, (grad_out, input, lambd,), {}, hardshrink_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = hardshrink_backward_routes[grad_out._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hardshrink_backward_routes[grad_out._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_out, input, lambd)
-    return miss(hardshrink_backward_op, (grad_out, input, lambd,), {}, hardshrink_backward)
-
-
+def hardshrink_backward(grad_out=MISSING, input=MISSING, lambd=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardshrink_backward, "aten::hardshrink_backward", "", "hardshrink_backward_grad_input", ('grad_input',))(grad_out, input, lambd, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def softshrink_backward_grad_input(grad_output, input, lambd, *, grad_input): return complete(softshrink_backward_grad_input, "aten::softshrink_backward", "grad_input")(grad_output, input, lambd, grad_input=grad_input)
-
-softshrink_backward_op, softshrink_backward_routes = operator("aten::softshrink_backward", "")
-def softshrink_backward(grad_output=MISSING, input=MISSING, lambd=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(softshrink_backward, {"grad_output": grad_output, "input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return softshrink_backward_grad_input(grad_output, input, lambd, grad_input=out)
-    if lambd.__class__ is not int and lambd.__class__ is not float:
-        return miss(softshrink_backward_op, (grad_output, input, lambd,), {}, softshrink_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = softshrink_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = softshrink_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, lambd)
-    return miss(softshrink_backward_op, (grad_output, input, lambd,), {}, softshrink_backward)
-
-
+def softshrink_backward(grad_output=MISSING, input=MISSING, lambd=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(softshrink_backward, "aten::softshrink_backward", "", "softshrink_backward_grad_input", ('grad_input',))(grad_output, input, lambd, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def glu_backward_grad_input(grad_output, input, dim, *, grad_input): return complete(glu_backward_grad_input, "aten::glu_backward", "grad_input")(grad_output, input, dim, grad_input=grad_input)
-
-glu_backward_op, glu_backward_routes = operator("aten::glu_backward", "")
-def glu_backward(grad_output=MISSING, input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(glu_backward, {"grad_output": grad_output, "input": input, "dim": dim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return glu_backward_grad_input(grad_output, input, dim, grad_input=out)
-    if dim.__class__ is not int:
-        return miss(glu_backward_op, (grad_output, input, dim,), {}, glu_backward)
-    try:
-        route = glu_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, dim)
-    return miss(glu_backward_op, (grad_output, input, dim,), {}, glu_backward)
+def glu_backward(grad_output=MISSING, input=MISSING, dim=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(glu_backward, "aten::glu_backward", "", "glu_backward_grad_input", ('grad_input',))(grad_output, input, dim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)

@@ -37,20 +37,4 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
         return route(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
     return miss(scaled_dot_product_attention_op, (query, key, value, attn_mask, dropout_p, is_causal,), {"scale": scale, "enable_gqa": enable_gqa}, scaled_dot_product_attention)
 
-
-_scaled_dot_product_attention_math_op, _scaled_dot_product_attention_math_routes = operator("aten::_scaled_dot_product_attention_math", "")
-def _scaled_dot_product_attention_math(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None, enable_gqa=False):
-    if dropout_p.__class__ is not float or is_causal.__class__ is not bool or scale is not None and scale.__class__ is not float or enable_gqa.__class__ is not bool:
-        return miss(_scaled_dot_product_attention_math_op, (query, key, value, attn_mask, dropout_p, is_causal, dropout_mask,), {"scale": scale, "enable_gqa": enable_gqa}, _scaled_dot_product_attention_math)
-    try:
-        bits = query._signature | key._signature | value._signature | state()
-        if attn_mask is not None:
-            bits |= attn_mask._signature
-        if dropout_mask is not None:
-            bits |= dropout_mask._signature
-        route = _scaled_dot_product_attention_math_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale, enable_gqa)
-    return miss(_scaled_dot_product_attention_math_op, (query, key, value, attn_mask, dropout_p, is_causal, dropout_mask,), {"scale": scale, "enable_gqa": enable_gqa}, _scaled_dot_product_attention_math)
+def _scaled_dot_product_attention_math(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None, enable_gqa=False): return complete(_scaled_dot_product_attention_math, "aten::_scaled_dot_product_attention_math", "")(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale=scale, enable_gqa=enable_gqa)

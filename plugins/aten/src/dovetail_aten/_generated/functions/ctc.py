@@ -76,32 +76,5 @@ def ctc_loss(*args, **kwargs):
                 return ctc_loss_Tensor(*args)
     return _ctc_loss_overloads.choose(args, kwargs)
 
-
-_ctc_loss_op, _ctc_loss_routes = operator("aten::_ctc_loss", "")
-def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False):
-    input_lengths_ints = tuple(input_lengths) if input_lengths.__class__ is list else input_lengths
-    target_lengths_ints = tuple(target_lengths) if target_lengths.__class__ is list else target_lengths
-    if not are_ints(input_lengths_ints) or not are_ints(target_lengths_ints) or blank.__class__ is not int or zero_infinity.__class__ is not bool:
-        return miss(_ctc_loss_op, (log_probs, targets, input_lengths, target_lengths, blank, zero_infinity,), {}, _ctc_loss)
-    try:
-        route = _ctc_loss_routes[log_probs._signature | targets._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(log_probs, targets, input_lengths_ints, target_lengths_ints, blank, zero_infinity)
-    return miss(_ctc_loss_op, (log_probs, targets, input_lengths, target_lengths, blank, zero_infinity,), {}, _ctc_loss)
-
-
-_ctc_loss_backward_op, _ctc_loss_backward_routes = operator("aten::_ctc_loss_backward", "")
-def _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity=False):
-    input_lengths_ints = tuple(input_lengths) if input_lengths.__class__ is list else input_lengths
-    target_lengths_ints = tuple(target_lengths) if target_lengths.__class__ is list else target_lengths
-    if not are_ints(input_lengths_ints) or not are_ints(target_lengths_ints) or blank.__class__ is not int or zero_infinity.__class__ is not bool:
-        return miss(_ctc_loss_backward_op, (grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity,), {}, _ctc_loss_backward)
-    try:
-        route = _ctc_loss_backward_routes[grad._signature | log_probs._signature | targets._signature | neg_log_likelihood._signature | log_alpha._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad, log_probs, targets, input_lengths_ints, target_lengths_ints, neg_log_likelihood, log_alpha, blank, zero_infinity)
-    return miss(_ctc_loss_backward_op, (grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity,), {}, _ctc_loss_backward)
+def _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, zero_infinity=False): return complete(_ctc_loss, "aten::_ctc_loss", "")(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+def _ctc_loss_backward(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity=False): return complete(_ctc_loss_backward, "aten::_ctc_loss_backward", "")(grad, log_probs, targets, input_lengths, target_lengths, neg_log_likelihood, log_alpha, blank, zero_infinity)

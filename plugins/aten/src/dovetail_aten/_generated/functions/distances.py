@@ -82,16 +82,7 @@ def cdist(x1, x2, p=2.0, compute_mode=None):
         return route(x1, x2, p, compute_mode)
     return miss(cdist_op, (x1, x2, p, compute_mode,), {}, cdist)
 
-
-_euclidean_dist_op, _euclidean_dist_routes = operator("aten::_euclidean_dist", "")
-def _euclidean_dist(x1, x2):
-    try:
-        route = _euclidean_dist_routes[x1._signature | x2._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x1, x2)
-    return miss(_euclidean_dist_op, (x1, x2,), {}, _euclidean_dist)
+def _euclidean_dist(x1, x2): return complete(_euclidean_dist, "aten::_euclidean_dist", "")(x1, x2)
 
 
 dist_op, dist_routes = operator("aten::dist", "")

@@ -34,484 +34,52 @@ __all__ = [
     "hamming_window_periodic_alpha", "hamming_window_periodic_alpha_beta", "hamming_window",
     "kaiser_window_default", "kaiser_window_periodic", "kaiser_window_beta", "kaiser_window",
 ]
-
-
 def _fft_c2c_out(input, dim, normalization, forward, *, out): return complete(_fft_c2c_out, "aten::_fft_c2c", "out")(input, dim, normalization, forward, out=out)
-
-_fft_c2c_op, _fft_c2c_routes = operator("aten::_fft_c2c", "")
-def _fft_c2c(input, dim, normalization, forward, *, out=None):
-    if out is not None:
-        return _fft_c2c_out(input, dim, normalization, forward, out=out)
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or normalization.__class__ is not int or forward.__class__ is not bool:
-        return miss(_fft_c2c_op, (input, dim, normalization, forward,), {}, _fft_c2c)
-    try:
-        route = _fft_c2c_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, normalization, forward)
-    return miss(_fft_c2c_op, (input, dim, normalization, forward,), {}, _fft_c2c)
-
-
+def _fft_c2c(input, dim, normalization, forward, *, out=None): return complete(_fft_c2c, "aten::_fft_c2c", "", "_fft_c2c_out")(input, dim, normalization, forward, out=out)
 def _fft_r2c_out(input, dim, normalization, onesided, *, out): return complete(_fft_r2c_out, "aten::_fft_r2c", "out")(input, dim, normalization, onesided, out=out)
-
-_fft_r2c_op, _fft_r2c_routes = operator("aten::_fft_r2c", "")
-def _fft_r2c(input, dim, normalization, onesided, *, out=None):
-    if out is not None:
-        return _fft_r2c_out(input, dim, normalization, onesided, out=out)
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or normalization.__class__ is not int or onesided.__class__ is not bool:
-        return miss(_fft_r2c_op, (input, dim, normalization, onesided,), {}, _fft_r2c)
-    try:
-        route = _fft_r2c_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, normalization, onesided)
-    return miss(_fft_r2c_op, (input, dim, normalization, onesided,), {}, _fft_r2c)
-
-
+def _fft_r2c(input, dim, normalization, onesided, *, out=None): return complete(_fft_r2c, "aten::_fft_r2c", "", "_fft_r2c_out")(input, dim, normalization, onesided, out=out)
 def _fft_c2r_out(input, dim, normalization, last_dim_size, *, out): return complete(_fft_c2r_out, "aten::_fft_c2r", "out")(input, dim, normalization, last_dim_size, out=out)
-
-_fft_c2r_op, _fft_c2r_routes = operator("aten::_fft_c2r", "")
-def _fft_c2r(input, dim, normalization, last_dim_size, *, out=None):
-    if out is not None:
-        return _fft_c2r_out(input, dim, normalization, last_dim_size, out=out)
-    dim_ints = tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or normalization.__class__ is not int or last_dim_size.__class__ is not int:
-        return miss(_fft_c2r_op, (input, dim, normalization, last_dim_size,), {}, _fft_c2r)
-    try:
-        route = _fft_c2r_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, normalization, last_dim_size)
-    return miss(_fft_c2r_op, (input, dim, normalization, last_dim_size,), {}, _fft_c2r)
-
-
+def _fft_c2r(input, dim, normalization, last_dim_size, *, out=None): return complete(_fft_c2r, "aten::_fft_c2r", "", "_fft_c2r_out")(input, dim, normalization, last_dim_size, out=out)
 def fft_fft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_fft_out, "aten::fft_fft", "out")(input, n, dim, norm, out=out)
-
-fft_fft_op, fft_fft_routes = operator("aten::fft_fft", "")
-def fft_fft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_fft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_fft_out(input, n, dim, norm, out=out)
-    if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
-        return miss(fft_fft_op, (input, n, dim, norm,), {}, fft_fft)
-    try:
-        route = fft_fft_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n, dim, norm)
-    return miss(fft_fft_op, (input, n, dim, norm,), {}, fft_fft)
-
-
+def fft_fft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_fft, "aten::fft_fft", "", "fft_fft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_ifft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_ifft_out, "aten::fft_ifft", "out")(input, n, dim, norm, out=out)
-
-fft_ifft_op, fft_ifft_routes = operator("aten::fft_ifft", "")
-def fft_ifft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_ifft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_ifft_out(input, n, dim, norm, out=out)
-    if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
-        return miss(fft_ifft_op, (input, n, dim, norm,), {}, fft_ifft)
-    try:
-        route = fft_ifft_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n, dim, norm)
-    return miss(fft_ifft_op, (input, n, dim, norm,), {}, fft_ifft)
-
-
+def fft_ifft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_ifft, "aten::fft_ifft", "", "fft_ifft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_rfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_rfft_out, "aten::fft_rfft", "out")(input, n, dim, norm, out=out)
-
-fft_rfft_op, fft_rfft_routes = operator("aten::fft_rfft", "")
-def fft_rfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_rfft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_rfft_out(input, n, dim, norm, out=out)
-    if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
-        return miss(fft_rfft_op, (input, n, dim, norm,), {}, fft_rfft)
-    try:
-        route = fft_rfft_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n, dim, norm)
-    return miss(fft_rfft_op, (input, n, dim, norm,), {}, fft_rfft)
-
-
+def fft_rfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_rfft, "aten::fft_rfft", "", "fft_rfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_irfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_irfft_out, "aten::fft_irfft", "out")(input, n, dim, norm, out=out)
-
-fft_irfft_op, fft_irfft_routes = operator("aten::fft_irfft", "")
-def fft_irfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_irfft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_irfft_out(input, n, dim, norm, out=out)
-    if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
-        return miss(fft_irfft_op, (input, n, dim, norm,), {}, fft_irfft)
-    try:
-        route = fft_irfft_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n, dim, norm)
-    return miss(fft_irfft_op, (input, n, dim, norm,), {}, fft_irfft)
-
-
+def fft_irfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_irfft, "aten::fft_irfft", "", "fft_irfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_hfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_hfft_out, "aten::fft_hfft", "out")(input, n, dim, norm, out=out)
-
-fft_hfft_op, fft_hfft_routes = operator("aten::fft_hfft", "")
-def fft_hfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_hfft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_hfft_out(input, n, dim, norm, out=out)
-    if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
-        return miss(fft_hfft_op, (input, n, dim, norm,), {}, fft_hfft)
-    try:
-        route = fft_hfft_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n, dim, norm)
-    return miss(fft_hfft_op, (input, n, dim, norm,), {}, fft_hfft)
-
-
+def fft_hfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_hfft, "aten::fft_hfft", "", "fft_hfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_ihfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_ihfft_out, "aten::fft_ihfft", "out")(input, n, dim, norm, out=out)
-
-fft_ihfft_op, fft_ihfft_routes = operator("aten::fft_ihfft", "")
-def fft_ihfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_ihfft, {"input": input, "n": n, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_ihfft_out(input, n, dim, norm, out=out)
-    if n is not None and n.__class__ is not int or dim.__class__ is not int or norm is not None and norm.__class__ is not str:
-        return miss(fft_ihfft_op, (input, n, dim, norm,), {}, fft_ihfft)
-    try:
-        route = fft_ihfft_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, n, dim, norm)
-    return miss(fft_ihfft_op, (input, n, dim, norm,), {}, fft_ihfft)
-
-
+def fft_ihfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_ihfft, "aten::fft_ihfft", "", "fft_ihfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_fft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_fft2_out, "aten::fft_fft2", "out")(input, s, dim, norm, out=out)
-
-fft_fft2_op, fft_fft2_routes = operator("aten::fft_fft2", "")
-def fft_fft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_fft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_fft2_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_fft2_op, (input, s, dim, norm,), {}, fft_fft2)
-    try:
-        route = fft_fft2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_fft2_op, (input, s, dim, norm,), {}, fft_fft2)
-
-
+def fft_fft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_fft2, "aten::fft_fft2", "", "fft_fft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_ifft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_ifft2_out, "aten::fft_ifft2", "out")(input, s, dim, norm, out=out)
-
-fft_ifft2_op, fft_ifft2_routes = operator("aten::fft_ifft2", "")
-def fft_ifft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_ifft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_ifft2_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_ifft2_op, (input, s, dim, norm,), {}, fft_ifft2)
-    try:
-        route = fft_ifft2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_ifft2_op, (input, s, dim, norm,), {}, fft_ifft2)
-
-
+def fft_ifft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_ifft2, "aten::fft_ifft2", "", "fft_ifft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_rfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_rfft2_out, "aten::fft_rfft2", "out")(input, s, dim, norm, out=out)
-
-fft_rfft2_op, fft_rfft2_routes = operator("aten::fft_rfft2", "")
-def fft_rfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_rfft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_rfft2_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_rfft2_op, (input, s, dim, norm,), {}, fft_rfft2)
-    try:
-        route = fft_rfft2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_rfft2_op, (input, s, dim, norm,), {}, fft_rfft2)
-
-
+def fft_rfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_rfft2, "aten::fft_rfft2", "", "fft_rfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_irfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_irfft2_out, "aten::fft_irfft2", "out")(input, s, dim, norm, out=out)
-
-fft_irfft2_op, fft_irfft2_routes = operator("aten::fft_irfft2", "")
-def fft_irfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_irfft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_irfft2_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_irfft2_op, (input, s, dim, norm,), {}, fft_irfft2)
-    try:
-        route = fft_irfft2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_irfft2_op, (input, s, dim, norm,), {}, fft_irfft2)
-
-
+def fft_irfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_irfft2, "aten::fft_irfft2", "", "fft_irfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_hfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_hfft2_out, "aten::fft_hfft2", "out")(input, s, dim, norm, out=out)
-
-fft_hfft2_op, fft_hfft2_routes = operator("aten::fft_hfft2", "")
-def fft_hfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_hfft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_hfft2_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_hfft2_op, (input, s, dim, norm,), {}, fft_hfft2)
-    try:
-        route = fft_hfft2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_hfft2_op, (input, s, dim, norm,), {}, fft_hfft2)
-
-
+def fft_hfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_hfft2, "aten::fft_hfft2", "", "fft_hfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_ihfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_ihfft2_out, "aten::fft_ihfft2", "out")(input, s, dim, norm, out=out)
-
-fft_ihfft2_op, fft_ihfft2_routes = operator("aten::fft_ihfft2", "")
-def fft_ihfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(fft_ihfft2, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_ihfft2_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_ihfft2_op, (input, s, dim, norm,), {}, fft_ihfft2)
-    try:
-        route = fft_ihfft2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_ihfft2_op, (input, s, dim, norm,), {}, fft_ihfft2)
-
-
+def fft_ihfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_ihfft2, "aten::fft_ihfft2", "", "fft_ihfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_fftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_fftn_out, "aten::fft_fftn", "out")(input, s, dim, norm, out=out)
-
-fft_fftn_op, fft_fftn_routes = operator("aten::fft_fftn", "")
-def fft_fftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(fft_fftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_fftn_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_fftn_op, (input, s, dim, norm,), {}, fft_fftn)
-    try:
-        route = fft_fftn_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_fftn_op, (input, s, dim, norm,), {}, fft_fftn)
-
-
+def fft_fftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_fftn, "aten::fft_fftn", "", "fft_fftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_ifftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_ifftn_out, "aten::fft_ifftn", "out")(input, s, dim, norm, out=out)
-
-fft_ifftn_op, fft_ifftn_routes = operator("aten::fft_ifftn", "")
-def fft_ifftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(fft_ifftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_ifftn_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_ifftn_op, (input, s, dim, norm,), {}, fft_ifftn)
-    try:
-        route = fft_ifftn_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_ifftn_op, (input, s, dim, norm,), {}, fft_ifftn)
-
-
+def fft_ifftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_ifftn, "aten::fft_ifftn", "", "fft_ifftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_rfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_rfftn_out, "aten::fft_rfftn", "out")(input, s, dim, norm, out=out)
-
-fft_rfftn_op, fft_rfftn_routes = operator("aten::fft_rfftn", "")
-def fft_rfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(fft_rfftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_rfftn_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_rfftn_op, (input, s, dim, norm,), {}, fft_rfftn)
-    try:
-        route = fft_rfftn_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_rfftn_op, (input, s, dim, norm,), {}, fft_rfftn)
-
-
+def fft_rfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_rfftn, "aten::fft_rfftn", "", "fft_rfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_irfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_irfftn_out, "aten::fft_irfftn", "out")(input, s, dim, norm, out=out)
-
-fft_irfftn_op, fft_irfftn_routes = operator("aten::fft_irfftn", "")
-def fft_irfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(fft_irfftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_irfftn_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_irfftn_op, (input, s, dim, norm,), {}, fft_irfftn)
-    try:
-        route = fft_irfftn_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_irfftn_op, (input, s, dim, norm,), {}, fft_irfftn)
-
-
+def fft_irfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_irfftn, "aten::fft_irfftn", "", "fft_irfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_hfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_hfftn_out, "aten::fft_hfftn", "out")(input, s, dim, norm, out=out)
-
-fft_hfftn_op, fft_hfftn_routes = operator("aten::fft_hfftn", "")
-def fft_hfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(fft_hfftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_hfftn_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_hfftn_op, (input, s, dim, norm,), {}, fft_hfftn)
-    try:
-        route = fft_hfftn_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_hfftn_op, (input, s, dim, norm,), {}, fft_hfftn)
-
-
+def fft_hfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_hfftn, "aten::fft_hfftn", "", "fft_hfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 def fft_ihfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_ihfftn_out, "aten::fft_ihfftn", "out")(input, s, dim, norm, out=out)
-
-fft_ihfftn_op, fft_ihfftn_routes = operator("aten::fft_ihfftn", "")
-def fft_ihfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(fft_ihfftn, {"input": input, "s": s, "dim": dim, "norm": norm, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return fft_ihfftn_out(input, s, dim, norm, out=out)
-    s_ints = (s,) if s.__class__ is int else tuple(s) if s.__class__ is list else s
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if s_ints is not None and not are_ints(s_ints) or dim_ints is not None and not are_ints(dim_ints) or norm is not None and norm.__class__ is not str:
-        return miss(fft_ihfftn_op, (input, s, dim, norm,), {}, fft_ihfftn)
-    try:
-        route = fft_ihfftn_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, s_ints, dim_ints, norm)
-    return miss(fft_ihfftn_op, (input, s, dim, norm,), {}, fft_ihfftn)
-
-
-fft_fftfreq_op, fft_fftfreq_routes = operator("aten::fft_fftfreq", "")
-def fft_fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or d.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(fft_fftfreq_op, (n, d,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, fft_fftfreq)
-    try:
-        route = fft_fftfreq_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(n, d, dtype, layout, device, pin_memory)
-    return miss(fft_fftfreq_op, (n, d,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, fft_fftfreq)
-
-
-fft_rfftfreq_op, fft_rfftfreq_routes = operator("aten::fft_rfftfreq", "")
-def fft_rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if n.__class__ is not int or d.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(fft_rfftfreq_op, (n, d,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, fft_rfftfreq)
-    try:
-        route = fft_rfftfreq_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(n, d, dtype, layout, device, pin_memory)
-    return miss(fft_rfftfreq_op, (n, d,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, fft_rfftfreq)
-
-
-fft_fftshift_op, fft_fftshift_routes = operator("aten::fft_fftshift", "")
-def fft_fftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(fft_fftshift, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints):
-        return miss(fft_fftshift_op, (input, dim,), {}, fft_fftshift)
-    try:
-        route = fft_fftshift_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints)
-    return miss(fft_fftshift_op, (input, dim,), {}, fft_fftshift)
-
-
-fft_ifftshift_op, fft_ifftshift_routes = operator("aten::fft_ifftshift", "")
-def fft_ifftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(fft_ifftshift, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if dim_ints is not None and not are_ints(dim_ints):
-        return miss(fft_ifftshift_op, (input, dim,), {}, fft_ifftshift)
-    try:
-        route = fft_ifftshift_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints)
-    return miss(fft_ifftshift_op, (input, dim,), {}, fft_ifftshift)
+def fft_ihfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_ihfftn, "aten::fft_ihfftn", "", "fft_ihfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def fft_fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(fft_fftfreq, "aten::fft_fftfreq", "")(n, d, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def fft_rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(fft_rfftfreq, "aten::fft_rfftfreq", "")(n, d, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def fft_fftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(fft_fftshift, "aten::fft_fftshift", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+def fft_ifftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(fft_ifftshift, "aten::fft_ifftshift", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 stft_center_op, stft_center_routes = operator("aten::stft", "center")
@@ -592,29 +160,8 @@ def istft(input=MISSING, n_fft=MISSING, hop_length=None, win_length=None, window
     return miss(istft_op, (input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex,), {}, istft)
 
 
-bartlett_window_op, bartlett_window_routes = operator("aten::bartlett_window", "")
-def bartlett_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(bartlett_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, bartlett_window)
-    try:
-        route = bartlett_window_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, dtype, layout, device, pin_memory)
-    return miss(bartlett_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, bartlett_window)
-
-bartlett_window_periodic_op, bartlett_window_periodic_routes = operator("aten::bartlett_window", "periodic")
-def bartlett_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(bartlett_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, bartlett_window)
-    try:
-        route = bartlett_window_periodic_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, periodic, dtype, layout, device, pin_memory)
-    return miss(bartlett_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, bartlett_window)
+def bartlett_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(bartlett_window_default, "aten::bartlett_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def bartlett_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(bartlett_window_periodic, "aten::bartlett_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 _bartlett_window_overloads = Overloads("aten::bartlett_window", {
     "": (bartlett_window_default, None), "periodic": (bartlett_window_periodic, None),
@@ -629,29 +176,8 @@ def bartlett_window(*args, **kwargs):
     return _bartlett_window_overloads.choose(args, kwargs)
 
 
-blackman_window_op, blackman_window_routes = operator("aten::blackman_window", "")
-def blackman_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(blackman_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, blackman_window)
-    try:
-        route = blackman_window_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, dtype, layout, device, pin_memory)
-    return miss(blackman_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, blackman_window)
-
-blackman_window_periodic_op, blackman_window_periodic_routes = operator("aten::blackman_window", "periodic")
-def blackman_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(blackman_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, blackman_window)
-    try:
-        route = blackman_window_periodic_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, periodic, dtype, layout, device, pin_memory)
-    return miss(blackman_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, blackman_window)
+def blackman_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(blackman_window_default, "aten::blackman_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def blackman_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(blackman_window_periodic, "aten::blackman_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 _blackman_window_overloads = Overloads("aten::blackman_window", {
     "": (blackman_window_default, None), "periodic": (blackman_window_periodic, None),
@@ -666,29 +192,8 @@ def blackman_window(*args, **kwargs):
     return _blackman_window_overloads.choose(args, kwargs)
 
 
-hann_window_op, hann_window_routes = operator("aten::hann_window", "")
-def hann_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(hann_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hann_window)
-    try:
-        route = hann_window_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, dtype, layout, device, pin_memory)
-    return miss(hann_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hann_window)
-
-hann_window_periodic_op, hann_window_periodic_routes = operator("aten::hann_window", "periodic")
-def hann_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(hann_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hann_window)
-    try:
-        route = hann_window_periodic_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, periodic, dtype, layout, device, pin_memory)
-    return miss(hann_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hann_window)
+def hann_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hann_window_default, "aten::hann_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def hann_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hann_window_periodic, "aten::hann_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 _hann_window_overloads = Overloads("aten::hann_window", {
     "": (hann_window_default, None), "periodic": (hann_window_periodic, None),
@@ -703,53 +208,10 @@ def hann_window(*args, **kwargs):
     return _hann_window_overloads.choose(args, kwargs)
 
 
-hamming_window_op, hamming_window_routes = operator("aten::hamming_window", "")
-def hamming_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(hamming_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
-    try:
-        route = hamming_window_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, dtype, layout, device, pin_memory)
-    return miss(hamming_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
-
-hamming_window_periodic_op, hamming_window_periodic_routes = operator("aten::hamming_window", "periodic")
-def hamming_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(hamming_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
-    try:
-        route = hamming_window_periodic_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, periodic, dtype, layout, device, pin_memory)
-    return miss(hamming_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
-
-hamming_window_periodic_alpha_op, hamming_window_periodic_alpha_routes = operator("aten::hamming_window", "periodic_alpha")
-def hamming_window_periodic_alpha(window_length, periodic, alpha, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or alpha.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(hamming_window_periodic_alpha_op, (window_length, periodic, alpha,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
-    try:
-        route = hamming_window_periodic_alpha_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, periodic, alpha, dtype, layout, device, pin_memory)
-    return miss(hamming_window_periodic_alpha_op, (window_length, periodic, alpha,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
-
-hamming_window_periodic_alpha_beta_op, hamming_window_periodic_alpha_beta_routes = operator("aten::hamming_window", "periodic_alpha_beta")
-def hamming_window_periodic_alpha_beta(window_length, periodic, alpha, beta, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or alpha.__class__ is not float or beta.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(hamming_window_periodic_alpha_beta_op, (window_length, periodic, alpha, beta,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
-    try:
-        route = hamming_window_periodic_alpha_beta_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, periodic, alpha, beta, dtype, layout, device, pin_memory)
-    return miss(hamming_window_periodic_alpha_beta_op, (window_length, periodic, alpha, beta,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, hamming_window)
+def hamming_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hamming_window_default, "aten::hamming_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def hamming_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hamming_window_periodic, "aten::hamming_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def hamming_window_periodic_alpha(window_length, periodic, alpha, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hamming_window_periodic_alpha, "aten::hamming_window", "periodic_alpha")(window_length, periodic, alpha, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def hamming_window_periodic_alpha_beta(window_length, periodic, alpha, beta, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(hamming_window_periodic_alpha_beta, "aten::hamming_window", "periodic_alpha_beta")(window_length, periodic, alpha, beta, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 _hamming_window_overloads = Overloads("aten::hamming_window", {
     "": (hamming_window_default, None), "periodic": (hamming_window_periodic, None),
@@ -770,41 +232,9 @@ def hamming_window(*args, **kwargs):
     return _hamming_window_overloads.choose(args, kwargs)
 
 
-kaiser_window_op, kaiser_window_routes = operator("aten::kaiser_window", "")
-def kaiser_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(kaiser_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, kaiser_window)
-    try:
-        route = kaiser_window_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, dtype, layout, device, pin_memory)
-    return miss(kaiser_window_op, (window_length,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, kaiser_window)
-
-kaiser_window_periodic_op, kaiser_window_periodic_routes = operator("aten::kaiser_window", "periodic")
-def kaiser_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(kaiser_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, kaiser_window)
-    try:
-        route = kaiser_window_periodic_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, periodic, dtype, layout, device, pin_memory)
-    return miss(kaiser_window_periodic_op, (window_length, periodic,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, kaiser_window)
-
-kaiser_window_beta_op, kaiser_window_beta_routes = operator("aten::kaiser_window", "beta")
-def kaiser_window_beta(window_length, periodic, beta, *, dtype=None, layout=None, device=None, pin_memory=None):
-    if window_length.__class__ is not int or periodic.__class__ is not bool or beta.__class__ is not float or dtype is not None and dtype.__class__ is not DType or layout is not None and layout.__class__ is not Layout or device is not None and device.__class__ is not Device or pin_memory is not None and pin_memory.__class__ is not bool:
-        return miss(kaiser_window_beta_op, (window_length, periodic, beta,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, kaiser_window)
-    try:
-        route = kaiser_window_beta_routes[state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(window_length, periodic, beta, dtype, layout, device, pin_memory)
-    return miss(kaiser_window_beta_op, (window_length, periodic, beta,), {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}, kaiser_window)
+def kaiser_window_default(window_length, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(kaiser_window_default, "aten::kaiser_window", "")(window_length, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def kaiser_window_periodic(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(kaiser_window_periodic, "aten::kaiser_window", "periodic")(window_length, periodic, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+def kaiser_window_beta(window_length, periodic, beta, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(kaiser_window_beta, "aten::kaiser_window", "beta")(window_length, periodic, beta, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 
 _kaiser_window_overloads = Overloads("aten::kaiser_window", {
     "": (kaiser_window_default, None), "periodic": (kaiser_window_periodic, None),

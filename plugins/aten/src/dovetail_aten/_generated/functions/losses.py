@@ -68,27 +68,8 @@ def nll_loss_nd(input=MISSING, target=MISSING, weight=None, reduction=1, ignore_
         return route(input, target, weight, reduction, ignore_index)
     return miss(nll_loss_nd_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_nd)
 
-
 def nll_loss_forward_output(input, target, weight, reduction, ignore_index, *, output, total_weight): return complete(nll_loss_forward_output, "aten::nll_loss_forward", "output")(input, target, weight, reduction, ignore_index, output=output, total_weight=total_weight)
-
-nll_loss_forward_op, nll_loss_forward_routes = operator("aten::nll_loss_forward", "")
-def nll_loss_forward(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(nll_loss_forward, {"input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return nll_loss_forward_output(input, target, weight, reduction, ignore_index, **several_outs("nll_loss_forward", ("output", "total_weight"), out))
-    if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
-    try:
-        bits = input._signature | target._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = nll_loss_forward_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, target, weight, reduction, ignore_index)
-    return miss(nll_loss_forward_op, (input, target, weight, reduction, ignore_index,), {}, nll_loss_forward)
+def nll_loss_forward(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss_forward, "aten::nll_loss_forward", "", "nll_loss_forward_output", ('output', 'total_weight'))(input, target, weight, reduction, ignore_index, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 cross_entropy_loss_op, cross_entropy_loss_routes = operator("aten::cross_entropy_loss", "")
@@ -252,62 +233,9 @@ def poisson_nll_loss(input=MISSING, target=MISSING, log_input=MISSING, full=MISS
         return route(input, target, log_input, full, eps, reduction)
     return miss(poisson_nll_loss_op, (input, target, log_input, full, eps, reduction,), {}, poisson_nll_loss)
 
-
 def nll_loss_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, *, grad_input): return complete(nll_loss_backward_grad_input, "aten::nll_loss_backward", "grad_input")(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=grad_input)
-
-nll_loss_backward_op, nll_loss_backward_routes = operator("aten::nll_loss_backward", "")
-def nll_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, total_weight=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(nll_loss_backward, {"grad_output": grad_output, "input": input, "target": target, "weight": weight, "reduction": reduction, "ignore_index": ignore_index, "total_weight": total_weight, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return nll_loss_backward_grad_input(grad_output, input, target, weight, reduction, ignore_index, total_weight, grad_input=out)
-    if reduction.__class__ is not int or ignore_index.__class__ is not int:
-        return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
-    try:
-        bits = grad_output._signature | input._signature | target._signature | total_weight._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = nll_loss_backward_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, target, weight, reduction, ignore_index, total_weight)
-    return miss(nll_loss_backward_op, (grad_output, input, target, weight, reduction, ignore_index, total_weight,), {}, nll_loss_backward)
-
-
+def nll_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, total_weight=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(nll_loss_backward, "aten::nll_loss_backward", "", "nll_loss_backward_grad_input", ('grad_input',))(grad_output, input, target, weight, reduction, ignore_index, total_weight, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def mse_loss_backward_grad_input(grad_output, input, target, reduction, *, grad_input): return complete(mse_loss_backward_grad_input, "aten::mse_loss_backward", "grad_input")(grad_output, input, target, reduction, grad_input=grad_input)
-
-mse_loss_backward_op, mse_loss_backward_routes = operator("aten::mse_loss_backward", "")
-def mse_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(mse_loss_backward, {"grad_output": grad_output, "input": input, "target": target, "reduction": reduction, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return mse_loss_backward_grad_input(grad_output, input, target, reduction, grad_input=out)
-    if reduction.__class__ is not int:
-        return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
-    try:
-        route = mse_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, target, reduction)
-    return miss(mse_loss_backward_op, (grad_output, input, target, reduction,), {}, mse_loss_backward)
-
-
+def mse_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(mse_loss_backward, "aten::mse_loss_backward", "", "mse_loss_backward_grad_input", ('grad_input',))(grad_output, input, target, reduction, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def smooth_l1_loss_backward_grad_input(grad_output, input, target, reduction, beta, *, grad_input): return complete(smooth_l1_loss_backward_grad_input, "aten::smooth_l1_loss_backward", "grad_input")(grad_output, input, target, reduction, beta, grad_input=grad_input)
-
-smooth_l1_loss_backward_op, smooth_l1_loss_backward_routes = operator("aten::smooth_l1_loss_backward", "")
-def smooth_l1_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, beta=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(smooth_l1_loss_backward, {"grad_output": grad_output, "input": input, "target": target, "reduction": reduction, "beta": beta, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return smooth_l1_loss_backward_grad_input(grad_output, input, target, reduction, beta, grad_input=out)
-    if reduction.__class__ is not int or beta.__class__ is not float:
-        return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
-    try:
-        route = smooth_l1_loss_backward_routes[grad_output._signature | input._signature | target._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, target, reduction, beta)
-    return miss(smooth_l1_loss_backward_op, (grad_output, input, target, reduction, beta,), {}, smooth_l1_loss_backward)
+def smooth_l1_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, reduction=MISSING, beta=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(smooth_l1_loss_backward, "aten::smooth_l1_loss_backward", "", "smooth_l1_loss_backward_grad_input", ('grad_input',))(grad_output, input, target, reduction, beta, out=out, surplus=surplus, x=x, x1=x1, a=a)

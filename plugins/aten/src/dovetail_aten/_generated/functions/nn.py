@@ -42,6 +42,28 @@ def relu_out(input, *, out): return complete(relu_out, "aten::relu", "out")(inpu
 
 relu_op, relu_routes = operator("aten::relu", "")
 def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """relu(input, *, out=None)
+
+    Return each element where it is positive, and 0 elsewhere.
+
+    Computes ``max(x, 0)``.
+
+    Integers stay integers; NaN stays NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    RuntimeError
+        For bools.
+    NotImplementedError
+        For complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(relu, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -54,7 +76,13 @@ def relu(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(relu_op, (input,), {}, relu)
 
-def relu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(relu_, "aten::relu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+def relu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """relu_(input)
+
+    Do what `relu` does, and write the result into `input`.
+    """
+    return complete(relu_, "aten::relu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def leaky_relu_out(input, negative_slope=0.01, *, out): return complete(leaky_relu_out, "aten::leaky_relu", "out")(input, negative_slope, out=out)
@@ -103,6 +131,33 @@ def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten
 
 gelu_op, gelu_routes = operator("aten::gelu", "")
 def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None):
+    """gelu(input, *, approximate="none", out=None)
+
+    Return each element times the probability that a standard normal number is less than it.
+
+    Computes ``x * (1 + erf(x / sqrt(2))) / 2``.
+
+    With "tanh" it is 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))).
+
+    Source: Hendrycks and Gimpel, 2016, arXiv:1606.08415.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    approximate : str
+        "none" for the exact function, "tanh" for an approximation by the hyperbolic tangent.
+        Default: "none".
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    RuntimeError
+        For another `approximate`.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(gelu, {"input": input, "approximate": approximate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -117,7 +172,13 @@ def gelu(input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x
         return route(input, approximate)
     return miss(gelu_op, (input,), {"approximate": approximate}, gelu)
 
-def gelu_(input=MISSING, surplus=MISSING, approximate='none', x=None, x1=None, a=None): return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate, surplus=surplus, x=x, x1=x1, a=a)
+
+def gelu_(input=MISSING, surplus=MISSING, approximate='none', x=None, x1=None, a=None):
+    """gelu_(input, *, approximate="none")
+
+    Do what `gelu` does, and write the result into `input`.
+    """
+    return complete(gelu_, "aten::gelu_", "")(input, approximate=approximate, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def silu_out(input, *, out): return complete(silu_out, "aten::silu", "out")(input, out=out)
@@ -143,6 +204,28 @@ def softplus_out(input, beta=1, threshold=20, *, out): return complete(softplus_
 
 softplus_op, softplus_routes = operator("aten::softplus", "")
 def softplus(input=MISSING, beta=1, threshold=20, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """softplus(input, beta=1, threshold=20, *, out=None)
+
+    Return a smooth approximation of `relu` of each element.
+
+    Computes ``log(1 + exp(beta * x)) / beta``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    beta : number
+        How sharp the bend is. Default: 1.
+    threshold : number
+        Where `beta * x` exceeds it, the element itself is returned. Default: 20.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(softplus, {"input": input, "beta": beta, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -195,26 +278,35 @@ def log_sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
         return route(input)
     return miss(log_sigmoid_op, (input,), {}, log_sigmoid)
 
-
 def log_sigmoid_forward_output(input, *, output, buffer): return complete(log_sigmoid_forward_output, "aten::log_sigmoid_forward", "output")(input, output=output, buffer=buffer)
-
-log_sigmoid_forward_op, log_sigmoid_forward_routes = operator("aten::log_sigmoid_forward", "")
-def log_sigmoid_forward(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(log_sigmoid_forward, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return log_sigmoid_forward_output(input, **several_outs("log_sigmoid_forward", ("output", "buffer"), out))
-    try:
-        route = log_sigmoid_forward_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(log_sigmoid_forward_op, (input,), {}, log_sigmoid_forward)
+def log_sigmoid_forward(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log_sigmoid_forward, "aten::log_sigmoid_forward", "", "log_sigmoid_forward_output", ('output', 'buffer'))(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 prelu_op, prelu_routes = operator("aten::prelu", "")
 def prelu(input=MISSING, weight=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """prelu(input, weight)
+
+    Return each element where it is positive, and elsewhere the element times the weight of its
+    channel.
+
+    Computes ``x if x > 0 else weight * x``.
+
+    Source: He et al., 2015, arXiv:1502.01852.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, *)`, or of any shape for a single weight.
+    weight : Tensor
+        One number, or a vector of one for each channel, dimension 1; of the dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If dtypes differ, or if `weight` has several dimensions or another number of elements.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(prelu, {"input": input, "weight": weight}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -225,26 +317,37 @@ def prelu(input=MISSING, weight=MISSING, surplus=MISSING, x=None, x1=None, a=Non
         return route(input, weight)
     return miss(prelu_op, (input, weight,), {}, prelu)
 
-
-_prelu_kernel_op, _prelu_kernel_routes = operator("aten::_prelu_kernel", "")
-def _prelu_kernel(input, weight):
-    try:
-        cls = weight.__class__
-        if cls in SCALAR_BITS:
-            route = _prelu_kernel_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = _prelu_kernel_routes[input._signature | weight._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight)
-    return miss(_prelu_kernel_op, (input, weight,), {}, _prelu_kernel)
+def _prelu_kernel(input, weight): return complete(_prelu_kernel, "aten::_prelu_kernel", "")(input, weight)
 
 
 def threshold_out(input, threshold, value, *, out): return complete(threshold_out, "aten::threshold", "out")(input, threshold, value, out=out)
 
 threshold_op, threshold_routes = operator("aten::threshold", "")
 def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """threshold(input, threshold, value, *, out=None)
+
+    Return each element that is greater than a threshold, and a number in place of the others.
+
+    Computes ``x if x > threshold else value``.
+
+    NaN stays NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    threshold : number
+        The threshold.
+    value : number
+        What replaces elements that do not exceed it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For bools and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(globals()["threshold"], {"input": input, "threshold": threshold, "value": value, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -259,13 +362,51 @@ def threshold(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, 
         return route(input, threshold, value)
     return miss(threshold_op, (input, threshold, value,), {}, globals()["threshold"])
 
-def threshold_(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(threshold_, "aten::threshold_", "")(input, threshold, value, surplus=surplus, x=x, x1=x1, a=a)
+
+def threshold_(input=MISSING, threshold=MISSING, value=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """threshold_(input, threshold, value)
+
+    Do what `threshold` does, and write the result into `input`.
+    """
+    return complete(threshold_, "aten::threshold_", "")(input, threshold, value, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def softmax_int_out(input, dim, dtype=None, *, out): return complete(softmax_int_out, "aten::softmax", "int_out")(input, dim, dtype, out=out)
 
 softmax_int_op, softmax_int_routes = operator("aten::softmax", "int")
 def softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """softmax(input, dim, dtype=None, *, out=None)
+
+    Return the exponentials of the elements along a dimension, divided by their sum.
+
+    Computes ``exp(x_i) / sum_j exp(x_j)``.
+
+    The greatest element is subtracted first, so that large ones do not overflow. If it is infinite,
+    or all are -inf, the result is NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension along which the results add up to 1, counted from the end if negative.
+    dtype : dtype or None
+        What `input` is converted to before.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers and bools without `dtype`.
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -280,28 +421,45 @@ def softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x
         return route(input, dim, dtype)
     return miss(softmax_int_op, (input, dim, dtype,), {}, softmax)
 
-
 def _softmax_out(input, dim, half_to_float, *, out): return complete(_softmax_out, "aten::_softmax", "out")(input, dim, half_to_float, out=out)
-
-_softmax_op, _softmax_routes = operator("aten::_softmax", "")
-def _softmax(input, dim, half_to_float, *, out=None):
-    if out is not None:
-        return _softmax_out(input, dim, half_to_float, out=out)
-    if dim.__class__ is not int or half_to_float.__class__ is not bool:
-        return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
-    try:
-        route = _softmax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, half_to_float)
-    return miss(_softmax_op, (input, dim, half_to_float,), {}, _softmax)
+def _softmax(input, dim, half_to_float, *, out=None): return complete(_softmax, "aten::_softmax", "", "_softmax_out")(input, dim, half_to_float, out=out)
 
 
 def log_softmax_int_out(input, dim, dtype=None, *, out): return complete(log_softmax_int_out, "aten::log_softmax", "int_out")(input, dim, dtype, out=out)
 
 log_softmax_int_op, log_softmax_int_routes = operator("aten::log_softmax", "int")
 def log_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """log_softmax(input, dim, dtype=None, *, out=None)
+
+    Return the logarithm of the softmax along a dimension.
+
+    Computes ``x_i - log(sum_j exp(x_j))``.
+
+    More exact than the logarithm of `softmax`, which may be 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension along which probabilities add up to 1, counted from the end if negative.
+    dtype : dtype or None
+        What `input` is converted to before.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers and bools without `dtype`.
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(log_softmax, {"input": input, "dim": dim, "dtype": dtype, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if out is not None:
@@ -316,26 +474,39 @@ def log_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, out=Non
         return route(input, dim, dtype)
     return miss(log_softmax_int_op, (input, dim, dtype,), {}, log_softmax)
 
-
 def _log_softmax_out(input, dim, half_to_float, *, out): return complete(_log_softmax_out, "aten::_log_softmax", "out")(input, dim, half_to_float, out=out)
-
-_log_softmax_op, _log_softmax_routes = operator("aten::_log_softmax", "")
-def _log_softmax(input, dim, half_to_float, *, out=None):
-    if out is not None:
-        return _log_softmax_out(input, dim, half_to_float, out=out)
-    if dim.__class__ is not int or half_to_float.__class__ is not bool:
-        return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
-    try:
-        route = _log_softmax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, half_to_float)
-    return miss(_log_softmax_op, (input, dim, half_to_float,), {}, _log_softmax)
+def _log_softmax(input, dim, half_to_float, *, out=None): return complete(_log_softmax, "aten::_log_softmax", "", "_log_softmax_out")(input, dim, half_to_float, out=out)
 
 
 bilinear_op, bilinear_routes = operator("aten::bilinear", "")
 def bilinear(input1, input2, weight, bias=None):
+    """bilinear(input1, input2, weight, bias=None)
+
+    Return a bilinear form of two vectors for each output, plus a bias.
+
+    Computes ``y_k = sum_ij x1_i * weight_kij * x2_j + bias_k``.
+
+    Parameters
+    ----------
+    input1 : Tensor
+        A tensor of shape `(*, in1)`.
+    input2 : Tensor
+        A tensor of shape `(*, in2)`.
+    weight : Tensor
+        A tensor of shape `(out, in1, in2)`.
+    bias : Tensor or None
+        A vector of shape `(out,)`.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(*, out)`.
+
+    Raises
+    ------
+    RuntimeError
+        If dtypes differ, or if shapes do not fit.
+    """
     try:
         bits = input1._signature | input2._signature | weight._signature | state()
         if bias is not None:
@@ -350,6 +521,35 @@ def bilinear(input1, input2, weight, bias=None):
 
 embedding_op, embedding_routes = operator("aten::embedding", "")
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False)
+
+    Return the rows of a matrix at the given indices.
+
+    Parameters
+    ----------
+    weight : Tensor
+        A matrix of shape `(rows, features)`.
+    indices : Tensor
+        A tensor of int32 or int64 indices of rows, at least 0.
+    padding_idx : int
+        A row that gets no gradient; -1 for none. Default: -1.
+    scale_grad_by_freq : bool
+        Divide the gradient of each row by how often `indices` name it. Default: False.
+    sparse : bool
+        Without effect; gradients are dense. Default: False.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `indices` and a last dimension of `features`.
+
+    Raises
+    ------
+    IndexError
+        If an index is out of range.
+    RuntimeError
+        If `weight` is no matrix, or if `indices` are of another dtype.
+    """
     if padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool or sparse.__class__ is not bool:
         return miss(embedding_op, (weight, indices, padding_idx, scale_grad_by_freq, sparse,), {}, embedding)
     try:
@@ -363,6 +563,45 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
 
 layer_norm_op, layer_norm_routes = operator("aten::layer_norm", "")
 def layer_norm(input=MISSING, normalized_shape=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enable=True, surplus=MISSING, x=None, x1=None, a=None):
+    """layer_norm(input, normalized_shape, weight=None, bias=None, eps=1.0000000000000001e-05, cudnn_enable=True)
+
+    Return the tensor normalized to mean 0 and variance 1 over its last dimensions, then scaled and
+    shifted.
+
+    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
+
+    The variance is divided by the number of elements.
+
+    Source: Ba et al., 2016, arXiv:1607.06450.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(*, *normalized_shape)` of floating-point numbers.
+    normalized_shape : list of int
+        The last dimensions, over which is normalized.
+    weight : Tensor or None
+        Factors, of shape `normalized_shape`.
+    bias : Tensor or None
+        Terms, of shape `normalized_shape`.
+    eps : float
+        What is added to the variance. Default: 1.0000000000000001e-05.
+    cudnn_enable : bool
+        Without effect. Default: True.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` or `bias`
+        has another shape.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "cudnn_enable": cudnn_enable}, surplus, {"x": x, "x1": x1, "a": a})
     normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
@@ -386,6 +625,43 @@ def native_layer_norm_out(input, normalized_shape, weight, bias, eps, *, out0, o
 
 native_layer_norm_op, native_layer_norm_routes = operator("aten::native_layer_norm", "")
 def native_layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """native_layer_norm(input, normalized_shape, weight, bias, eps, *, out=None)
+
+    Return what `layer_norm` does, with the means and the reciprocal standard deviations.
+
+    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
+
+    Source: Ba et al., 2016, arXiv:1607.06450.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(*, *normalized_shape)` of floating-point numbers.
+    normalized_shape : list of int
+        The last dimensions, over which is normalized.
+    weight : Tensor or None
+        Factors, of shape `normalized_shape`, or None.
+    bias : Tensor or None
+        Terms, of shape `normalized_shape`, or None.
+    eps : float
+        What is added to the variance.
+    out : tuple of Tensor
+        Tensors to write the results into.
+
+    Returns
+    -------
+    tuple of 3 Tensor
+        The normalized tensor, `mean(x)` and `1 / sqrt(var(x) + eps)`; the last two in the shape of
+        `input` with size 1 in place of the normalized dimensions.
+
+    Raises
+    ------
+    RuntimeError
+        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` or `bias`
+        has another shape.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(native_layer_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "bias": bias, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -406,255 +682,26 @@ def native_layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, b
         return route(input, normalized_shape_ints, weight, bias, eps)
     return miss(native_layer_norm_op, (input, normalized_shape, weight, bias, eps,), {}, native_layer_norm)
 
-
 def threshold_backward_grad_input(grad_output, input, threshold, *, grad_input): return complete(threshold_backward_grad_input, "aten::threshold_backward", "grad_input")(grad_output, input, threshold, grad_input=grad_input)
-
-threshold_backward_op, threshold_backward_routes = operator("aten::threshold_backward", "")
-def threshold_backward(grad_output=MISSING, input=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(threshold_backward, {"grad_output": grad_output, "input": input, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return threshold_backward_grad_input(grad_output, input, threshold, grad_input=out)
-    if threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = threshold_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = threshold_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, threshold)
-    return miss(threshold_backward_op, (grad_output, input, threshold,), {}, threshold_backward)
-
-
+def threshold_backward(grad_output=MISSING, input=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(threshold_backward, "aten::threshold_backward", "", "threshold_backward_grad_input", ('grad_input',))(grad_output, input, threshold, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def gelu_backward_grad_input(grad_output, input, *, approximate='none', grad_input): return complete(gelu_backward_grad_input, "aten::gelu_backward", "grad_input")(grad_output, input, approximate=approximate, grad_input=grad_input)
-
-gelu_backward_op, gelu_backward_routes = operator("aten::gelu_backward", "")
-def gelu_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(gelu_backward, {"grad_output": grad_output, "input": input, "approximate": approximate, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return gelu_backward_grad_input(grad_output, input, approximate=approximate, grad_input=out)
-    if approximate.__class__ is not str:
-        return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = gelu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = gelu_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, approximate)
-    return miss(gelu_backward_op, (grad_output, input,), {"approximate": approximate}, gelu_backward)
-
-
+def gelu_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, approximate='none', out=None, x=None, x1=None, a=None): return complete(gelu_backward, "aten::gelu_backward", "", "gelu_backward_grad_input", ('grad_input',))(grad_output, input, approximate=approximate, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def silu_backward_grad_input(grad_output, input, *, grad_input): return complete(silu_backward_grad_input, "aten::silu_backward", "grad_input")(grad_output, input, grad_input=grad_input)
-
-silu_backward_op, silu_backward_routes = operator("aten::silu_backward", "")
-def silu_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(silu_backward, {"grad_output": grad_output, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return silu_backward_grad_input(grad_output, input, grad_input=out)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = silu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = silu_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input)
-    return miss(silu_backward_op, (grad_output, input,), {}, silu_backward)
-
-
+def silu_backward(grad_output=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(silu_backward, "aten::silu_backward", "", "silu_backward_grad_input", ('grad_input',))(grad_output, input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def elu_backward_grad_input(grad_output, alpha, scale, input_scale, is_result, self_or_result, *, grad_input): return complete(elu_backward_grad_input, "aten::elu_backward", "grad_input")(grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input=grad_input)
-
-elu_backward_op, elu_backward_routes = operator("aten::elu_backward", "")
-def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result, *, out=None):
-    if out is not None:
-        return elu_backward_grad_input(grad_output, alpha, scale, input_scale, is_result, self_or_result, grad_input=out)
-    if alpha.__class__ is not int and alpha.__class__ is not float or scale.__class__ is not int and scale.__class__ is not float or input_scale.__class__ is not int and input_scale.__class__ is not float or is_result.__class__ is not bool:
-        return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
-    try:
-        cls = self_or_result.__class__
-        if cls in SCALAR_BITS:
-            route = elu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = elu_backward_routes[grad_output._signature | self_or_result._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, alpha, scale, input_scale, is_result, self_or_result)
-    return miss(elu_backward_op, (grad_output, alpha, scale, input_scale, is_result, self_or_result,), {}, elu_backward)
-
-
+def elu_backward(grad_output, alpha, scale, input_scale, is_result, self_or_result, *, out=None): return complete(elu_backward, "aten::elu_backward", "", "elu_backward_grad_input", ('grad_input',))(grad_output, alpha, scale, input_scale, is_result, self_or_result, out=out)
 def leaky_relu_backward_grad_input(grad_output, input, negative_slope, self_is_result, *, grad_input): return complete(leaky_relu_backward_grad_input, "aten::leaky_relu_backward", "grad_input")(grad_output, input, negative_slope, self_is_result, grad_input=grad_input)
-
-leaky_relu_backward_op, leaky_relu_backward_routes = operator("aten::leaky_relu_backward", "")
-def leaky_relu_backward(grad_output=MISSING, input=MISSING, negative_slope=MISSING, self_is_result=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(leaky_relu_backward, {"grad_output": grad_output, "input": input, "negative_slope": negative_slope, "self_is_result": self_is_result, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return leaky_relu_backward_grad_input(grad_output, input, negative_slope, self_is_result, grad_input=out)
-    if negative_slope.__class__ is not int and negative_slope.__class__ is not float or self_is_result.__class__ is not bool:
-        return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = leaky_relu_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = leaky_relu_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, negative_slope, self_is_result)
-    return miss(leaky_relu_backward_op, (grad_output, input, negative_slope, self_is_result,), {}, leaky_relu_backward)
-
-
+def leaky_relu_backward(grad_output=MISSING, input=MISSING, negative_slope=MISSING, self_is_result=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(leaky_relu_backward, "aten::leaky_relu_backward", "", "leaky_relu_backward_grad_input", ('grad_input',))(grad_output, input, negative_slope, self_is_result, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def softplus_backward_grad_input(grad_output, input, beta, threshold, *, grad_input): return complete(softplus_backward_grad_input, "aten::softplus_backward", "grad_input")(grad_output, input, beta, threshold, grad_input=grad_input)
-
-softplus_backward_op, softplus_backward_routes = operator("aten::softplus_backward", "")
-def softplus_backward(grad_output=MISSING, input=MISSING, beta=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(softplus_backward, {"grad_output": grad_output, "input": input, "beta": beta, "threshold": threshold, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return softplus_backward_grad_input(grad_output, input, beta, threshold, grad_input=out)
-    if beta.__class__ is not int and beta.__class__ is not float or threshold.__class__ is not int and threshold.__class__ is not float:
-        return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = softplus_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = softplus_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, beta, threshold)
-    return miss(softplus_backward_op, (grad_output, input, beta, threshold,), {}, softplus_backward)
-
-
+def softplus_backward(grad_output=MISSING, input=MISSING, beta=MISSING, threshold=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(softplus_backward, "aten::softplus_backward", "", "softplus_backward_grad_input", ('grad_input',))(grad_output, input, beta, threshold, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def hardtanh_backward_grad_input(grad_output, input, min_val, max_val, *, grad_input): return complete(hardtanh_backward_grad_input, "aten::hardtanh_backward", "grad_input")(grad_output, input, min_val, max_val, grad_input=grad_input)
-
-hardtanh_backward_op, hardtanh_backward_routes = operator("aten::hardtanh_backward", "")
-def hardtanh_backward(grad_output=MISSING, input=MISSING, min_val=MISSING, max_val=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(hardtanh_backward, {"grad_output": grad_output, "input": input, "min_val": min_val, "max_val": max_val, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return hardtanh_backward_grad_input(grad_output, input, min_val, max_val, grad_input=out)
-    if min_val.__class__ is not int and min_val.__class__ is not float or max_val.__class__ is not int and max_val.__class__ is not float:
-        return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = hardtanh_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = hardtanh_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, min_val, max_val)
-    return miss(hardtanh_backward_op, (grad_output, input, min_val, max_val,), {}, hardtanh_backward)
-
-
+def hardtanh_backward(grad_output=MISSING, input=MISSING, min_val=MISSING, max_val=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(hardtanh_backward, "aten::hardtanh_backward", "", "hardtanh_backward_grad_input", ('grad_input',))(grad_output, input, min_val, max_val, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def log_sigmoid_backward_grad_input(grad_output, input, buffer, *, grad_input): return complete(log_sigmoid_backward_grad_input, "aten::log_sigmoid_backward", "grad_input")(grad_output, input, buffer, grad_input=grad_input)
-
-log_sigmoid_backward_op, log_sigmoid_backward_routes = operator("aten::log_sigmoid_backward", "")
-def log_sigmoid_backward(grad_output=MISSING, input=MISSING, buffer=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(log_sigmoid_backward, {"grad_output": grad_output, "input": input, "buffer": buffer, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return log_sigmoid_backward_grad_input(grad_output, input, buffer, grad_input=out)
-    try:
-        route = log_sigmoid_backward_routes[grad_output._signature | input._signature | buffer._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, buffer)
-    return miss(log_sigmoid_backward_op, (grad_output, input, buffer,), {}, log_sigmoid_backward)
-
-
-_prelu_kernel_backward_op, _prelu_kernel_backward_routes = operator("aten::_prelu_kernel_backward", "")
-def _prelu_kernel_backward(grad_output, input, weight):
-    try:
-        route = _prelu_kernel_backward_routes[grad_output._signature | input._signature | weight._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, weight)
-    return miss(_prelu_kernel_backward_op, (grad_output, input, weight,), {}, _prelu_kernel_backward)
-
-
+def log_sigmoid_backward(grad_output=MISSING, input=MISSING, buffer=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(log_sigmoid_backward, "aten::log_sigmoid_backward", "", "log_sigmoid_backward_grad_input", ('grad_input',))(grad_output, input, buffer, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def _prelu_kernel_backward(grad_output, input, weight): return complete(_prelu_kernel_backward, "aten::_prelu_kernel_backward", "")(grad_output, input, weight)
 def _softmax_backward_data_out(grad_output, output, dim, input_dtype, *, grad_input): return complete(_softmax_backward_data_out, "aten::_softmax_backward_data", "out")(grad_output, output, dim, input_dtype, grad_input=grad_input)
-
-_softmax_backward_data_op, _softmax_backward_data_routes = operator("aten::_softmax_backward_data", "")
-def _softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None):
-    if out is not None:
-        return _softmax_backward_data_out(grad_output, output, dim, input_dtype, grad_input=out)
-    if dim.__class__ is not int or input_dtype.__class__ is not DType:
-        return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
-    try:
-        route = _softmax_backward_data_routes[grad_output._signature | output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output, dim, input_dtype)
-    return miss(_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _softmax_backward_data)
-
-
+def _softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None): return complete(_softmax_backward_data, "aten::_softmax_backward_data", "", "_softmax_backward_data_out", ('grad_input',))(grad_output, output, dim, input_dtype, out=out)
 def _log_softmax_backward_data_out(grad_output, output, dim, input_dtype, *, out): return complete(_log_softmax_backward_data_out, "aten::_log_softmax_backward_data", "out")(grad_output, output, dim, input_dtype, out=out)
-
-_log_softmax_backward_data_op, _log_softmax_backward_data_routes = operator("aten::_log_softmax_backward_data", "")
-def _log_softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None):
-    if out is not None:
-        return _log_softmax_backward_data_out(grad_output, output, dim, input_dtype, out=out)
-    if dim.__class__ is not int or input_dtype.__class__ is not DType:
-        return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
-    try:
-        route = _log_softmax_backward_data_routes[grad_output._signature | output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output, dim, input_dtype)
-    return miss(_log_softmax_backward_data_op, (grad_output, output, dim, input_dtype,), {}, _log_softmax_backward_data)
-
-
-embedding_dense_backward_op, embedding_dense_backward_routes = operator("aten::embedding_dense_backward", "")
-def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
-    if num_weights.__class__ is not int or padding_idx.__class__ is not int or scale_grad_by_freq.__class__ is not bool:
-        return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
-    try:
-        route = embedding_dense_backward_routes[grad_output._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
-    return miss(embedding_dense_backward_op, (grad_output, indices, num_weights, padding_idx, scale_grad_by_freq,), {}, embedding_dense_backward)
-
-
-native_layer_norm_backward_op, native_layer_norm_backward_routes = operator("aten::native_layer_norm_backward", "")
-def native_layer_norm_backward(grad_out=MISSING, input=MISSING, normalized_shape=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, bias=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_layer_norm_backward, {"grad_out": grad_out, "input": input, "normalized_shape": normalized_shape, "mean": mean, "rstd": rstd, "weight": weight, "bias": bias, "output_mask": output_mask}, surplus, {"x": x, "x1": x1, "a": a})
-    normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
-    if not are_ints(normalized_shape_ints) or True:
-        return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
-    try:
-        bits = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = native_layer_norm_backward_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_out, input, normalized_shape_ints, mean, rstd, weight, bias, output_mask)
-    return miss(native_layer_norm_backward_op, (grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask,), {}, native_layer_norm_backward)
+def _log_softmax_backward_data(grad_output, output, dim, input_dtype, *, out=None): return complete(_log_softmax_backward_data, "aten::_log_softmax_backward_data", "", "_log_softmax_backward_data_out")(grad_output, output, dim, input_dtype, out=out)
+def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq): return complete(embedding_dense_backward, "aten::embedding_dense_backward", "")(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+def native_layer_norm_backward(grad_out=MISSING, input=MISSING, normalized_shape=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, bias=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_layer_norm_backward, "aten::native_layer_norm_backward", "")(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask, surplus=surplus, x=x, x1=x1, a=a)

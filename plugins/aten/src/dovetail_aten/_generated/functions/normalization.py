@@ -30,6 +30,52 @@ __all__ = [
 
 batch_norm_op, batch_norm_routes = operator("aten::batch_norm", "")
 def batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+
+    Return each channel normalized over the batch or by running statistics, then scaled and shifted.
+
+    Computes ``(x - mean) / sqrt(var + eps) * weight + bias``.
+
+    In training mean and variance are those of the batch, the variance divided by the number of
+    elements; the running ones follow in place, by `running = (1 - momentum) * running + momentum *
+    batch`, with the unbiased variance.
+
+    Source: Ioffe and Szegedy, 2015, arXiv:1502.03167.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, *)` of floating-point numbers.
+    weight : Tensor or None
+        Factors of shape `(C,)`, or None.
+    bias : Tensor or None
+        Terms of shape `(C,)`, or None.
+    running_mean : Tensor or None
+        Means of shape `(C,)`, or None.
+    running_var : Tensor or None
+        Variances of shape `(C,)`, or None.
+    training : bool
+        Normalize by the batch and update the running statistics, instead of normalizing by them.
+    momentum : float
+        How much of the batch goes into the running statistics.
+    eps : float
+        What is added to the variance.
+    cudnn_enabled : bool
+        Without effect.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If statistics are missing without `training`, or if one of the vectors has another length
+        than `C`.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(batch_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "training": training, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
     if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
@@ -56,6 +102,50 @@ def native_batch_norm_out(input, weight, bias, running_mean, running_var, traini
 
 native_batch_norm_op, native_batch_norm_routes = operator("aten::native_batch_norm", "")
 def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, *, out=None)
+
+    Return what `batch_norm` does, with the means and the reciprocal standard deviations of the
+    batch.
+
+    Computes ``(x - mean) / sqrt(var + eps) * weight + bias``.
+
+    Source: Ioffe and Szegedy, 2015, arXiv:1502.03167.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, *)` of floating-point numbers.
+    weight : Tensor or None
+        Factors of shape `(C,)`, or None.
+    bias : Tensor or None
+        Terms of shape `(C,)`, or None.
+    running_mean : Tensor or None
+        Means of shape `(C,)`, or None; updated in training.
+    running_var : Tensor or None
+        Variances of shape `(C,)`, or None; updated in training.
+    training : bool
+        Normalize by the batch and update the running statistics, instead of normalizing by them.
+    momentum : float
+        How much of the batch goes into the running statistics.
+    eps : float
+        What is added to the variance.
+    out : tuple of Tensor
+        Tensors to write the results into.
+
+    Returns
+    -------
+    tuple of 3 Tensor
+        The normalized tensor, `mean` and `1 / sqrt(var + eps)` of shape `(C,)`; without `training`
+        the last two are empty.
+
+    Raises
+    ------
+    RuntimeError
+        If statistics are missing without `training`, or if one of the vectors has another length
+        than `C`.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(native_batch_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "training": training, "momentum": momentum, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -80,39 +170,8 @@ def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=
     return miss(native_batch_norm_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, native_batch_norm)
 
 
-_native_batch_norm_legit_op, _native_batch_norm_legit_routes = operator("aten::_native_batch_norm_legit", "")
-def _native_batch_norm_legit_default(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_native_batch_norm_legit_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit)
-    try:
-        bits = input._signature | running_mean._signature | running_var._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _native_batch_norm_legit_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return miss(_native_batch_norm_legit_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit)
-
-_native_batch_norm_legit_no_stats_op, _native_batch_norm_legit_no_stats_routes = operator("aten::_native_batch_norm_legit", "no_stats")
-def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
-    if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_native_batch_norm_legit_no_stats_op, (input, weight, bias, training, momentum, eps,), {}, _native_batch_norm_legit)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _native_batch_norm_legit_no_stats_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, training, momentum, eps)
-    return miss(_native_batch_norm_legit_no_stats_op, (input, weight, bias, training, momentum, eps,), {}, _native_batch_norm_legit)
+def _native_batch_norm_legit_default(input, weight, bias, running_mean, running_var, training, momentum, eps): return complete(_native_batch_norm_legit_default, "aten::_native_batch_norm_legit", "")(input, weight, bias, running_mean, running_var, training, momentum, eps)
+def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps): return complete(_native_batch_norm_legit_no_stats, "aten::_native_batch_norm_legit", "no_stats")(input, weight, bias, training, momentum, eps)
 
 __native_batch_norm_legit_overloads = Overloads("aten::_native_batch_norm_legit", {
     "": (_native_batch_norm_legit_default, None),
@@ -127,85 +186,60 @@ def _native_batch_norm_legit(*args, **kwargs):
             return _native_batch_norm_legit_default(*args)
     return __native_batch_norm_legit_overloads.choose(args, kwargs)
 
-
-_native_batch_norm_legit_no_training_op, _native_batch_norm_legit_no_training_routes = operator("aten::_native_batch_norm_legit_no_training", "")
-def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps):
-    if momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_native_batch_norm_legit_no_training_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _native_batch_norm_legit_no_training)
-    try:
-        bits = input._signature | running_mean._signature | running_var._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _native_batch_norm_legit_no_training_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, momentum, eps)
-    return miss(_native_batch_norm_legit_no_training_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _native_batch_norm_legit_no_training)
-
-
-_batch_norm_with_update_op, _batch_norm_with_update_routes = operator("aten::_batch_norm_with_update", "")
-def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
-    if momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_batch_norm_with_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_with_update)
-    try:
-        bits = input._signature | running_mean._signature | running_var._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _batch_norm_with_update_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, momentum, eps)
-    return miss(_batch_norm_with_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_with_update)
-
-
-_batch_norm_no_update_op, _batch_norm_no_update_routes = operator("aten::_batch_norm_no_update", "")
-def _batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps):
-    if momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_batch_norm_no_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_no_update)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        if running_mean is not None:
-            bits |= running_mean._signature
-        if running_var is not None:
-            bits |= running_var._signature
-        route = _batch_norm_no_update_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, momentum, eps)
-    return miss(_batch_norm_no_update_op, (input, weight, bias, running_mean, running_var, momentum, eps,), {}, _batch_norm_no_update)
-
-
-_native_batch_norm_legit_functional_op, _native_batch_norm_legit_functional_routes = operator("aten::_native_batch_norm_legit_functional", "")
-def _native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training, momentum, eps):
-    if training.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float:
-        return miss(_native_batch_norm_legit_functional_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit_functional)
-    try:
-        bits = input._signature | running_mean._signature | running_var._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if bias is not None:
-            bits |= bias._signature
-        route = _native_batch_norm_legit_functional_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, weight, bias, running_mean, running_var, training, momentum, eps)
-    return miss(_native_batch_norm_legit_functional_op, (input, weight, bias, running_mean, running_var, training, momentum, eps,), {}, _native_batch_norm_legit_functional)
+def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps): return complete(_native_batch_norm_legit_no_training, "aten::_native_batch_norm_legit_no_training", "")(input, weight, bias, running_mean, running_var, momentum, eps)
+def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps): return complete(_batch_norm_with_update, "aten::_batch_norm_with_update", "")(input, weight, bias, running_mean, running_var, momentum, eps)
+def _batch_norm_no_update(input, weight, bias, running_mean, running_var, momentum, eps): return complete(_batch_norm_no_update, "aten::_batch_norm_no_update", "")(input, weight, bias, running_mean, running_var, momentum, eps)
+def _native_batch_norm_legit_functional(input, weight, bias, running_mean, running_var, training, momentum, eps): return complete(_native_batch_norm_legit_functional, "aten::_native_batch_norm_legit_functional", "")(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 instance_norm_op, instance_norm_routes = operator("aten::instance_norm", "")
 def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, use_input_stats=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
+
+    Return each channel of each sample normalized by itself or by running statistics, then scaled
+    and shifted.
+
+    Computes ``(x - mean) / sqrt(var + eps) * weight + bias``.
+
+    The running statistics follow in place, as those of `batch_norm` do, with the averages over the
+    samples.
+
+    Source: Ulyanov et al., 2016, arXiv:1607.08022.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, *)` of floating-point numbers.
+    weight : Tensor or None
+        Factors of shape `(C,)`, or None.
+    bias : Tensor or None
+        Terms of shape `(C,)`, or None.
+    running_mean : Tensor or None
+        Means of shape `(C,)`, or None.
+    running_var : Tensor or None
+        Variances of shape `(C,)`, or None.
+    use_input_stats : bool
+        Normalize by the sample and update the running statistics, instead of normalizing by them.
+    momentum : float
+        How much of the samples goes into the running statistics.
+    eps : float
+        What is added to the variance.
+    cudnn_enabled : bool
+        Without effect.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If statistics are missing without `use_input_stats`, or if one of the vectors has another
+        length than `C`.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(instance_norm, {"input": input, "weight": weight, "bias": bias, "running_mean": running_mean, "running_var": running_var, "use_input_stats": use_input_stats, "momentum": momentum, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
     if use_input_stats.__class__ is not bool or momentum.__class__ is not float or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
@@ -230,6 +264,46 @@ def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISS
 
 group_norm_op, group_norm_routes = operator("aten::group_norm", "")
 def group_norm(input=MISSING, num_groups=MISSING, weight=None, bias=None, eps=1e-05, cudnn_enabled=True, surplus=MISSING, x=None, x1=None, a=None):
+    """group_norm(input, num_groups, weight=None, bias=None, eps=1.0000000000000001e-05, cudnn_enabled=True)
+
+    Return groups of the channels of each sample normalized to mean 0 and variance 1, then scaled
+    and shifted.
+
+    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
+
+    Mean and variance are those of all elements of a group; the variance is divided by their number.
+
+    Source: Wu and He, 2018, arXiv:1803.08494.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, *)` of floating-point numbers.
+    num_groups : int
+        The number of groups, which divides `C`.
+    weight : Tensor or None
+        Factors of shape `(C,)`.
+    bias : Tensor or None
+        Terms of shape `(C,)`.
+    eps : float
+        What is added to the variance. Default: 1.0000000000000001e-05.
+    cudnn_enabled : bool
+        Without effect. Default: True.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If `num_groups` does not divide `C`, or if `weight` or `bias` has another shape.
+    IndexError
+        If there are fewer than two dimensions.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(group_norm, {"input": input, "num_groups": num_groups, "weight": weight, "bias": bias, "eps": eps, "cudnn_enabled": cudnn_enabled}, surplus, {"x": x, "x1": x1, "a": a})
     if num_groups.__class__ is not int or eps.__class__ is not float or cudnn_enabled.__class__ is not bool:
@@ -252,6 +326,49 @@ def native_group_norm_out(input, weight, bias, N, C, HxW, group, eps, *, out0, o
 
 native_group_norm_op, native_group_norm_routes = operator("aten::native_group_norm", "")
 def native_group_norm(input=MISSING, weight=MISSING, bias=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, eps=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """native_group_norm(input, weight, bias, N, C, HxW, group, eps, *, out=None)
+
+    Return what `group_norm` does, with the means and the reciprocal standard deviations of the
+    groups.
+
+    Computes ``(x - mean(x)) / sqrt(var(x) + eps) * weight + bias``.
+
+    Source: Wu and He, 2018, arXiv:1803.08494.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, *)` of floating-point numbers.
+    weight : Tensor or None
+        Factors of shape `(C,)`, or None.
+    bias : Tensor or None
+        Terms of shape `(C,)`, or None.
+    N : int
+        The number of samples.
+    C : int
+        The number of channels.
+    HxW : int
+        The number of elements of a channel.
+    group : int
+        The number of groups, which divides `C`.
+    eps : float
+        What is added to the variance.
+    out : tuple of Tensor
+        Tensors to write the results into.
+
+    Returns
+    -------
+    tuple of 3 Tensor
+        The normalized tensor, `mean(x)` and `1 / sqrt(var(x) + eps)`; the last two of shape `(N,
+        group)`.
+
+    Raises
+    ------
+    RuntimeError
+        If `group` does not divide `C`, or if `weight` or `bias` has another shape.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(native_group_norm, {"input": input, "weight": weight, "bias": bias, "N": N, "C": C, "HxW": HxW, "group": group, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -274,6 +391,39 @@ def native_group_norm(input=MISSING, weight=MISSING, bias=MISSING, N=MISSING, C=
 
 rms_norm_op, rms_norm_routes = operator("aten::rms_norm", "")
 def rms_norm(input=MISSING, normalized_shape=MISSING, weight=None, eps=None, surplus=MISSING, x=None, x1=None, a=None):
+    """rms_norm(input, normalized_shape, weight=None, eps=None)
+
+    Return the tensor divided by the root of the mean square over its last dimensions, then scaled.
+
+    Computes ``x / sqrt(mean(x ** 2) + eps) * weight``.
+
+    Source: Zhang and Sennrich, 2019, arXiv:1910.07467.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(*, *normalized_shape)` of floating-point or complex numbers; halves are
+        computed in float32.
+    normalized_shape : list of int
+        The last dimensions, over which the mean is taken.
+    weight : Tensor or None
+        Factors, of shape `normalized_shape`.
+    eps : float or None
+        What is added to the mean square; without it the `eps` of the dtype.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If `normalized_shape` is empty or not that of the last dimensions, or if `weight` has
+        another shape.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(rms_norm, {"input": input, "normalized_shape": normalized_shape, "weight": weight, "eps": eps}, surplus, {"x": x, "x1": x1, "a": a})
     normalized_shape_ints = tuple(normalized_shape) if normalized_shape.__class__ is list else normalized_shape
@@ -290,46 +440,5 @@ def rms_norm(input=MISSING, normalized_shape=MISSING, weight=None, eps=None, sur
         return route(input, normalized_shape_ints, weight, eps)
     return miss(rms_norm_op, (input, normalized_shape, weight, eps,), {}, rms_norm)
 
-
-native_batch_norm_backward_op, native_batch_norm_backward_routes = operator("aten::native_batch_norm_backward", "")
-def native_batch_norm_backward(grad_out=MISSING, input=MISSING, weight=MISSING, running_mean=MISSING, running_var=MISSING, save_mean=MISSING, save_invstd=MISSING, train=MISSING, eps=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_batch_norm_backward, {"grad_out": grad_out, "input": input, "weight": weight, "running_mean": running_mean, "running_var": running_var, "save_mean": save_mean, "save_invstd": save_invstd, "train": train, "eps": eps, "output_mask": output_mask}, surplus, {"x": x, "x1": x1, "a": a})
-    if train.__class__ is not bool or eps.__class__ is not float or True:
-        return miss(native_batch_norm_backward_op, (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask,), {}, native_batch_norm_backward)
-    try:
-        bits = grad_out._signature | input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        if running_mean is not None:
-            bits |= running_mean._signature
-        if running_var is not None:
-            bits |= running_var._signature
-        if save_mean is not None:
-            bits |= save_mean._signature
-        if save_invstd is not None:
-            bits |= save_invstd._signature
-        route = native_batch_norm_backward_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)
-    return miss(native_batch_norm_backward_op, (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask,), {}, native_batch_norm_backward)
-
-
-native_group_norm_backward_op, native_group_norm_backward_routes = operator("aten::native_group_norm_backward", "")
-def native_group_norm_backward(grad_out=MISSING, input=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(native_group_norm_backward, {"grad_out": grad_out, "input": input, "mean": mean, "rstd": rstd, "weight": weight, "N": N, "C": C, "HxW": HxW, "group": group, "output_mask": output_mask}, surplus, {"x": x, "x1": x1, "a": a})
-    if N.__class__ is not int or C.__class__ is not int or HxW.__class__ is not int or group.__class__ is not int or True:
-        return miss(native_group_norm_backward_op, (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask,), {}, native_group_norm_backward)
-    try:
-        bits = grad_out._signature | input._signature | mean._signature | rstd._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = native_group_norm_backward_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask)
-    return miss(native_group_norm_backward_op, (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask,), {}, native_group_norm_backward)
+def native_batch_norm_backward(grad_out=MISSING, input=MISSING, weight=MISSING, running_mean=MISSING, running_var=MISSING, save_mean=MISSING, save_invstd=MISSING, train=MISSING, eps=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_batch_norm_backward, "aten::native_batch_norm_backward", "")(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask, surplus=surplus, x=x, x1=x1, a=a)
+def native_group_norm_backward(grad_out=MISSING, input=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, output_mask=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(native_group_norm_backward, "aten::native_group_norm_backward", "")(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask, surplus=surplus, x=x, x1=x1, a=a)

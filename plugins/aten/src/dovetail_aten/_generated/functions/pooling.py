@@ -43,6 +43,44 @@ __all__ = [
 
 max_pool1d_with_indices_op, max_pool1d_with_indices_routes = operator("aten::max_pool1d_with_indices", "")
 def max_pool1d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
+    """max_pool1d_with_indices(input, kernel_size, stride=[], padding=[0], dilation=[1], ceil_mode=False)
+
+    Return the greatest element of each window over the last dimension, and its place.
+
+    A window with NaN gives NaN; among equal elements the place is that of the first.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, L)` or `(C, L)`.
+    kernel_size : int or list of int
+        The size of a window.
+    stride : int or list of int
+        The distance of two windows; without it the size of a window. Default: [].
+    padding : int or list of int
+        How many places come before and after, at most half of a window; they are -inf, of integers
+        the least number. Default: [0].
+    dilation : int or list of int
+        The distance of two elements of a window, at least 1. Default: [1].
+    ceil_mode : bool
+        Round the number of windows up instead of down; the last may reach beyond the end. Default:
+        False.
+
+    Returns
+    -------
+    tuple of 2 Tensor
+        The greatest elements and their indices along the last dimension, int64. The size is `(size
+        + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded down, or up for
+        `ceil_mode`.
+
+    Raises
+    ------
+    RuntimeError
+        If there are other numbers of dimensions, if a size, a stride or a dilation is not positive,
+        if padding exceeds half of a window, or if no window fits.
+    NotImplementedError
+        For bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(max_pool1d_with_indices, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -108,6 +146,43 @@ def max_pool3d_with_indices(input=MISSING, kernel_size=MISSING, stride=(), paddi
 
 max_pool1d_op, max_pool1d_routes = operator("aten::max_pool1d", "")
 def max_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dilation=(1,), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
+    """max_pool1d(input, kernel_size, stride=[], padding=[0], dilation=[1], ceil_mode=False)
+
+    Return the greatest element of each window over the last dimension.
+
+    A window with NaN gives NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, L)` or `(C, L)`.
+    kernel_size : int or list of int
+        The size of a window.
+    stride : int or list of int
+        The distance of two windows; without it the size of a window. Default: [].
+    padding : int or list of int
+        How many places come before and after, at most half of a window; they are -inf, of integers
+        the least number. Default: [0].
+    dilation : int or list of int
+        The distance of two elements of a window, at least 1. Default: [1].
+    ceil_mode : bool
+        Round the number of windows up instead of down; the last may reach beyond the end. Default:
+        False.
+
+    Returns
+    -------
+    Tensor
+        Each size is `(size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded
+        down, or up for `ceil_mode`.
+
+    Raises
+    ------
+    RuntimeError
+        If there are other numbers of dimensions, if a size, a stride or a dilation is not positive,
+        if padding exceeds half of a window, or if no window fits.
+    NotImplementedError
+        For bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(max_pool1d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -127,6 +202,45 @@ def max_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), dila
 
 max_pool2d_op, max_pool2d_routes = operator("aten::max_pool2d", "")
 def max_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
+    """max_pool2d(input, kernel_size, stride=[], padding=0, dilation=1, ceil_mode=False)
+
+    Return the greatest element of each window over the last two dimensions.
+
+    A window with NaN gives NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, H, W)` or `(C, H, W)`.
+    kernel_size : int or list of int
+        The size of a window; one number or one for each dimension.
+    stride : int or list of int
+        The distance of two windows; one number or one for each dimension; without it the size of a
+        window. Default: [].
+    padding : int or list of int
+        How many places come before and after, at most half of a window; one number or one for each
+        dimension; they are -inf, of integers the least number. Default: 0.
+    dilation : int or list of int
+        The distance of two elements of a window, at least 1; one number or one for each dimension.
+        Default: 1.
+    ceil_mode : bool
+        Round the number of windows up instead of down; the last may reach beyond the end. Default:
+        False.
+
+    Returns
+    -------
+    Tensor
+        Each size is `(size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded
+        down, or up for `ceil_mode`.
+
+    Raises
+    ------
+    RuntimeError
+        If there are other numbers of dimensions, if a size, a stride or a dilation is not positive,
+        if padding exceeds half of a window, or if no window fits.
+    NotImplementedError
+        For bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(max_pool2d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -146,6 +260,45 @@ def max_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), di
 
 max_pool3d_op, max_pool3d_routes = operator("aten::max_pool3d", "")
 def max_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), dilation=(1, 1, 1), ceil_mode=False, surplus=MISSING, x=None, x1=None, a=None):
+    """max_pool3d(input, kernel_size, stride=[], padding=0, dilation=1, ceil_mode=False)
+
+    Return the greatest element of each window over the last three dimensions.
+
+    A window with NaN gives NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, D, H, W)` or `(C, D, H, W)`.
+    kernel_size : int or list of int
+        The size of a window; one number or one for each dimension.
+    stride : int or list of int
+        The distance of two windows; one number or one for each dimension; without it the size of a
+        window. Default: [].
+    padding : int or list of int
+        How many places come before and after, at most half of a window; one number or one for each
+        dimension; they are -inf, of integers the least number. Default: 0.
+    dilation : int or list of int
+        The distance of two elements of a window, at least 1; one number or one for each dimension.
+        Default: 1.
+    ceil_mode : bool
+        Round the number of windows up instead of down; the last may reach beyond the end. Default:
+        False.
+
+    Returns
+    -------
+    Tensor
+        Each size is `(size + 2 * padding - dilation * (kernel_size - 1) - 1) / stride + 1`, rounded
+        down, or up for `ceil_mode`.
+
+    Raises
+    ------
+    RuntimeError
+        If there are other numbers of dimensions, if a size, a stride or a dilation is not positive,
+        if padding exceeds half of a window, or if no window fits.
+    NotImplementedError
+        For bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(max_pool3d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode}, surplus, {"x": x, "x1": x1, "a": a})
     kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
@@ -167,6 +320,44 @@ def avg_pool1d_out(input, kernel_size, stride=(), padding=(0,), ceil_mode=False,
 
 avg_pool1d_op, avg_pool1d_routes = operator("aten::avg_pool1d", "")
 def avg_pool1d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """avg_pool1d(input, kernel_size, stride=[], padding=[0], ceil_mode=False, count_include_pad=True, *, out=None)
+
+    Return the mean of each window over the last dimension.
+
+    Integers are taken too; their means are rounded towards 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, L)` or `(C, L)`.
+    kernel_size : int or list of int
+        The size of a window.
+    stride : int or list of int
+        The distance of two windows; without it the size of a window. Default: [].
+    padding : int or list of int
+        How many places come before and after, at most half of a window; they are 0. Default: [0].
+    ceil_mode : bool
+        Round the number of windows up instead of down; the last may reach beyond the end. Default:
+        False.
+    count_include_pad : bool
+        Whether padding counts as elements of a window. Default: True.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Each size is `(size + 2 * padding - kernel_size) / stride + 1`, rounded down, or up for
+        `ceil_mode`.
+
+    Raises
+    ------
+    RuntimeError
+        If there are other numbers of dimensions, if a size or a stride is not positive, if padding
+        exceeds half of a window, or if no window fits.
+    NotImplementedError
+        For bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(avg_pool1d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -189,6 +380,48 @@ def avg_pool2d_out(input, kernel_size, stride=(), padding=(0, 0), ceil_mode=Fals
 
 avg_pool2d_op, avg_pool2d_routes = operator("aten::avg_pool2d", "")
 def avg_pool2d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """avg_pool2d(input, kernel_size, stride=[], padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None)
+
+    Return the mean of each window over the last two dimensions.
+
+    Integers are taken too; their means are rounded towards 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, H, W)` or `(C, H, W)`.
+    kernel_size : int or list of int
+        The size of a window; one number or one for each dimension.
+    stride : int or list of int
+        The distance of two windows; one number or one for each dimension; without it the size of a
+        window. Default: [].
+    padding : int or list of int
+        How many places come before and after, at most half of a window; one number or one for each
+        dimension; they are 0. Default: 0.
+    ceil_mode : bool
+        Round the number of windows up instead of down; the last may reach beyond the end. Default:
+        False.
+    count_include_pad : bool
+        Whether padding counts as elements of a window. Default: True.
+    divisor_override : int or None
+        What sums are divided by, instead of the number of elements.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Each size is `(size + 2 * padding - kernel_size) / stride + 1`, rounded down, or up for
+        `ceil_mode`.
+
+    Raises
+    ------
+    RuntimeError
+        If there are other numbers of dimensions, if a size or a stride is not positive, if padding
+        exceeds half of a window, if `divisor_override` is 0, or if no window fits.
+    NotImplementedError
+        For bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(avg_pool2d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -211,6 +444,48 @@ def avg_pool3d_out(input, kernel_size, stride=(), padding=(0, 0, 0), ceil_mode=F
 
 avg_pool3d_op, avg_pool3d_routes = operator("aten::avg_pool3d", "")
 def avg_pool3d(input=MISSING, kernel_size=MISSING, stride=(), padding=(0, 0, 0), ceil_mode=False, count_include_pad=True, divisor_override=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """avg_pool3d(input, kernel_size, stride=[], padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None, *, out=None)
+
+    Return the mean of each window over the last three dimensions.
+
+    Integers are taken too; their means are rounded towards 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, D, H, W)` or `(C, D, H, W)`.
+    kernel_size : int or list of int
+        The size of a window; one number or one for each dimension.
+    stride : int or list of int
+        The distance of two windows; one number or one for each dimension; without it the size of a
+        window. Default: [].
+    padding : int or list of int
+        How many places come before and after, at most half of a window; one number or one for each
+        dimension; they are 0. Default: 0.
+    ceil_mode : bool
+        Round the number of windows up instead of down; the last may reach beyond the end. Default:
+        False.
+    count_include_pad : bool
+        Whether padding counts as elements of a window. Default: True.
+    divisor_override : int or None
+        What sums are divided by, instead of the number of elements.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Each size is `(size + 2 * padding - kernel_size) / stride + 1`, rounded down, or up for
+        `ceil_mode`.
+
+    Raises
+    ------
+    RuntimeError
+        If there are other numbers of dimensions, if a size or a stride is not positive, if padding
+        exceeds half of a window, if `divisor_override` is 0, or if no window fits.
+    NotImplementedError
+        For bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(avg_pool3d, {"input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -233,6 +508,35 @@ def adaptive_avg_pool1d_out(input, output_size, *, out): return complete(adaptiv
 
 adaptive_avg_pool1d_op, adaptive_avg_pool1d_routes = operator("aten::adaptive_avg_pool1d", "")
 def adaptive_avg_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """adaptive_avg_pool1d(input, output_size, *, out=None)
+
+    Return the means of a given number of nearly equal windows over the last dimension.
+
+    Window `i` of `m` over `n` elements goes from `floor(i * n / m)` to before `ceil((i + 1) * n /
+    m)`.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, L)` or `(C, L)`.
+    output_size : int or list of int
+        The number of windows, at least 0.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(N, C, output_size)` or `(C, output_size)`.
+
+    Raises
+    ------
+    RuntimeError
+        If there are neither two nor three dimensions, if `output_size` is negative, or if there are
+        no elements along the last dimension.
+    NotImplementedError
+        For integers and bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(adaptive_avg_pool1d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -268,23 +572,8 @@ def adaptive_avg_pool2d(input=MISSING, output_size=MISSING, surplus=MISSING, out
         return route(input, output_size_ints)
     return miss(adaptive_avg_pool2d_op, (input, output_size,), {}, adaptive_avg_pool2d)
 
-
 def _adaptive_avg_pool2d_out(input, output_size, *, out): return complete(_adaptive_avg_pool2d_out, "aten::_adaptive_avg_pool2d", "out")(input, output_size, out=out)
-
-_adaptive_avg_pool2d_op, _adaptive_avg_pool2d_routes = operator("aten::_adaptive_avg_pool2d", "")
-def _adaptive_avg_pool2d(input, output_size, *, out=None):
-    if out is not None:
-        return _adaptive_avg_pool2d_out(input, output_size, out=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints):
-        return miss(_adaptive_avg_pool2d_op, (input, output_size,), {}, _adaptive_avg_pool2d)
-    try:
-        route = _adaptive_avg_pool2d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints)
-    return miss(_adaptive_avg_pool2d_op, (input, output_size,), {}, _adaptive_avg_pool2d)
+def _adaptive_avg_pool2d(input, output_size, *, out=None): return complete(_adaptive_avg_pool2d, "aten::_adaptive_avg_pool2d", "", "_adaptive_avg_pool2d_out")(input, output_size, out=out)
 
 
 def adaptive_avg_pool3d_out(input, output_size, *, out): return complete(adaptive_avg_pool3d_out, "aten::adaptive_avg_pool3d", "out")(input, output_size, out=out)
@@ -306,27 +595,41 @@ def adaptive_avg_pool3d(input=MISSING, output_size=MISSING, surplus=MISSING, out
         return route(input, output_size_ints)
     return miss(adaptive_avg_pool3d_op, (input, output_size,), {}, adaptive_avg_pool3d)
 
-
 def _adaptive_avg_pool3d_out(input, output_size, *, out): return complete(_adaptive_avg_pool3d_out, "aten::_adaptive_avg_pool3d", "out")(input, output_size, out=out)
-
-_adaptive_avg_pool3d_op, _adaptive_avg_pool3d_routes = operator("aten::_adaptive_avg_pool3d", "")
-def _adaptive_avg_pool3d(input, output_size, *, out=None):
-    if out is not None:
-        return _adaptive_avg_pool3d_out(input, output_size, out=out)
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(output_size_ints):
-        return miss(_adaptive_avg_pool3d_op, (input, output_size,), {}, _adaptive_avg_pool3d)
-    try:
-        route = _adaptive_avg_pool3d_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output_size_ints)
-    return miss(_adaptive_avg_pool3d_op, (input, output_size,), {}, _adaptive_avg_pool3d)
+def _adaptive_avg_pool3d(input, output_size, *, out=None): return complete(_adaptive_avg_pool3d, "aten::_adaptive_avg_pool3d", "", "_adaptive_avg_pool3d_out")(input, output_size, out=out)
 
 
 adaptive_max_pool1d_op, adaptive_max_pool1d_routes = operator("aten::adaptive_max_pool1d", "")
 def adaptive_max_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """adaptive_max_pool1d(input, output_size)
+
+    Return the greatest elements of a given number of nearly equal windows over the last dimension,
+    and their places.
+
+    Window `i` of `m` over `n` elements goes from `floor(i * n / m)` to before `ceil((i + 1) * n /
+    m)`. A window with NaN gives NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(N, C, L)` or `(C, L)`.
+    output_size : int or list of int
+        The number of windows, at least 0.
+
+    Returns
+    -------
+    tuple of 2 Tensor
+        Two tensors of shape `(N, C, output_size)` or `(C, output_size)`: the greatest elements, and
+        their indices along the last dimension, int64.
+
+    Raises
+    ------
+    RuntimeError
+        If there are neither two nor three dimensions, if `output_size` is negative, or if there are
+        no elements along the last dimension.
+    NotImplementedError
+        For bools.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(adaptive_max_pool1d, {"input": input, "output_size": output_size}, surplus, {"x": x, "x1": x1, "a": a})
     output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
@@ -464,190 +767,21 @@ def max_unpool3d(input=MISSING, indices=MISSING, output_size=MISSING, stride=MIS
         return route(input, indices, output_size_ints, stride_ints, padding_ints)
     return miss(max_unpool3d_op, (input, indices, output_size, stride, padding,), {}, max_unpool3d)
 
-
 def max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, grad_input): return complete(max_pool2d_with_indices_backward_grad_input, "aten::max_pool2d_with_indices_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=grad_input)
-
-max_pool2d_with_indices_backward_op, max_pool2d_with_indices_backward_routes = operator("aten::max_pool2d_with_indices_backward", "")
-def max_pool2d_with_indices_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_pool2d_with_indices_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return max_pool2d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
-    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) * 2 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
-        return miss(max_pool2d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool2d_with_indices_backward)
-    try:
-        route = max_pool2d_with_indices_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode, indices)
-    return miss(max_pool2d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool2d_with_indices_backward)
-
-
+def max_pool2d_with_indices_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(max_pool2d_with_indices_backward, "aten::max_pool2d_with_indices_backward", "", "max_pool2d_with_indices_backward_grad_input", ('grad_input',))(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, grad_input): return complete(avg_pool2d_backward_grad_input, "aten::avg_pool2d_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=grad_input)
-
-avg_pool2d_backward_op, avg_pool2d_backward_routes = operator("aten::avg_pool2d_backward", "")
-def avg_pool2d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(avg_pool2d_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return avg_pool2d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
-    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 2 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 2 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
-        return miss(avg_pool2d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d_backward)
-    try:
-        route = avg_pool2d_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
-    return miss(avg_pool2d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool2d_backward)
-
-
-_adaptive_avg_pool2d_backward_op, _adaptive_avg_pool2d_backward_routes = operator("aten::_adaptive_avg_pool2d_backward", "")
-def _adaptive_avg_pool2d_backward(grad_output, input):
-    try:
-        route = _adaptive_avg_pool2d_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input)
-    return miss(_adaptive_avg_pool2d_backward_op, (grad_output, input,), {}, _adaptive_avg_pool2d_backward)
-
-
+def avg_pool2d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(avg_pool2d_backward, "aten::avg_pool2d_backward", "", "avg_pool2d_backward_grad_input", ('grad_input',))(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def _adaptive_avg_pool2d_backward(grad_output, input): return complete(_adaptive_avg_pool2d_backward, "aten::_adaptive_avg_pool2d_backward", "")(grad_output, input)
 def adaptive_max_pool2d_backward_grad_input(grad_output, input, indices, *, grad_input): return complete(adaptive_max_pool2d_backward_grad_input, "aten::adaptive_max_pool2d_backward", "grad_input")(grad_output, input, indices, grad_input=grad_input)
-
-adaptive_max_pool2d_backward_op, adaptive_max_pool2d_backward_routes = operator("aten::adaptive_max_pool2d_backward", "")
-def adaptive_max_pool2d_backward(grad_output=MISSING, input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(adaptive_max_pool2d_backward, {"grad_output": grad_output, "input": input, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return adaptive_max_pool2d_backward_grad_input(grad_output, input, indices, grad_input=out)
-    try:
-        route = adaptive_max_pool2d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, indices)
-    return miss(adaptive_max_pool2d_backward_op, (grad_output, input, indices,), {}, adaptive_max_pool2d_backward)
-
-
+def adaptive_max_pool2d_backward(grad_output=MISSING, input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(adaptive_max_pool2d_backward, "aten::adaptive_max_pool2d_backward", "", "adaptive_max_pool2d_backward_grad_input", ('grad_input',))(grad_output, input, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def fractional_max_pool2d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool2d_backward_grad_input, "aten::fractional_max_pool2d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
-
-fractional_max_pool2d_backward_op, fractional_max_pool2d_backward_routes = operator("aten::fractional_max_pool2d_backward", "")
-def fractional_max_pool2d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, output_size=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(fractional_max_pool2d_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "output_size": output_size, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return fractional_max_pool2d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
-    kernel_size_ints = (kernel_size,) * 2 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
-        return miss(fractional_max_pool2d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool2d_backward)
-    try:
-        route = fractional_max_pool2d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, kernel_size_ints, output_size_ints, indices)
-    return miss(fractional_max_pool2d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool2d_backward)
-
-
+def fractional_max_pool2d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, output_size=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(fractional_max_pool2d_backward, "aten::fractional_max_pool2d_backward", "", "fractional_max_pool2d_backward_grad_input", ('grad_input',))(grad_output, input, kernel_size, output_size, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def max_pool3d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, *, grad_input): return complete(max_pool3d_with_indices_backward_grad_input, "aten::max_pool3d_with_indices_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=grad_input)
-
-max_pool3d_with_indices_backward_op, max_pool3d_with_indices_backward_routes = operator("aten::max_pool3d_with_indices_backward", "")
-def max_pool3d_with_indices_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(max_pool3d_with_indices_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation, "ceil_mode": ceil_mode, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return max_pool3d_with_indices_backward_grad_input(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, grad_input=out)
-    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    dilation_ints = (dilation,) * 3 if dilation.__class__ is int else tuple(dilation) if dilation.__class__ is list else dilation
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or not are_ints(dilation_ints) or ceil_mode.__class__ is not bool:
-        return miss(max_pool3d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool3d_with_indices_backward)
-    try:
-        route = max_pool3d_with_indices_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, dilation_ints, ceil_mode, indices)
-    return miss(max_pool3d_with_indices_backward_op, (grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices,), {}, max_pool3d_with_indices_backward)
-
-
+def max_pool3d_with_indices_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(max_pool3d_with_indices_backward, "aten::max_pool3d_with_indices_backward", "", "max_pool3d_with_indices_backward_grad_input", ('grad_input',))(grad_output, input, kernel_size, stride, padding, dilation, ceil_mode, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def avg_pool3d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, *, grad_input): return complete(avg_pool3d_backward_grad_input, "aten::avg_pool3d_backward", "grad_input")(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=grad_input)
-
-avg_pool3d_backward_op, avg_pool3d_backward_routes = operator("aten::avg_pool3d_backward", "")
-def avg_pool3d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(avg_pool3d_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "stride": stride, "padding": padding, "ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return avg_pool3d_backward_grad_input(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, grad_input=out)
-    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    stride_ints = (stride,) * 3 if stride.__class__ is int else tuple(stride) if stride.__class__ is list else stride
-    padding_ints = (padding,) * 3 if padding.__class__ is int else tuple(padding) if padding.__class__ is list else padding
-    if not are_ints(kernel_size_ints) or not are_ints(stride_ints) or not are_ints(padding_ints) or ceil_mode.__class__ is not bool or count_include_pad.__class__ is not bool or divisor_override is not None and divisor_override.__class__ is not int:
-        return miss(avg_pool3d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d_backward)
-    try:
-        route = avg_pool3d_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, kernel_size_ints, stride_ints, padding_ints, ceil_mode, count_include_pad, divisor_override)
-    return miss(avg_pool3d_backward_op, (grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,), {}, avg_pool3d_backward)
-
-
-_adaptive_avg_pool3d_backward_op, _adaptive_avg_pool3d_backward_routes = operator("aten::_adaptive_avg_pool3d_backward", "")
-def _adaptive_avg_pool3d_backward(grad_output, input):
-    try:
-        route = _adaptive_avg_pool3d_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input)
-    return miss(_adaptive_avg_pool3d_backward_op, (grad_output, input,), {}, _adaptive_avg_pool3d_backward)
-
-
+def avg_pool3d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(avg_pool3d_backward, "aten::avg_pool3d_backward", "", "avg_pool3d_backward_grad_input", ('grad_input',))(grad_output, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, out=out, surplus=surplus, x=x, x1=x1, a=a)
+def _adaptive_avg_pool3d_backward(grad_output, input): return complete(_adaptive_avg_pool3d_backward, "aten::_adaptive_avg_pool3d_backward", "")(grad_output, input)
 def adaptive_max_pool3d_backward_grad_input(grad_output, input, indices, *, grad_input): return complete(adaptive_max_pool3d_backward_grad_input, "aten::adaptive_max_pool3d_backward", "grad_input")(grad_output, input, indices, grad_input=grad_input)
-
-adaptive_max_pool3d_backward_op, adaptive_max_pool3d_backward_routes = operator("aten::adaptive_max_pool3d_backward", "")
-def adaptive_max_pool3d_backward(grad_output=MISSING, input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(adaptive_max_pool3d_backward, {"grad_output": grad_output, "input": input, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return adaptive_max_pool3d_backward_grad_input(grad_output, input, indices, grad_input=out)
-    try:
-        route = adaptive_max_pool3d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, indices)
-    return miss(adaptive_max_pool3d_backward_op, (grad_output, input, indices,), {}, adaptive_max_pool3d_backward)
-
-
+def adaptive_max_pool3d_backward(grad_output=MISSING, input=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(adaptive_max_pool3d_backward, "aten::adaptive_max_pool3d_backward", "", "adaptive_max_pool3d_backward_grad_input", ('grad_input',))(grad_output, input, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)
 def fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, *, grad_input): return complete(fractional_max_pool3d_backward_grad_input, "aten::fractional_max_pool3d_backward", "grad_input")(grad_output, input, kernel_size, output_size, indices, grad_input=grad_input)
-
-fractional_max_pool3d_backward_op, fractional_max_pool3d_backward_routes = operator("aten::fractional_max_pool3d_backward", "")
-def fractional_max_pool3d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, output_size=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(fractional_max_pool3d_backward, {"grad_output": grad_output, "input": input, "kernel_size": kernel_size, "output_size": output_size, "indices": indices, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return fractional_max_pool3d_backward_grad_input(grad_output, input, kernel_size, output_size, indices, grad_input=out)
-    kernel_size_ints = (kernel_size,) * 3 if kernel_size.__class__ is int else tuple(kernel_size) if kernel_size.__class__ is list else kernel_size
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    if not are_ints(kernel_size_ints) or not are_ints(output_size_ints):
-        return miss(fractional_max_pool3d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool3d_backward)
-    try:
-        route = fractional_max_pool3d_backward_routes[grad_output._signature | input._signature | indices._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, kernel_size_ints, output_size_ints, indices)
-    return miss(fractional_max_pool3d_backward_op, (grad_output, input, kernel_size, output_size, indices,), {}, fractional_max_pool3d_backward)
+def fractional_max_pool3d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, output_size=MISSING, indices=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(fractional_max_pool3d_backward, "aten::fractional_max_pool3d_backward", "", "fractional_max_pool3d_backward_grad_input", ('grad_input',))(grad_output, input, kernel_size, output_size, indices, out=out, surplus=surplus, x=x, x1=x1, a=a)

@@ -312,86 +312,15 @@ def binomial(count, prob, generator=None, *, out=None):
         return route(count, prob, generator)
     return miss(binomial_op, (count, prob, generator,), {}, binomial)
 
-
 def _standard_gamma_out(input, generator=None, *, out): return complete(_standard_gamma_out, "aten::_standard_gamma", "out")(input, generator, out=out)
-
-_standard_gamma_op, _standard_gamma_routes = operator("aten::_standard_gamma", "")
-def _standard_gamma(input, generator=None, *, out=None):
-    if out is not None:
-        return _standard_gamma_out(input, generator, out=out)
-    if generator is not None:
-        return miss(_standard_gamma_op, (input, generator,), {}, _standard_gamma)
-    try:
-        route = _standard_gamma_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, generator)
-    return miss(_standard_gamma_op, (input, generator,), {}, _standard_gamma)
-
-
+def _standard_gamma(input, generator=None, *, out=None): return complete(_standard_gamma, "aten::_standard_gamma", "", "_standard_gamma_out")(input, generator, out=out)
 def _standard_gamma_grad_out(input, output, *, out): return complete(_standard_gamma_grad_out, "aten::_standard_gamma_grad", "out")(input, output, out=out)
-
-_standard_gamma_grad_op, _standard_gamma_grad_routes = operator("aten::_standard_gamma_grad", "")
-def _standard_gamma_grad(input, output, *, out=None):
-    if out is not None:
-        return _standard_gamma_grad_out(input, output, out=out)
-    try:
-        cls = output.__class__
-        if cls in SCALAR_BITS:
-            route = _standard_gamma_grad_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = _standard_gamma_grad_routes[input._signature | output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, output)
-    return miss(_standard_gamma_grad_op, (input, output,), {}, _standard_gamma_grad)
-
-
+def _standard_gamma_grad(input, output, *, out=None): return complete(_standard_gamma_grad, "aten::_standard_gamma_grad", "", "_standard_gamma_grad_out")(input, output, out=out)
 def _sample_dirichlet_out(input, generator=None, *, out): return complete(_sample_dirichlet_out, "aten::_sample_dirichlet", "out")(input, generator, out=out)
-
-_sample_dirichlet_op, _sample_dirichlet_routes = operator("aten::_sample_dirichlet", "")
-def _sample_dirichlet(input, generator=None, *, out=None):
-    if out is not None:
-        return _sample_dirichlet_out(input, generator, out=out)
-    if generator is not None:
-        return miss(_sample_dirichlet_op, (input, generator,), {}, _sample_dirichlet)
-    try:
-        route = _sample_dirichlet_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, generator)
-    return miss(_sample_dirichlet_op, (input, generator,), {}, _sample_dirichlet)
-
-
+def _sample_dirichlet(input, generator=None, *, out=None): return complete(_sample_dirichlet, "aten::_sample_dirichlet", "", "_sample_dirichlet_out")(input, generator, out=out)
 def _dirichlet_grad_out(x, alpha, total, *, out): return complete(_dirichlet_grad_out, "aten::_dirichlet_grad", "out")(x, alpha, total, out=out)
-
-_dirichlet_grad_op, _dirichlet_grad_routes = operator("aten::_dirichlet_grad", "")
-def _dirichlet_grad(x, alpha, total, *, out=None):
-    if out is not None:
-        return _dirichlet_grad_out(x, alpha, total, out=out)
-    try:
-        route = _dirichlet_grad_routes[x._signature | alpha._signature | total._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, alpha, total)
-    return miss(_dirichlet_grad_op, (x, alpha, total,), {}, _dirichlet_grad)
-
-
-_slopes_of_rrelu_op, _slopes_of_rrelu_routes = operator("aten::_slopes_of_rrelu", "")
-def _slopes_of_rrelu(input, lower, upper, generator=None):
-    if lower.__class__ is not float or upper.__class__ is not float or generator is not None:
-        return miss(_slopes_of_rrelu_op, (input, lower, upper, generator,), {}, _slopes_of_rrelu)
-    try:
-        route = _slopes_of_rrelu_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, lower, upper, generator)
-    return miss(_slopes_of_rrelu_op, (input, lower, upper, generator,), {}, _slopes_of_rrelu)
+def _dirichlet_grad(x, alpha, total, *, out=None): return complete(_dirichlet_grad, "aten::_dirichlet_grad", "", "_dirichlet_grad_out")(x, alpha, total, out=out)
+def _slopes_of_rrelu(input, lower, upper, generator=None): return complete(_slopes_of_rrelu, "aten::_slopes_of_rrelu", "")(input, lower, upper, generator)
 
 
 def bernoulli_out(input, *, generator=None, out): return complete(bernoulli_out, "aten::bernoulli", "out")(input, generator=generator, out=out)
@@ -504,19 +433,4 @@ def multinomial(input=MISSING, num_samples=MISSING, replacement=False, surplus=M
         return route(input, num_samples, replacement, generator)
     return miss(multinomial_op, (input, num_samples, replacement,), {"generator": generator}, multinomial)
 
-
-native_dropout_backward_op, native_dropout_backward_routes = operator("aten::native_dropout_backward", "")
-def native_dropout_backward(grad_output, mask, scale):
-    if scale.__class__ is not float:
-        return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
-    try:
-        cls = mask.__class__
-        if cls in SCALAR_BITS:
-            route = native_dropout_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = native_dropout_backward_routes[grad_output._signature | mask._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, mask, scale)
-    return miss(native_dropout_backward_op, (grad_output, mask, scale,), {}, native_dropout_backward)
+def native_dropout_backward(grad_output, mask, scale): return complete(native_dropout_backward, "aten::native_dropout_backward", "")(grad_output, mask, scale)

@@ -91,24 +91,8 @@ def upsample_nearest1d(*args, **kwargs):
             return upsample_nearest1d_default(*args)
     return _upsample_nearest1d_overloads.choose(args, kwargs)
 
-
 def upsample_nearest1d_backward_grad_input(grad_output, output_size, input_size, scales=None, *, grad_input): return complete(upsample_nearest1d_backward_grad_input, "aten::upsample_nearest1d_backward", "grad_input")(grad_output, output_size, input_size, scales, grad_input=grad_input)
-
-upsample_nearest1d_backward_op, upsample_nearest1d_backward_routes = operator("aten::upsample_nearest1d_backward", "")
-def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None, *, out=None):
-    if out is not None:
-        return upsample_nearest1d_backward_grad_input(grad_output, output_size, input_size, scales, grad_input=out)
-    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 3 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales is not None and scales.__class__ is not float:
-        return miss(upsample_nearest1d_backward_op, (grad_output, output_size, input_size, scales,), {}, upsample_nearest1d_backward)
-    try:
-        route = upsample_nearest1d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, scales)
-    return miss(upsample_nearest1d_backward_op, (grad_output, output_size, input_size, scales,), {}, upsample_nearest1d_backward)
+def upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None, *, out=None): return complete(upsample_nearest1d_backward, "aten::upsample_nearest1d_backward", "", "upsample_nearest1d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales, out=out)
 
 
 def upsample_nearest2d_out(input, output_size, scales_h=None, scales_w=None, *, out): return complete(upsample_nearest2d_out, "aten::upsample_nearest2d", "out")(input, output_size, scales_h, scales_w, out=out)
@@ -151,24 +135,8 @@ def upsample_nearest2d(*args, **kwargs):
             return upsample_nearest2d_default(*args)
     return _upsample_nearest2d_overloads.choose(args, kwargs)
 
-
 def upsample_nearest2d_backward_grad_input(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_nearest2d_backward_grad_input, "aten::upsample_nearest2d_backward", "grad_input")(grad_output, output_size, input_size, scales_h, scales_w, grad_input=grad_input)
-
-upsample_nearest2d_backward_op, upsample_nearest2d_backward_routes = operator("aten::upsample_nearest2d_backward", "")
-def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None):
-    if out is not None:
-        return upsample_nearest2d_backward_grad_input(grad_output, output_size, input_size, scales_h, scales_w, grad_input=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_nearest2d_backward_op, (grad_output, output_size, input_size, scales_h, scales_w,), {}, upsample_nearest2d_backward)
-    try:
-        route = upsample_nearest2d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, scales_h, scales_w)
-    return miss(upsample_nearest2d_backward_op, (grad_output, output_size, input_size, scales_h, scales_w,), {}, upsample_nearest2d_backward)
+def upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None): return complete(upsample_nearest2d_backward, "aten::upsample_nearest2d_backward", "", "upsample_nearest2d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales_h, scales_w, out=out)
 
 
 def upsample_nearest3d_out(input, output_size, scales_d=None, scales_h=None, scales_w=None, *, out): return complete(upsample_nearest3d_out, "aten::upsample_nearest3d", "out")(input, output_size, scales_d, scales_h, scales_w, out=out)
@@ -213,24 +181,8 @@ def upsample_nearest3d(*args, **kwargs):
             return upsample_nearest3d_default(*args)
     return _upsample_nearest3d_overloads.choose(args, kwargs)
 
-
 def upsample_nearest3d_backward_grad_input(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_nearest3d_backward_grad_input, "aten::upsample_nearest3d_backward", "grad_input")(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=grad_input)
-
-upsample_nearest3d_backward_op, upsample_nearest3d_backward_routes = operator("aten::upsample_nearest3d_backward", "")
-def upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None):
-    if out is not None:
-        return upsample_nearest3d_backward_grad_input(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=out)
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 5 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_nearest3d_backward_op, (grad_output, output_size, input_size, scales_d, scales_h, scales_w,), {}, upsample_nearest3d_backward)
-    try:
-        route = upsample_nearest3d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, scales_d, scales_h, scales_w)
-    return miss(upsample_nearest3d_backward_op, (grad_output, output_size, input_size, scales_d, scales_h, scales_w,), {}, upsample_nearest3d_backward)
+def upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None): return complete(upsample_nearest3d_backward, "aten::upsample_nearest3d_backward", "", "upsample_nearest3d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales_d, scales_h, scales_w, out=out)
 
 
 def _upsample_nearest_exact1d_out(input, output_size, scales=None, *, out): return complete(_upsample_nearest_exact1d_out, "aten::_upsample_nearest_exact1d", "out")(input, output_size, scales, out=out)
@@ -272,24 +224,8 @@ def _upsample_nearest_exact1d(*args, **kwargs):
             return _upsample_nearest_exact1d_default(*args)
     return __upsample_nearest_exact1d_overloads.choose(args, kwargs)
 
-
 def _upsample_nearest_exact1d_backward_grad_input(grad_output, output_size, input_size, scales=None, *, grad_input): return complete(_upsample_nearest_exact1d_backward_grad_input, "aten::_upsample_nearest_exact1d_backward", "grad_input")(grad_output, output_size, input_size, scales, grad_input=grad_input)
-
-_upsample_nearest_exact1d_backward_op, _upsample_nearest_exact1d_backward_routes = operator("aten::_upsample_nearest_exact1d_backward", "")
-def _upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None, *, out=None):
-    if out is not None:
-        return _upsample_nearest_exact1d_backward_grad_input(grad_output, output_size, input_size, scales, grad_input=out)
-    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 3 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales is not None and scales.__class__ is not float:
-        return miss(_upsample_nearest_exact1d_backward_op, (grad_output, output_size, input_size, scales,), {}, _upsample_nearest_exact1d_backward)
-    try:
-        route = _upsample_nearest_exact1d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, scales)
-    return miss(_upsample_nearest_exact1d_backward_op, (grad_output, output_size, input_size, scales,), {}, _upsample_nearest_exact1d_backward)
+def _upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None, *, out=None): return complete(_upsample_nearest_exact1d_backward, "aten::_upsample_nearest_exact1d_backward", "", "_upsample_nearest_exact1d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales, out=out)
 
 
 def _upsample_nearest_exact2d_out(input, output_size, scales_h=None, scales_w=None, *, out): return complete(_upsample_nearest_exact2d_out, "aten::_upsample_nearest_exact2d", "out")(input, output_size, scales_h, scales_w, out=out)
@@ -333,24 +269,8 @@ def _upsample_nearest_exact2d(*args, **kwargs):
             return _upsample_nearest_exact2d_default(*args)
     return __upsample_nearest_exact2d_overloads.choose(args, kwargs)
 
-
 def _upsample_nearest_exact2d_backward_grad_input(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_nearest_exact2d_backward_grad_input, "aten::_upsample_nearest_exact2d_backward", "grad_input")(grad_output, output_size, input_size, scales_h, scales_w, grad_input=grad_input)
-
-_upsample_nearest_exact2d_backward_op, _upsample_nearest_exact2d_backward_routes = operator("aten::_upsample_nearest_exact2d_backward", "")
-def _upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None):
-    if out is not None:
-        return _upsample_nearest_exact2d_backward_grad_input(grad_output, output_size, input_size, scales_h, scales_w, grad_input=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(_upsample_nearest_exact2d_backward_op, (grad_output, output_size, input_size, scales_h, scales_w,), {}, _upsample_nearest_exact2d_backward)
-    try:
-        route = _upsample_nearest_exact2d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, scales_h, scales_w)
-    return miss(_upsample_nearest_exact2d_backward_op, (grad_output, output_size, input_size, scales_h, scales_w,), {}, _upsample_nearest_exact2d_backward)
+def _upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None, *, out=None): return complete(_upsample_nearest_exact2d_backward, "aten::_upsample_nearest_exact2d_backward", "", "_upsample_nearest_exact2d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales_h, scales_w, out=out)
 
 
 def _upsample_nearest_exact3d_out(input, output_size, scales_d=None, scales_h=None, scales_w=None, *, out): return complete(_upsample_nearest_exact3d_out, "aten::_upsample_nearest_exact3d", "out")(input, output_size, scales_d, scales_h, scales_w, out=out)
@@ -396,24 +316,8 @@ def _upsample_nearest_exact3d(*args, **kwargs):
             return _upsample_nearest_exact3d_default(*args)
     return __upsample_nearest_exact3d_overloads.choose(args, kwargs)
 
-
 def _upsample_nearest_exact3d_backward_grad_input(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_nearest_exact3d_backward_grad_input, "aten::_upsample_nearest_exact3d_backward", "grad_input")(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=grad_input)
-
-_upsample_nearest_exact3d_backward_op, _upsample_nearest_exact3d_backward_routes = operator("aten::_upsample_nearest_exact3d_backward", "")
-def _upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None):
-    if out is not None:
-        return _upsample_nearest_exact3d_backward_grad_input(grad_output, output_size, input_size, scales_d, scales_h, scales_w, grad_input=out)
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 5 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(_upsample_nearest_exact3d_backward_op, (grad_output, output_size, input_size, scales_d, scales_h, scales_w,), {}, _upsample_nearest_exact3d_backward)
-    try:
-        route = _upsample_nearest_exact3d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, scales_d, scales_h, scales_w)
-    return miss(_upsample_nearest_exact3d_backward_op, (grad_output, output_size, input_size, scales_d, scales_h, scales_w,), {}, _upsample_nearest_exact3d_backward)
+def _upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None, *, out=None): return complete(_upsample_nearest_exact3d_backward, "aten::_upsample_nearest_exact3d_backward", "", "_upsample_nearest_exact3d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, scales_d, scales_h, scales_w, out=out)
 
 
 def upsample_linear1d_out(input, output_size, align_corners, scales=None, *, out): return complete(upsample_linear1d_out, "aten::upsample_linear1d", "out")(input, output_size, align_corners, scales, out=out)
@@ -454,24 +358,8 @@ def upsample_linear1d(*args, **kwargs):
             return upsample_linear1d_default(*args)
     return _upsample_linear1d_overloads.choose(args, kwargs)
 
-
 def upsample_linear1d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales=None, *, grad_input): return complete(upsample_linear1d_backward_grad_input, "aten::upsample_linear1d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales, grad_input=grad_input)
-
-upsample_linear1d_backward_op, upsample_linear1d_backward_routes = operator("aten::upsample_linear1d_backward", "")
-def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None, *, out=None):
-    if out is not None:
-        return upsample_linear1d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales, grad_input=out)
-    output_size_ints = (output_size,) if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 3 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales is not None and scales.__class__ is not float:
-        return miss(upsample_linear1d_backward_op, (grad_output, output_size, input_size, align_corners, scales,), {}, upsample_linear1d_backward)
-    try:
-        route = upsample_linear1d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales)
-    return miss(upsample_linear1d_backward_op, (grad_output, output_size, input_size, align_corners, scales,), {}, upsample_linear1d_backward)
+def upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None, *, out=None): return complete(upsample_linear1d_backward, "aten::upsample_linear1d_backward", "", "upsample_linear1d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales, out=out)
 
 
 def upsample_bilinear2d_out(input, output_size, align_corners, scales_h=None, scales_w=None, *, out): return complete(upsample_bilinear2d_out, "aten::upsample_bilinear2d", "out")(input, output_size, align_corners, scales_h, scales_w, out=out)
@@ -515,24 +403,8 @@ def upsample_bilinear2d(*args, **kwargs):
             return upsample_bilinear2d_default(*args)
     return _upsample_bilinear2d_overloads.choose(args, kwargs)
 
-
 def upsample_bilinear2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_bilinear2d_backward_grad_input, "aten::upsample_bilinear2d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
-
-upsample_bilinear2d_backward_op, upsample_bilinear2d_backward_routes = operator("aten::upsample_bilinear2d_backward", "")
-def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
-    if out is not None:
-        return upsample_bilinear2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_bilinear2d_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, upsample_bilinear2d_backward)
-    try:
-        route = upsample_bilinear2d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_h, scales_w)
-    return miss(upsample_bilinear2d_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, upsample_bilinear2d_backward)
+def upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None): return complete(upsample_bilinear2d_backward, "aten::upsample_bilinear2d_backward", "", "upsample_bilinear2d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_h, scales_w, out=out)
 
 
 def upsample_trilinear3d_out(input, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, out): return complete(upsample_trilinear3d_out, "aten::upsample_trilinear3d", "out")(input, output_size, align_corners, scales_d, scales_h, scales_w, out=out)
@@ -578,24 +450,8 @@ def upsample_trilinear3d(*args, **kwargs):
             return upsample_trilinear3d_default(*args)
     return _upsample_trilinear3d_overloads.choose(args, kwargs)
 
-
 def upsample_trilinear3d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_trilinear3d_backward_grad_input, "aten::upsample_trilinear3d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input=grad_input)
-
-upsample_trilinear3d_backward_op, upsample_trilinear3d_backward_routes = operator("aten::upsample_trilinear3d_backward", "")
-def upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, out=None):
-    if out is not None:
-        return upsample_trilinear3d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, grad_input=out)
-    output_size_ints = (output_size,) * 3 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 5 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_d is not None and scales_d.__class__ is not float or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_trilinear3d_backward_op, (grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w,), {}, upsample_trilinear3d_backward)
-    try:
-        route = upsample_trilinear3d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_d, scales_h, scales_w)
-    return miss(upsample_trilinear3d_backward_op, (grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w,), {}, upsample_trilinear3d_backward)
+def upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None, *, out=None): return complete(upsample_trilinear3d_backward, "aten::upsample_trilinear3d_backward", "", "upsample_trilinear3d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_d, scales_h, scales_w, out=out)
 
 
 def upsample_bicubic2d_out(input, output_size, align_corners, scales_h=None, scales_w=None, *, out): return complete(upsample_bicubic2d_out, "aten::upsample_bicubic2d", "out")(input, output_size, align_corners, scales_h, scales_w, out=out)
@@ -638,24 +494,8 @@ def upsample_bicubic2d(*args, **kwargs):
             return upsample_bicubic2d_default(*args)
     return _upsample_bicubic2d_overloads.choose(args, kwargs)
 
-
 def upsample_bicubic2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(upsample_bicubic2d_backward_grad_input, "aten::upsample_bicubic2d_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
-
-upsample_bicubic2d_backward_op, upsample_bicubic2d_backward_routes = operator("aten::upsample_bicubic2d_backward", "")
-def upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
-    if out is not None:
-        return upsample_bicubic2d_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(upsample_bicubic2d_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, upsample_bicubic2d_backward)
-    try:
-        route = upsample_bicubic2d_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_h, scales_w)
-    return miss(upsample_bicubic2d_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, upsample_bicubic2d_backward)
+def upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None): return complete(upsample_bicubic2d_backward, "aten::upsample_bicubic2d_backward", "", "upsample_bicubic2d_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_h, scales_w, out=out)
 
 
 def _upsample_bilinear2d_aa_out(input, output_size, align_corners, scales_h=None, scales_w=None, *, out): return complete(_upsample_bilinear2d_aa_out, "aten::_upsample_bilinear2d_aa", "out")(input, output_size, align_corners, scales_h, scales_w, out=out)
@@ -699,24 +539,8 @@ def _upsample_bilinear2d_aa(*args, **kwargs):
             return _upsample_bilinear2d_aa_default(*args)
     return __upsample_bilinear2d_aa_overloads.choose(args, kwargs)
 
-
 def _upsample_bilinear2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_bilinear2d_aa_backward_grad_input, "aten::_upsample_bilinear2d_aa_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
-
-_upsample_bilinear2d_aa_backward_op, _upsample_bilinear2d_aa_backward_routes = operator("aten::_upsample_bilinear2d_aa_backward", "")
-def _upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
-    if out is not None:
-        return _upsample_bilinear2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(_upsample_bilinear2d_aa_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, _upsample_bilinear2d_aa_backward)
-    try:
-        route = _upsample_bilinear2d_aa_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_h, scales_w)
-    return miss(_upsample_bilinear2d_aa_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, _upsample_bilinear2d_aa_backward)
+def _upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None): return complete(_upsample_bilinear2d_aa_backward, "aten::_upsample_bilinear2d_aa_backward", "", "_upsample_bilinear2d_aa_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_h, scales_w, out=out)
 
 
 def _upsample_bicubic2d_aa_out(input, output_size, align_corners, scales_h=None, scales_w=None, *, out): return complete(_upsample_bicubic2d_aa_out, "aten::_upsample_bicubic2d_aa", "out")(input, output_size, align_corners, scales_h, scales_w, out=out)
@@ -760,24 +584,8 @@ def _upsample_bicubic2d_aa(*args, **kwargs):
             return _upsample_bicubic2d_aa_default(*args)
     return __upsample_bicubic2d_aa_overloads.choose(args, kwargs)
 
-
 def _upsample_bicubic2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, grad_input): return complete(_upsample_bicubic2d_aa_backward_grad_input, "aten::_upsample_bicubic2d_aa_backward", "grad_input")(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=grad_input)
-
-_upsample_bicubic2d_aa_backward_op, _upsample_bicubic2d_aa_backward_routes = operator("aten::_upsample_bicubic2d_aa_backward", "")
-def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None):
-    if out is not None:
-        return _upsample_bicubic2d_aa_backward_grad_input(grad_output, output_size, input_size, align_corners, scales_h, scales_w, grad_input=out)
-    output_size_ints = (output_size,) * 2 if output_size.__class__ is int else tuple(output_size) if output_size.__class__ is list else output_size
-    input_size_ints = (input_size,) * 4 if input_size.__class__ is int else tuple(input_size) if input_size.__class__ is list else input_size
-    if not are_ints(output_size_ints) or not are_ints(input_size_ints) or align_corners.__class__ is not bool or scales_h is not None and scales_h.__class__ is not float or scales_w is not None and scales_w.__class__ is not float:
-        return miss(_upsample_bicubic2d_aa_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, _upsample_bicubic2d_aa_backward)
-    try:
-        route = _upsample_bicubic2d_aa_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, output_size_ints, input_size_ints, align_corners, scales_h, scales_w)
-    return miss(_upsample_bicubic2d_aa_backward_op, (grad_output, output_size, input_size, align_corners, scales_h, scales_w,), {}, _upsample_bicubic2d_aa_backward)
+def _upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None, *, out=None): return complete(_upsample_bicubic2d_aa_backward, "aten::_upsample_bicubic2d_aa_backward", "", "_upsample_bicubic2d_aa_backward_grad_input", ('grad_input',))(grad_output, output_size, input_size, align_corners, scales_h, scales_w, out=out)
 
 
 grid_sampler_op, grid_sampler_routes = operator("aten::grid_sampler", "")

@@ -30,42 +30,10 @@ __all__ = [
     "repeat_interleave_self_Tensor", "repeat_interleave_self_int", "repeat_interleave",
     "segment_reduce", "tril_indices", "triu_indices",
 ]
-
-
 def _unique2_out(input, sorted=True, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(_unique2_out, "aten::_unique2", "out")(input, sorted, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
-
-_unique2_op, _unique2_routes = operator("aten::_unique2", "")
-def _unique2(input, sorted=True, return_inverse=False, return_counts=False, *, out=None):
-    if out is not None:
-        return _unique2_out(input, sorted, return_inverse, return_counts, **several_outs("_unique2", ("out0", "out1", "out2"), out))
-    if sorted.__class__ is not bool or return_inverse.__class__ is not bool or return_counts.__class__ is not bool:
-        return miss(_unique2_op, (input, sorted, return_inverse, return_counts,), {}, _unique2)
-    try:
-        route = _unique2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, sorted, return_inverse, return_counts)
-    return miss(_unique2_op, (input, sorted, return_inverse, return_counts,), {}, _unique2)
-
-
+def _unique2(input, sorted=True, return_inverse=False, return_counts=False, *, out=None): return complete(_unique2, "aten::_unique2", "", "_unique2_out", ('out0', 'out1', 'out2'))(input, sorted, return_inverse, return_counts, out=out)
 def unique_dim_out(input, dim, sorted=True, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_out, "aten::unique_dim", "out")(input, dim, sorted, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
-
-unique_dim_op, unique_dim_routes = operator("aten::unique_dim", "")
-def unique_dim(input=MISSING, dim=MISSING, sorted=True, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(unique_dim, {"input": input, "dim": dim, "sorted": sorted, "return_inverse": return_inverse, "return_counts": return_counts, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return unique_dim_out(input, dim, sorted, return_inverse, return_counts, **several_outs("unique_dim", ("out0", "out1", "out2"), out))
-    if dim.__class__ is not int or sorted.__class__ is not bool or return_inverse.__class__ is not bool or return_counts.__class__ is not bool:
-        return miss(unique_dim_op, (input, dim, sorted, return_inverse, return_counts,), {}, unique_dim)
-    try:
-        route = unique_dim_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, sorted, return_inverse, return_counts)
-    return miss(unique_dim_op, (input, dim, sorted, return_inverse, return_counts,), {}, unique_dim)
+def unique_dim(input=MISSING, dim=MISSING, sorted=True, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_dim, "aten::unique_dim", "", "unique_dim_out", ('out0', 'out1', 'out2'))(input, dim, sorted, return_inverse, return_counts, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def unique_consecutive_out(input, return_inverse=False, return_counts=False, dim=None, *, out0, out1, out2): return complete(unique_consecutive_out, "aten::unique_consecutive", "out")(input, return_inverse, return_counts, dim, out0=out0, out1=out1, out2=out2)
@@ -86,24 +54,8 @@ def unique_consecutive(input=MISSING, return_inverse=False, return_counts=False,
         return route(input, return_inverse, return_counts, dim)
     return miss(unique_consecutive_op, (input, return_inverse, return_counts, dim,), {}, unique_consecutive)
 
-
 def unique_dim_consecutive_out(input, dim, return_inverse=False, return_counts=False, *, out0, out1, out2): return complete(unique_dim_consecutive_out, "aten::unique_dim_consecutive", "out")(input, dim, return_inverse, return_counts, out0=out0, out1=out1, out2=out2)
-
-unique_dim_consecutive_op, unique_dim_consecutive_routes = operator("aten::unique_dim_consecutive", "")
-def unique_dim_consecutive(input=MISSING, dim=MISSING, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(unique_dim_consecutive, {"input": input, "dim": dim, "return_inverse": return_inverse, "return_counts": return_counts, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if out is not None:
-        return unique_dim_consecutive_out(input, dim, return_inverse, return_counts, **several_outs("unique_dim_consecutive", ("out0", "out1", "out2"), out))
-    if dim.__class__ is not int or return_inverse.__class__ is not bool or return_counts.__class__ is not bool:
-        return miss(unique_dim_consecutive_op, (input, dim, return_inverse, return_counts,), {}, unique_dim_consecutive)
-    try:
-        route = unique_dim_consecutive_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, return_inverse, return_counts)
-    return miss(unique_dim_consecutive_op, (input, dim, return_inverse, return_counts,), {}, unique_dim_consecutive)
+def unique_dim_consecutive(input=MISSING, dim=MISSING, return_inverse=False, return_counts=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(unique_dim_consecutive, "aten::unique_dim_consecutive", "", "unique_dim_consecutive_out", ('out0', 'out1', 'out2'))(input, dim, return_inverse, return_counts, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def searchsorted_Tensor_out(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None, out): return complete(searchsorted_Tensor_out, "aten::searchsorted", "Tensor_out")(sorted_sequence, input, out_int32=out_int32, right=right, side=side, sorter=sorter, out=out)

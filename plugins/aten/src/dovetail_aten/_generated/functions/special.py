@@ -111,6 +111,31 @@ def lgamma_out(input, *, out): return complete(lgamma_out, "aten::lgamma", "out"
 
 lgamma_op, lgamma_routes = operator("aten::lgamma", "")
 def lgamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """lgamma(input, *, out=None)
+
+    Return the logarithm of the absolute value of the gamma function of each element.
+
+    Computes ``log(abs(gamma(x)))``.
+
+    It is infinite at 0, at negative whole numbers and at both infinities.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(lgamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -123,13 +148,44 @@ def lgamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(lgamma_op, (input,), {}, lgamma)
 
-def lgamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(lgamma_, "aten::lgamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+def lgamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """lgamma_(input)
+
+    Do what `lgamma` does, and write the result into `input`.
+    """
+    return complete(lgamma_, "aten::lgamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def digamma_out(input, *, out): return complete(digamma_out, "aten::digamma", "out")(input, out=out)
 
 digamma_op, digamma_routes = operator("aten::digamma", "")
 def digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """digamma(input, *, out=None)
+
+    Return the derivative of `lgamma` at each element.
+
+    Computes ``psi(x) = d/dx log(gamma(x))``.
+
+    At 0 it is an infinity of the other sign than the zero, at negative whole numbers NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(digamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -142,13 +198,50 @@ def digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(digamma_op, (input,), {}, digamma)
 
-def digamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(digamma_, "aten::digamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+def digamma_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """digamma_(input)
+
+    Do what `digamma` does, and write the result into `input`.
+    """
+    return complete(digamma_, "aten::digamma_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def polygamma_out(n, input, *, out): return complete(polygamma_out, "aten::polygamma", "out")(n, input, out=out)
 
 polygamma_op, polygamma_routes = operator("aten::polygamma", "")
 def polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """polygamma(n, input, *, out=None)
+
+    Return the `n`-th derivative of the digamma function at each element.
+
+    Computes ``(-1)^(n + 1) * n! * sum_(k >= 0) 1 / (k + x)^(n + 1), for n >= 1``.
+
+    Order 0 is `digamma` itself.
+
+    Source: Abramowitz and Stegun, 6.4.10.
+
+    Parameters
+    ----------
+    n : int
+        The order of the derivative, 0 or more.
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If `n` is negative.
+    NotImplementedError
+        For complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(polygamma, {"n": n, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -163,13 +256,49 @@ def polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=No
         return route(n, input)
     return miss(polygamma_op, (n, input,), {}, polygamma)
 
-def polygamma_(input=MISSING, n=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(polygamma_, "aten::polygamma_", "")(input, n, surplus=surplus, x=x, x1=x1, a=a)
+
+def polygamma_(input=MISSING, n=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """polygamma_(input, n)
+
+    Do what `polygamma` does, and write the result into `input`.
+    """
+    return complete(polygamma_, "aten::polygamma_", "")(input, n, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def mvlgamma_out(input, p, *, out): return complete(mvlgamma_out, "aten::mvlgamma", "out")(input, p, out=out)
 
 mvlgamma_op, mvlgamma_routes = operator("aten::mvlgamma", "")
 def mvlgamma(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """mvlgamma(input, p, *, out=None)
+
+    Return the logarithm of the multivariate gamma function of dimension `p` of each element.
+
+    Computes ``p * (p - 1) / 4 * log(pi) + sum_(i = 0 ... p - 1) lgamma(x - i / 2)``.
+
+    It is defined for x > (p - 1) / 2. Smaller elements are not refused: they get the formula's
+    value, with `lgamma` being the logarithm of an absolute value.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    p : int
+        The dimension, 1 or more.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If `p` is less than 1.
+    NotImplementedError
+        For bool and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(mvlgamma, {"input": input, "p": p, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -184,13 +313,43 @@ def mvlgamma(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=Non
         return route(input, p)
     return miss(mvlgamma_op, (input, p,), {}, mvlgamma)
 
-def mvlgamma_(input=MISSING, p=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(mvlgamma_, "aten::mvlgamma_", "")(input, p, surplus=surplus, x=x, x1=x1, a=a)
+
+def mvlgamma_(input=MISSING, p=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """mvlgamma_(input, p)
+
+    Do what `mvlgamma` does, and write the result into `input`.
+    """
+    return complete(mvlgamma_, "aten::mvlgamma_", "")(input, p, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def igamma_out(input, other, *, out): return complete(igamma_out, "aten::igamma", "out")(input, other, out=out)
 
 igamma_op, igamma_routes = operator("aten::igamma", "")
 def igamma(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    """igamma(input, other, *, out=None)
+
+    Return the regularized lower incomplete gamma function of pairs of elements.
+
+    Computes ``1 / gamma(a) * integral_(t = 0 ... x) t^(a - 1) * exp(-t) dt``.
+
+    It is NaN where one of both is negative or NaN, and where both are 0.
+
+    Source: Abramowitz and Stegun, 6.5.1.
+
+    Parameters
+    ----------
+    input : Tensor
+        The parameter `a`, 0 or more.
+    other : Tensor
+        The limit `x`, 0 or more; shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For bool, integers and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(igamma, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -207,13 +366,42 @@ def igamma(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=N
         return route(input, other)
     return miss(igamma_op, (input, other,), {}, igamma)
 
-def igamma_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(igamma_, "aten::igamma_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+
+def igamma_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    """igamma_(input, other)
+
+    Do what `igamma` does, and write the result into `input`.
+    """
+    return complete(igamma_, "aten::igamma_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def igammac_out(input, other, *, out): return complete(igammac_out, "aten::igammac", "out")(input, other, out=out)
 
 igammac_op, igammac_routes = operator("aten::igammac", "")
 def igammac(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+    """igammac(input, other, *, out=None)
+
+    Return the regularized upper incomplete gamma function of pairs of elements.
+
+    Computes ``1 / gamma(a) * integral_(t = x ... inf) t^(a - 1) * exp(-t) dt, which is 1 -
+    igamma(a, x)``.
+
+    It is NaN where one of both is negative or NaN, and where both are 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        The parameter `a`, 0 or more.
+    other : Tensor
+        The limit `x`, 0 or more; shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For bool, integers and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(igammac, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     if out is not None:
@@ -230,50 +418,21 @@ def igammac(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=
         return route(input, other)
     return miss(igammac_op, (input, other,), {}, igammac)
 
-def igammac_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None): return complete(igammac_, "aten::igammac_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
+
+def igammac_(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    """igammac_(input, other)
+
+    Do what `igammac` does, and write the result into `input`.
+    """
+    return complete(igammac_, "aten::igammac_", "")(input, other, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def special_zeta_out(input, other, *, out): return complete(special_zeta_out, "aten::special_zeta", "out")(input, other, out=out)
 def special_zeta_other_scalar_out(input, other, *, out): return complete(special_zeta_other_scalar_out, "aten::special_zeta", "other_scalar_out")(input, other, out=out)
 def special_zeta_self_scalar_out(input, other, *, out): return complete(special_zeta_self_scalar_out, "aten::special_zeta", "self_scalar_out")(input, other, out=out)
-
-special_zeta_op, special_zeta_routes = operator("aten::special_zeta", "")
-def special_zeta_default(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = special_zeta_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_zeta_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_zeta_op, (input, other,), {}, special_zeta)
-
-special_zeta_other_scalar_op, special_zeta_other_scalar_routes = operator("aten::special_zeta", "other_scalar")
-def special_zeta_other_scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(special_zeta_other_scalar_op, (input, other,), {}, special_zeta)
-    try:
-        route = special_zeta_other_scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_zeta_other_scalar_op, (input, other,), {}, special_zeta)
-
-special_zeta_self_scalar_op, special_zeta_self_scalar_routes = operator("aten::special_zeta", "self_scalar")
-def special_zeta_self_scalar(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(special_zeta_self_scalar_op, (input, other,), {}, special_zeta)
-    try:
-        route = special_zeta_self_scalar_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_zeta_self_scalar_op, (input, other,), {}, special_zeta)
+def special_zeta_default(input, other): return complete(special_zeta_default, "aten::special_zeta", "")(input, other)
+def special_zeta_other_scalar(input, other): return complete(special_zeta_other_scalar, "aten::special_zeta", "other_scalar")(input, other)
+def special_zeta_self_scalar(input, other): return complete(special_zeta_self_scalar, "aten::special_zeta", "self_scalar")(input, other)
 
 _special_zeta_overloads = Overloads("aten::special_zeta", {
     "": (special_zeta_default, special_zeta_out),
@@ -281,6 +440,34 @@ _special_zeta_overloads = Overloads("aten::special_zeta", {
     "self_scalar": (special_zeta_self_scalar, special_zeta_self_scalar_out),
 })
 def special_zeta(*args, **kwargs):
+    """zeta(input, other, *, out=None)
+
+    Return the Hurwitz zeta function of pairs of elements.
+
+    Computes ``sum_(k >= 0) 1 / (k + q)^x``.
+
+    It is infinite for an exponent of 1 and where `other` is 0 or a negative whole number, and NaN
+    for exponents below 1.
+
+    Parameters
+    ----------
+    input : Tensor
+        The exponent `x`, a tensor or a number.
+    other : Tensor
+        The offset `q`, a tensor or a number; shapes are broadcast. With 1 it is Riemann's zeta.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -297,6 +484,31 @@ def erfinv_out(input, *, out): return complete(erfinv_out, "aten::erfinv", "out"
 
 erfinv_op, erfinv_routes = operator("aten::erfinv", "")
 def erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """erfinv(input, *, out=None)
+
+    Return the inverse of the error function of each element.
+
+    Computes ``y with erf(y) = x``.
+
+    It is infinite at -1 and 1, and NaN outside of them.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(erfinv, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -309,81 +521,168 @@ def erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(erfinv_op, (input,), {}, erfinv)
 
-def erfinv_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(erfinv_, "aten::erfinv_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+def erfinv_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """erfinv_(input)
+
+    Do what `erfinv` does, and write the result into `input`.
+    """
+    return complete(erfinv_, "aten::erfinv_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_erfcx_out(input, *, out): return complete(special_erfcx_out, "aten::special_erfcx", "out")(input, out=out)
 
-special_erfcx_op, special_erfcx_routes = operator("aten::special_erfcx", "")
 def special_erfcx(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_erfcx, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_erfcx_out(input, out=out)
-    try:
-        route = special_erfcx_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_erfcx_op, (input,), {}, special_erfcx)
+    """erfcx(input, *, out=None)
+
+    Return the complementary error function of each element, scaled by `exp(x^2)`.
+
+    Computes ``exp(x^2) * erfc(x)``.
+
+    For great x, where `erfc` is 0 in the dtype, it still has all digits.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_erfcx, "aten::special_erfcx", "", "special_erfcx_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_ndtr_out(input, *, out): return complete(special_ndtr_out, "aten::special_ndtr", "out")(input, out=out)
 
-special_ndtr_op, special_ndtr_routes = operator("aten::special_ndtr", "")
 def special_ndtr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_ndtr, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_ndtr_out(input, out=out)
-    try:
-        route = special_ndtr_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_ndtr_op, (input,), {}, special_ndtr)
+    """ndtr(input, *, out=None)
+
+    Return the distribution function of the standard normal distribution at each element.
+
+    Computes ``1 / 2 * erfc(-x / sqrt(2))``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_ndtr, "aten::special_ndtr", "", "special_ndtr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_ndtri_out(input, *, out): return complete(special_ndtri_out, "aten::special_ndtri", "out")(input, out=out)
 
-special_ndtri_op, special_ndtri_routes = operator("aten::special_ndtri", "")
 def special_ndtri(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_ndtri, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_ndtri_out(input, out=out)
-    try:
-        route = special_ndtri_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_ndtri_op, (input,), {}, special_ndtri)
+    """ndtri(input, *, out=None)
+
+    Return the quantile of the standard normal distribution for each element.
+
+    Computes ``y with ndtr(y) = x, which is sqrt(2) * erfinv(2 * x - 1)``.
+
+    It is infinite at 0 and 1, and NaN outside of them.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_ndtri, "aten::special_ndtri", "", "special_ndtri_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_log_ndtr_out(input, *, out): return complete(special_log_ndtr_out, "aten::special_log_ndtr", "out")(input, out=out)
 
-special_log_ndtr_op, special_log_ndtr_routes = operator("aten::special_log_ndtr", "")
 def special_log_ndtr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_log_ndtr, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_log_ndtr_out(input, out=out)
-    try:
-        route = special_log_ndtr_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_log_ndtr_op, (input,), {}, special_log_ndtr)
+    """log_ndtr(input, *, out=None)
+
+    Return the logarithm of the standard normal distribution function at each element.
+
+    Computes ``log(1 / 2 * erfc(-x / sqrt(2)))``.
+
+    It is finite where `special.ndtr` is 0 in the dtype.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_log_ndtr, "aten::special_log_ndtr", "", "special_log_ndtr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def logit_out(input, eps=None, *, out): return complete(logit_out, "aten::logit", "out")(input, eps, out=out)
 
 logit_op, logit_routes = operator("aten::logit", "")
 def logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """logit(input, eps=None, *, out=None)
+
+    Return the logarithm of the odds of each element, the inverse of `sigmoid`.
+
+    Computes ``log(x / (1 - x))``.
+
+    Without `eps` it is infinite at 0 and 1, and NaN outside of them.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities.
+    eps : float or None
+        If given, elements are clamped to [eps, 1 - eps] first.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(logit, {"input": input, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -398,36 +697,42 @@ def logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a
         return route(input, eps)
     return miss(logit_op, (input, eps,), {}, logit)
 
-def logit_(input=MISSING, eps=None, surplus=MISSING, x=None, x1=None, a=None): return complete(logit_, "aten::logit_", "")(input, eps, surplus=surplus, x=x, x1=x1, a=a)
 
+def logit_(input=MISSING, eps=None, surplus=MISSING, x=None, x1=None, a=None):
+    """logit_(input, eps=None)
+
+    Do what `logit` does, and write the result into `input`.
+    """
+    return complete(logit_, "aten::logit_", "")(input, eps, surplus=surplus, x=x, x1=x1, a=a)
 
 def logit_backward_grad_input(grad_output, input, eps=None, *, grad_input): return complete(logit_backward_grad_input, "aten::logit_backward", "grad_input")(grad_output, input, eps, grad_input=grad_input)
-
-logit_backward_op, logit_backward_routes = operator("aten::logit_backward", "")
-def logit_backward(grad_output=MISSING, input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(logit_backward, {"grad_output": grad_output, "input": input, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return logit_backward_grad_input(grad_output, input, eps, grad_input=out)
-    if eps is not None and eps.__class__ is not float:
-        return miss(logit_backward_op, (grad_output, input, eps,), {}, logit_backward)
-    try:
-        cls = input.__class__
-        if cls in SCALAR_BITS:
-            route = logit_backward_routes[grad_output._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = logit_backward_routes[grad_output._signature | input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input, eps)
-    return miss(logit_backward_op, (grad_output, input, eps,), {}, logit_backward)
+def logit_backward(grad_output=MISSING, input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None): return complete(logit_backward, "aten::logit_backward", "", "logit_backward_grad_input", ('grad_input',))(grad_output, input, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def sinc_out(input, *, out): return complete(sinc_out, "aten::sinc", "out")(input, out=out)
 
 sinc_op, sinc_routes = operator("aten::sinc", "")
 def sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """sinc(input, *, out=None)
+
+    Return the normalized sinc function of each element.
+
+    Computes ``sin(pi * x) / (pi * x), and 1 at 0``.
+
+    It is NaN at both infinities.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(sinc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -440,67 +745,52 @@ def sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(sinc_op, (input,), {}, sinc)
 
-def sinc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(sinc_, "aten::sinc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+def sinc_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """sinc_(input)
+
+    Do what `sinc` does, and write the result into `input`.
+    """
+    return complete(sinc_, "aten::sinc_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_entr_out(input, *, out): return complete(special_entr_out, "aten::special_entr", "out")(input, out=out)
 
-special_entr_op, special_entr_routes = operator("aten::special_entr", "")
 def special_entr(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_entr, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_entr_out(input, out=out)
-    try:
-        route = special_entr_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_entr_op, (input,), {}, special_entr)
+    """entr(input, *, out=None)
+
+    Return the entropy term of each element.
+
+    Computes ``-x * log(x), and 0 at 0``.
+
+    It is minus infinity for negative elements.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_entr, "aten::special_entr", "", "special_entr_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_xlog1py_out(input, other, *, out): return complete(special_xlog1py_out, "aten::special_xlog1py", "out")(input, other, out=out)
 def special_xlog1py_other_scalar_out(input, other, *, out): return complete(special_xlog1py_other_scalar_out, "aten::special_xlog1py", "other_scalar_out")(input, other, out=out)
 def special_xlog1py_self_scalar_out(input, other, *, out): return complete(special_xlog1py_self_scalar_out, "aten::special_xlog1py", "self_scalar_out")(input, other, out=out)
-
-special_xlog1py_op, special_xlog1py_routes = operator("aten::special_xlog1py", "")
-def special_xlog1py_default(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = special_xlog1py_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_xlog1py_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_xlog1py_op, (input, other,), {}, special_xlog1py)
-
-special_xlog1py_other_scalar_op, special_xlog1py_other_scalar_routes = operator("aten::special_xlog1py", "other_scalar")
-def special_xlog1py_other_scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(special_xlog1py_other_scalar_op, (input, other,), {}, special_xlog1py)
-    try:
-        route = special_xlog1py_other_scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_xlog1py_other_scalar_op, (input, other,), {}, special_xlog1py)
-
-special_xlog1py_self_scalar_op, special_xlog1py_self_scalar_routes = operator("aten::special_xlog1py", "self_scalar")
-def special_xlog1py_self_scalar(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(special_xlog1py_self_scalar_op, (input, other,), {}, special_xlog1py)
-    try:
-        route = special_xlog1py_self_scalar_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_xlog1py_self_scalar_op, (input, other,), {}, special_xlog1py)
+def special_xlog1py_default(input, other): return complete(special_xlog1py_default, "aten::special_xlog1py", "")(input, other)
+def special_xlog1py_other_scalar(input, other): return complete(special_xlog1py_other_scalar, "aten::special_xlog1py", "other_scalar")(input, other)
+def special_xlog1py_self_scalar(input, other): return complete(special_xlog1py_self_scalar, "aten::special_xlog1py", "self_scalar")(input, other)
 
 _special_xlog1py_overloads = Overloads("aten::special_xlog1py", {
     "": (special_xlog1py_default, special_xlog1py_out),
@@ -508,6 +798,33 @@ _special_xlog1py_overloads = Overloads("aten::special_xlog1py", {
     "self_scalar": (special_xlog1py_self_scalar, special_xlog1py_self_scalar_out),
 })
 def special_xlog1py(*args, **kwargs):
+    """xlog1py(input, other, *, out=None)
+
+    Return the first elements times the logarithm of one plus the second ones.
+
+    Computes ``x * log(1 + y)``.
+
+    It is 0 where the first is 0, unless the second is NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        The factor `x`, a tensor or a number.
+    other : Tensor
+        The argument `y`, a tensor or a number; shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -524,6 +841,33 @@ def i0_out(input, *, out): return complete(i0_out, "aten::i0", "out")(input, out
 
 i0_op, i0_routes = operator("aten::i0", "")
 def i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """i0(input, *, out=None)
+
+    Return the modified Bessel function of the first kind of order 0 of each element.
+
+    Computes ``I_0(x) = sum_(k >= 0) (x^2 / 4)^k / (k!)^2``.
+
+    It is NaN at both infinities.
+
+    Source: Abramowitz and Stegun, 9.6.12.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(i0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -536,297 +880,504 @@ def i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(i0_op, (input,), {}, i0)
 
-def i0_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(i0_, "aten::i0_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+def i0_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """i0_(input)
+
+    Do what `i0` does, and write the result into `input`.
+    """
+    return complete(i0_, "aten::i0_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_i0e_out(input, *, out): return complete(special_i0e_out, "aten::special_i0e", "out")(input, out=out)
 
-special_i0e_op, special_i0e_routes = operator("aten::special_i0e", "")
 def special_i0e(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_i0e, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_i0e_out(input, out=out)
-    try:
-        route = special_i0e_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_i0e_op, (input,), {}, special_i0e)
+    """i0e(input, *, out=None)
+
+    Return the modified Bessel function of order 0 of each element, scaled by `exp(-abs(x))`.
+
+    Computes ``exp(-abs(x)) * I_0(x)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_i0e, "aten::special_i0e", "", "special_i0e_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_i1_out(input, *, out): return complete(special_i1_out, "aten::special_i1", "out")(input, out=out)
 
-special_i1_op, special_i1_routes = operator("aten::special_i1", "")
 def special_i1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_i1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_i1_out(input, out=out)
-    try:
-        route = special_i1_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_i1_op, (input,), {}, special_i1)
+    """i1(input, *, out=None)
+
+    Return the modified Bessel function of the first kind of order 1 of each element.
+
+    Computes ``I_1(x) = x / 2 * sum_(k >= 0) (x^2 / 4)^k / (k! * (k + 1)!)``.
+
+    It is NaN at both infinities.
+
+    Source: Abramowitz and Stegun, 9.6.10.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_i1, "aten::special_i1", "", "special_i1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_i1e_out(input, *, out): return complete(special_i1e_out, "aten::special_i1e", "out")(input, out=out)
 
-special_i1e_op, special_i1e_routes = operator("aten::special_i1e", "")
 def special_i1e(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_i1e, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_i1e_out(input, out=out)
-    try:
-        route = special_i1e_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_i1e_op, (input,), {}, special_i1e)
+    """i1e(input, *, out=None)
+
+    Return the modified Bessel function of order 1 of each element, scaled by `exp(-abs(x))`.
+
+    Computes ``exp(-abs(x)) * I_1(x)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_i1e, "aten::special_i1e", "", "special_i1e_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_bessel_j0_out(input, *, out): return complete(special_bessel_j0_out, "aten::special_bessel_j0", "out")(input, out=out)
 
-special_bessel_j0_op, special_bessel_j0_routes = operator("aten::special_bessel_j0", "")
 def special_bessel_j0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_bessel_j0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_bessel_j0_out(input, out=out)
-    try:
-        route = special_bessel_j0_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_bessel_j0_op, (input,), {}, special_bessel_j0)
+    """bessel_j0(input, *, out=None)
+
+    Return the Bessel function of the first kind of order 0 of each element.
+
+    Computes ``J_0(x) = sum_(k >= 0) (-x^2 / 4)^k / (k!)^2``.
+
+    It is NaN at both infinities.
+
+    Source: Abramowitz and Stegun, 9.1.12.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_bessel_j0, "aten::special_bessel_j0", "", "special_bessel_j0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_bessel_j1_out(input, *, out): return complete(special_bessel_j1_out, "aten::special_bessel_j1", "out")(input, out=out)
 
-special_bessel_j1_op, special_bessel_j1_routes = operator("aten::special_bessel_j1", "")
 def special_bessel_j1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_bessel_j1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_bessel_j1_out(input, out=out)
-    try:
-        route = special_bessel_j1_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_bessel_j1_op, (input,), {}, special_bessel_j1)
+    """bessel_j1(input, *, out=None)
+
+    Return the Bessel function of the first kind of order 1 of each element.
+
+    Computes ``J_1(x) = x / 2 * sum_(k >= 0) (-x^2 / 4)^k / (k! * (k + 1)!)``.
+
+    It is NaN at both infinities.
+
+    Source: Abramowitz and Stegun, 9.1.10.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_bessel_j1, "aten::special_bessel_j1", "", "special_bessel_j1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_bessel_y0_out(input, *, out): return complete(special_bessel_y0_out, "aten::special_bessel_y0", "out")(input, out=out)
 
-special_bessel_y0_op, special_bessel_y0_routes = operator("aten::special_bessel_y0", "")
 def special_bessel_y0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_bessel_y0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_bessel_y0_out(input, out=out)
-    try:
-        route = special_bessel_y0_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_bessel_y0_op, (input,), {}, special_bessel_y0)
+    """bessel_y0(input, *, out=None)
+
+    Return the Bessel function of the second kind of order 0 of each element.
+
+    Computes ``Y_0(x) = -2 / pi * integral_(t = 0 ... inf) cos(x * cosh(t)) dt``.
+
+    It is minus infinity at 0, and NaN for negative elements and at infinity.
+
+    Source: Abramowitz and Stegun, 9.1.23.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_bessel_y0, "aten::special_bessel_y0", "", "special_bessel_y0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_bessel_y1_out(input, *, out): return complete(special_bessel_y1_out, "aten::special_bessel_y1", "out")(input, out=out)
 
-special_bessel_y1_op, special_bessel_y1_routes = operator("aten::special_bessel_y1", "")
 def special_bessel_y1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_bessel_y1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_bessel_y1_out(input, out=out)
-    try:
-        route = special_bessel_y1_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_bessel_y1_op, (input,), {}, special_bessel_y1)
+    """bessel_y1(input, *, out=None)
+
+    Return the Bessel function of the second kind of order 1 of each element.
+
+    Computes ``Y_1(x) = -d/dx Y_0(x)``.
+
+    It is minus infinity at 0, and NaN for negative elements and at infinity.
+
+    Source: Abramowitz and Stegun, 9.1.28.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_bessel_y1, "aten::special_bessel_y1", "", "special_bessel_y1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_modified_bessel_i0_out(input, *, out): return complete(special_modified_bessel_i0_out, "aten::special_modified_bessel_i0", "out")(input, out=out)
 
-special_modified_bessel_i0_op, special_modified_bessel_i0_routes = operator("aten::special_modified_bessel_i0", "")
 def special_modified_bessel_i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_modified_bessel_i0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_modified_bessel_i0_out(input, out=out)
-    try:
-        route = special_modified_bessel_i0_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_modified_bessel_i0_op, (input,), {}, special_modified_bessel_i0)
+    """modified_bessel_i0(input, *, out=None)
+
+    Return the modified Bessel function of the first kind of order 0 of each element.
+
+    Computes ``I_0(x) = sum_(k >= 0) (x^2 / 4)^k / (k!)^2``.
+
+    It is NaN at both infinities. `special.i0` has the same values.
+
+    Source: Abramowitz and Stegun, 9.6.12.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_modified_bessel_i0, "aten::special_modified_bessel_i0", "", "special_modified_bessel_i0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_modified_bessel_i1_out(input, *, out): return complete(special_modified_bessel_i1_out, "aten::special_modified_bessel_i1", "out")(input, out=out)
 
-special_modified_bessel_i1_op, special_modified_bessel_i1_routes = operator("aten::special_modified_bessel_i1", "")
 def special_modified_bessel_i1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_modified_bessel_i1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_modified_bessel_i1_out(input, out=out)
-    try:
-        route = special_modified_bessel_i1_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_modified_bessel_i1_op, (input,), {}, special_modified_bessel_i1)
+    """modified_bessel_i1(input, *, out=None)
+
+    Return the modified Bessel function of the first kind of order 1 of each element.
+
+    Computes ``I_1(x) = x / 2 * sum_(k >= 0) (x^2 / 4)^k / (k! * (k + 1)!)``.
+
+    It is NaN at both infinities. `special.i1` has the same values.
+
+    Source: Abramowitz and Stegun, 9.6.10.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_modified_bessel_i1, "aten::special_modified_bessel_i1", "", "special_modified_bessel_i1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_modified_bessel_k0_out(input, *, out): return complete(special_modified_bessel_k0_out, "aten::special_modified_bessel_k0", "out")(input, out=out)
 
-special_modified_bessel_k0_op, special_modified_bessel_k0_routes = operator("aten::special_modified_bessel_k0", "")
 def special_modified_bessel_k0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_modified_bessel_k0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_modified_bessel_k0_out(input, out=out)
-    try:
-        route = special_modified_bessel_k0_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_modified_bessel_k0_op, (input,), {}, special_modified_bessel_k0)
+    """modified_bessel_k0(input, *, out=None)
+
+    Return the modified Bessel function of the second kind of order 0 of each element.
+
+    Computes ``K_0(x) = integral_(t = 0 ... inf) exp(-x * cosh(t)) dt``.
+
+    It is infinite at 0, NaN for negative elements, and 0 at infinity.
+
+    Source: Abramowitz and Stegun, 9.6.24.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_modified_bessel_k0, "aten::special_modified_bessel_k0", "", "special_modified_bessel_k0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_modified_bessel_k1_out(input, *, out): return complete(special_modified_bessel_k1_out, "aten::special_modified_bessel_k1", "out")(input, out=out)
 
-special_modified_bessel_k1_op, special_modified_bessel_k1_routes = operator("aten::special_modified_bessel_k1", "")
 def special_modified_bessel_k1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_modified_bessel_k1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_modified_bessel_k1_out(input, out=out)
-    try:
-        route = special_modified_bessel_k1_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_modified_bessel_k1_op, (input,), {}, special_modified_bessel_k1)
+    """modified_bessel_k1(input, *, out=None)
+
+    Return the modified Bessel function of the second kind of order 1 of each element.
+
+    Computes ``K_1(x) = integral_(t = 0 ... inf) exp(-x * cosh(t)) * cosh(t) dt``.
+
+    It is infinite at 0, NaN for negative elements, and 0 at infinity.
+
+    Source: Abramowitz and Stegun, 9.6.24.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_modified_bessel_k1, "aten::special_modified_bessel_k1", "", "special_modified_bessel_k1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_scaled_modified_bessel_k0_out(x, *, out): return complete(special_scaled_modified_bessel_k0_out, "aten::special_scaled_modified_bessel_k0", "out")(x, out=out)
 
-special_scaled_modified_bessel_k0_op, special_scaled_modified_bessel_k0_routes = operator("aten::special_scaled_modified_bessel_k0", "")
 def special_scaled_modified_bessel_k0(x, *, out=None):
-    if out is not None:
-        return special_scaled_modified_bessel_k0_out(x, out=out)
-    try:
-        route = special_scaled_modified_bessel_k0_routes[x._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x)
-    return miss(special_scaled_modified_bessel_k0_op, (x,), {}, special_scaled_modified_bessel_k0)
+    """scaled_modified_bessel_k0(x, *, out=None)
+
+    Return the modified Bessel function of the second kind of order 0, scaled by `exp(x)`.
+
+    Computes ``exp(x) * K_0(x)``.
+
+    It is infinite at 0, and NaN for negative elements.
+
+    Parameters
+    ----------
+    x : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_scaled_modified_bessel_k0, "aten::special_scaled_modified_bessel_k0", "", "special_scaled_modified_bessel_k0_out")(x, out=out)
 
 
 def special_scaled_modified_bessel_k1_out(x, *, out): return complete(special_scaled_modified_bessel_k1_out, "aten::special_scaled_modified_bessel_k1", "out")(x, out=out)
 
-special_scaled_modified_bessel_k1_op, special_scaled_modified_bessel_k1_routes = operator("aten::special_scaled_modified_bessel_k1", "")
 def special_scaled_modified_bessel_k1(x, *, out=None):
-    if out is not None:
-        return special_scaled_modified_bessel_k1_out(x, out=out)
-    try:
-        route = special_scaled_modified_bessel_k1_routes[x._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x)
-    return miss(special_scaled_modified_bessel_k1_op, (x,), {}, special_scaled_modified_bessel_k1)
+    """scaled_modified_bessel_k1(x, *, out=None)
+
+    Return the modified Bessel function of the second kind of order 1, scaled by `exp(x)`.
+
+    Computes ``exp(x) * K_1(x)``.
+
+    It is infinite at 0, and NaN for negative elements.
+
+    Parameters
+    ----------
+    x : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_scaled_modified_bessel_k1, "aten::special_scaled_modified_bessel_k1", "", "special_scaled_modified_bessel_k1_out")(x, out=out)
 
 
 def special_spherical_bessel_j0_out(x, *, out): return complete(special_spherical_bessel_j0_out, "aten::special_spherical_bessel_j0", "out")(x, out=out)
 
-special_spherical_bessel_j0_op, special_spherical_bessel_j0_routes = operator("aten::special_spherical_bessel_j0", "")
 def special_spherical_bessel_j0(x, *, out=None):
-    if out is not None:
-        return special_spherical_bessel_j0_out(x, out=out)
-    try:
-        route = special_spherical_bessel_j0_routes[x._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x)
-    return miss(special_spherical_bessel_j0_op, (x,), {}, special_spherical_bessel_j0)
+    """spherical_bessel_j0(x, *, out=None)
+
+    Return the spherical Bessel function of the first kind of order 0 of each element.
+
+    Computes ``sin(x) / x, and 1 at 0``.
+
+    It is 0 at both infinities.
+
+    Source: Abramowitz and Stegun, 10.1.11.
+
+    Parameters
+    ----------
+    x : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_spherical_bessel_j0, "aten::special_spherical_bessel_j0", "", "special_spherical_bessel_j0_out")(x, out=out)
 
 
 def special_airy_ai_out(x, *, out): return complete(special_airy_ai_out, "aten::special_airy_ai", "out")(x, out=out)
 
-special_airy_ai_op, special_airy_ai_routes = operator("aten::special_airy_ai", "")
 def special_airy_ai(x, *, out=None):
-    if out is not None:
-        return special_airy_ai_out(x, out=out)
-    try:
-        route = special_airy_ai_routes[x._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x)
-    return miss(special_airy_ai_op, (x,), {}, special_airy_ai)
+    """airy_ai(x, *, out=None)
+
+    Return the Airy function Ai of each element.
+
+    Computes ``1 / pi * integral_(t = 0 ... inf) cos(t^3 / 3 + x * t) dt``.
+
+    It is NaN at both infinities.
+
+    Source: Abramowitz and Stegun, 10.4.32.
+
+    Parameters
+    ----------
+    x : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
+    return complete(special_airy_ai, "aten::special_airy_ai", "", "special_airy_ai_out")(x, out=out)
 
 
 def special_chebyshev_polynomial_t_out(x, n, *, out): return complete(special_chebyshev_polynomial_t_out, "aten::special_chebyshev_polynomial_t", "out")(x, n, out=out)
 def special_chebyshev_polynomial_t_x_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_t_x_scalar_out, "aten::special_chebyshev_polynomial_t", "x_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_t_n_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_t_n_scalar_out, "aten::special_chebyshev_polynomial_t", "n_scalar_out")(x, n, out=out)
-
-special_chebyshev_polynomial_t_op, special_chebyshev_polynomial_t_routes = operator("aten::special_chebyshev_polynomial_t", "")
-def special_chebyshev_polynomial_t_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_chebyshev_polynomial_t_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_chebyshev_polynomial_t_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_t_op, (x, n,), {}, special_chebyshev_polynomial_t)
-
-special_chebyshev_polynomial_t_x_scalar_op, special_chebyshev_polynomial_t_x_scalar_routes = operator("aten::special_chebyshev_polynomial_t", "x_scalar")
-def special_chebyshev_polynomial_t_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_chebyshev_polynomial_t_x_scalar_op, (x, n,), {}, special_chebyshev_polynomial_t)
-    try:
-        route = special_chebyshev_polynomial_t_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_t_x_scalar_op, (x, n,), {}, special_chebyshev_polynomial_t)
-
-special_chebyshev_polynomial_t_n_scalar_op, special_chebyshev_polynomial_t_n_scalar_routes = operator("aten::special_chebyshev_polynomial_t", "n_scalar")
-def special_chebyshev_polynomial_t_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_chebyshev_polynomial_t_n_scalar_op, (x, n,), {}, special_chebyshev_polynomial_t)
-    try:
-        route = special_chebyshev_polynomial_t_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_t_n_scalar_op, (x, n,), {}, special_chebyshev_polynomial_t)
+def special_chebyshev_polynomial_t_default(x, n): return complete(special_chebyshev_polynomial_t_default, "aten::special_chebyshev_polynomial_t", "")(x, n)
+def special_chebyshev_polynomial_t_x_scalar(x, n): return complete(special_chebyshev_polynomial_t_x_scalar, "aten::special_chebyshev_polynomial_t", "x_scalar")(x, n)
+def special_chebyshev_polynomial_t_n_scalar(x, n): return complete(special_chebyshev_polynomial_t_n_scalar, "aten::special_chebyshev_polynomial_t", "n_scalar")(x, n)
 
 _special_chebyshev_polynomial_t_overloads = Overloads("aten::special_chebyshev_polynomial_t", {
     "": (special_chebyshev_polynomial_t_default, special_chebyshev_polynomial_t_out),
@@ -834,6 +1385,35 @@ _special_chebyshev_polynomial_t_overloads = Overloads("aten::special_chebyshev_p
     "n_scalar": (special_chebyshev_polynomial_t_n_scalar, special_chebyshev_polynomial_t_n_scalar_out),
 })
 def special_chebyshev_polynomial_t(*args, **kwargs):
+    """chebyshev_polynomial_t(x, n, *, out=None)
+
+    Return the Chebyshev polynomial of the first kind of degree `n` of each element.
+
+    Computes ``T_n(cos(t)) = cos(n * t)``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Source: Abramowitz and Stegun, 22.3.15.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -849,44 +1429,9 @@ def special_chebyshev_polynomial_t(*args, **kwargs):
 def special_chebyshev_polynomial_u_out(x, n, *, out): return complete(special_chebyshev_polynomial_u_out, "aten::special_chebyshev_polynomial_u", "out")(x, n, out=out)
 def special_chebyshev_polynomial_u_x_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_u_x_scalar_out, "aten::special_chebyshev_polynomial_u", "x_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_u_n_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_u_n_scalar_out, "aten::special_chebyshev_polynomial_u", "n_scalar_out")(x, n, out=out)
-
-special_chebyshev_polynomial_u_op, special_chebyshev_polynomial_u_routes = operator("aten::special_chebyshev_polynomial_u", "")
-def special_chebyshev_polynomial_u_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_chebyshev_polynomial_u_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_chebyshev_polynomial_u_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_u_op, (x, n,), {}, special_chebyshev_polynomial_u)
-
-special_chebyshev_polynomial_u_x_scalar_op, special_chebyshev_polynomial_u_x_scalar_routes = operator("aten::special_chebyshev_polynomial_u", "x_scalar")
-def special_chebyshev_polynomial_u_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_chebyshev_polynomial_u_x_scalar_op, (x, n,), {}, special_chebyshev_polynomial_u)
-    try:
-        route = special_chebyshev_polynomial_u_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_u_x_scalar_op, (x, n,), {}, special_chebyshev_polynomial_u)
-
-special_chebyshev_polynomial_u_n_scalar_op, special_chebyshev_polynomial_u_n_scalar_routes = operator("aten::special_chebyshev_polynomial_u", "n_scalar")
-def special_chebyshev_polynomial_u_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_chebyshev_polynomial_u_n_scalar_op, (x, n,), {}, special_chebyshev_polynomial_u)
-    try:
-        route = special_chebyshev_polynomial_u_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_u_n_scalar_op, (x, n,), {}, special_chebyshev_polynomial_u)
+def special_chebyshev_polynomial_u_default(x, n): return complete(special_chebyshev_polynomial_u_default, "aten::special_chebyshev_polynomial_u", "")(x, n)
+def special_chebyshev_polynomial_u_x_scalar(x, n): return complete(special_chebyshev_polynomial_u_x_scalar, "aten::special_chebyshev_polynomial_u", "x_scalar")(x, n)
+def special_chebyshev_polynomial_u_n_scalar(x, n): return complete(special_chebyshev_polynomial_u_n_scalar, "aten::special_chebyshev_polynomial_u", "n_scalar")(x, n)
 
 _special_chebyshev_polynomial_u_overloads = Overloads("aten::special_chebyshev_polynomial_u", {
     "": (special_chebyshev_polynomial_u_default, special_chebyshev_polynomial_u_out),
@@ -894,6 +1439,35 @@ _special_chebyshev_polynomial_u_overloads = Overloads("aten::special_chebyshev_p
     "n_scalar": (special_chebyshev_polynomial_u_n_scalar, special_chebyshev_polynomial_u_n_scalar_out),
 })
 def special_chebyshev_polynomial_u(*args, **kwargs):
+    """chebyshev_polynomial_u(x, n, *, out=None)
+
+    Return the Chebyshev polynomial of the second kind of degree `n` of each element.
+
+    Computes ``U_n(cos(t)) = sin((n + 1) * t) / sin(t)``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Source: Abramowitz and Stegun, 22.3.16.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -909,44 +1483,9 @@ def special_chebyshev_polynomial_u(*args, **kwargs):
 def special_chebyshev_polynomial_v_out(x, n, *, out): return complete(special_chebyshev_polynomial_v_out, "aten::special_chebyshev_polynomial_v", "out")(x, n, out=out)
 def special_chebyshev_polynomial_v_x_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_v_x_scalar_out, "aten::special_chebyshev_polynomial_v", "x_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_v_n_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_v_n_scalar_out, "aten::special_chebyshev_polynomial_v", "n_scalar_out")(x, n, out=out)
-
-special_chebyshev_polynomial_v_op, special_chebyshev_polynomial_v_routes = operator("aten::special_chebyshev_polynomial_v", "")
-def special_chebyshev_polynomial_v_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_chebyshev_polynomial_v_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_chebyshev_polynomial_v_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_v_op, (x, n,), {}, special_chebyshev_polynomial_v)
-
-special_chebyshev_polynomial_v_x_scalar_op, special_chebyshev_polynomial_v_x_scalar_routes = operator("aten::special_chebyshev_polynomial_v", "x_scalar")
-def special_chebyshev_polynomial_v_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_chebyshev_polynomial_v_x_scalar_op, (x, n,), {}, special_chebyshev_polynomial_v)
-    try:
-        route = special_chebyshev_polynomial_v_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_v_x_scalar_op, (x, n,), {}, special_chebyshev_polynomial_v)
-
-special_chebyshev_polynomial_v_n_scalar_op, special_chebyshev_polynomial_v_n_scalar_routes = operator("aten::special_chebyshev_polynomial_v", "n_scalar")
-def special_chebyshev_polynomial_v_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_chebyshev_polynomial_v_n_scalar_op, (x, n,), {}, special_chebyshev_polynomial_v)
-    try:
-        route = special_chebyshev_polynomial_v_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_v_n_scalar_op, (x, n,), {}, special_chebyshev_polynomial_v)
+def special_chebyshev_polynomial_v_default(x, n): return complete(special_chebyshev_polynomial_v_default, "aten::special_chebyshev_polynomial_v", "")(x, n)
+def special_chebyshev_polynomial_v_x_scalar(x, n): return complete(special_chebyshev_polynomial_v_x_scalar, "aten::special_chebyshev_polynomial_v", "x_scalar")(x, n)
+def special_chebyshev_polynomial_v_n_scalar(x, n): return complete(special_chebyshev_polynomial_v_n_scalar, "aten::special_chebyshev_polynomial_v", "n_scalar")(x, n)
 
 _special_chebyshev_polynomial_v_overloads = Overloads("aten::special_chebyshev_polynomial_v", {
     "": (special_chebyshev_polynomial_v_default, special_chebyshev_polynomial_v_out),
@@ -954,6 +1493,35 @@ _special_chebyshev_polynomial_v_overloads = Overloads("aten::special_chebyshev_p
     "n_scalar": (special_chebyshev_polynomial_v_n_scalar, special_chebyshev_polynomial_v_n_scalar_out),
 })
 def special_chebyshev_polynomial_v(*args, **kwargs):
+    """chebyshev_polynomial_v(x, n, *, out=None)
+
+    Return the Chebyshev polynomial of the third kind of degree `n` of each element.
+
+    Computes ``V_n(cos(t)) = cos((n + 1/2) * t) / cos(t / 2), which is U_n - U_(n - 1)``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Source: Mason and Handscomb, Chebyshev Polynomials, 2003.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -969,44 +1537,9 @@ def special_chebyshev_polynomial_v(*args, **kwargs):
 def special_chebyshev_polynomial_w_out(x, n, *, out): return complete(special_chebyshev_polynomial_w_out, "aten::special_chebyshev_polynomial_w", "out")(x, n, out=out)
 def special_chebyshev_polynomial_w_x_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_w_x_scalar_out, "aten::special_chebyshev_polynomial_w", "x_scalar_out")(x, n, out=out)
 def special_chebyshev_polynomial_w_n_scalar_out(x, n, *, out): return complete(special_chebyshev_polynomial_w_n_scalar_out, "aten::special_chebyshev_polynomial_w", "n_scalar_out")(x, n, out=out)
-
-special_chebyshev_polynomial_w_op, special_chebyshev_polynomial_w_routes = operator("aten::special_chebyshev_polynomial_w", "")
-def special_chebyshev_polynomial_w_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_chebyshev_polynomial_w_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_chebyshev_polynomial_w_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_w_op, (x, n,), {}, special_chebyshev_polynomial_w)
-
-special_chebyshev_polynomial_w_x_scalar_op, special_chebyshev_polynomial_w_x_scalar_routes = operator("aten::special_chebyshev_polynomial_w", "x_scalar")
-def special_chebyshev_polynomial_w_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_chebyshev_polynomial_w_x_scalar_op, (x, n,), {}, special_chebyshev_polynomial_w)
-    try:
-        route = special_chebyshev_polynomial_w_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_w_x_scalar_op, (x, n,), {}, special_chebyshev_polynomial_w)
-
-special_chebyshev_polynomial_w_n_scalar_op, special_chebyshev_polynomial_w_n_scalar_routes = operator("aten::special_chebyshev_polynomial_w", "n_scalar")
-def special_chebyshev_polynomial_w_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_chebyshev_polynomial_w_n_scalar_op, (x, n,), {}, special_chebyshev_polynomial_w)
-    try:
-        route = special_chebyshev_polynomial_w_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_chebyshev_polynomial_w_n_scalar_op, (x, n,), {}, special_chebyshev_polynomial_w)
+def special_chebyshev_polynomial_w_default(x, n): return complete(special_chebyshev_polynomial_w_default, "aten::special_chebyshev_polynomial_w", "")(x, n)
+def special_chebyshev_polynomial_w_x_scalar(x, n): return complete(special_chebyshev_polynomial_w_x_scalar, "aten::special_chebyshev_polynomial_w", "x_scalar")(x, n)
+def special_chebyshev_polynomial_w_n_scalar(x, n): return complete(special_chebyshev_polynomial_w_n_scalar, "aten::special_chebyshev_polynomial_w", "n_scalar")(x, n)
 
 _special_chebyshev_polynomial_w_overloads = Overloads("aten::special_chebyshev_polynomial_w", {
     "": (special_chebyshev_polynomial_w_default, special_chebyshev_polynomial_w_out),
@@ -1014,6 +1547,35 @@ _special_chebyshev_polynomial_w_overloads = Overloads("aten::special_chebyshev_p
     "n_scalar": (special_chebyshev_polynomial_w_n_scalar, special_chebyshev_polynomial_w_n_scalar_out),
 })
 def special_chebyshev_polynomial_w(*args, **kwargs):
+    """chebyshev_polynomial_w(x, n, *, out=None)
+
+    Return the Chebyshev polynomial of the fourth kind of degree `n` of each element.
+
+    Computes ``W_n(cos(t)) = sin((n + 1/2) * t) / sin(t / 2), which is U_n + U_(n - 1)``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Source: Mason and Handscomb, Chebyshev Polynomials, 2003.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1029,44 +1591,9 @@ def special_chebyshev_polynomial_w(*args, **kwargs):
 def special_shifted_chebyshev_polynomial_t_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_t_out, "aten::special_shifted_chebyshev_polynomial_t", "out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_t_x_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_t_x_scalar_out, "aten::special_shifted_chebyshev_polynomial_t", "x_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_t_n_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_t_n_scalar_out, "aten::special_shifted_chebyshev_polynomial_t", "n_scalar_out")(x, n, out=out)
-
-special_shifted_chebyshev_polynomial_t_op, special_shifted_chebyshev_polynomial_t_routes = operator("aten::special_shifted_chebyshev_polynomial_t", "")
-def special_shifted_chebyshev_polynomial_t_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_shifted_chebyshev_polynomial_t_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_shifted_chebyshev_polynomial_t_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_t_op, (x, n,), {}, special_shifted_chebyshev_polynomial_t)
-
-special_shifted_chebyshev_polynomial_t_x_scalar_op, special_shifted_chebyshev_polynomial_t_x_scalar_routes = operator("aten::special_shifted_chebyshev_polynomial_t", "x_scalar")
-def special_shifted_chebyshev_polynomial_t_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_shifted_chebyshev_polynomial_t_x_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_t)
-    try:
-        route = special_shifted_chebyshev_polynomial_t_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_t_x_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_t)
-
-special_shifted_chebyshev_polynomial_t_n_scalar_op, special_shifted_chebyshev_polynomial_t_n_scalar_routes = operator("aten::special_shifted_chebyshev_polynomial_t", "n_scalar")
-def special_shifted_chebyshev_polynomial_t_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_shifted_chebyshev_polynomial_t_n_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_t)
-    try:
-        route = special_shifted_chebyshev_polynomial_t_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_t_n_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_t)
+def special_shifted_chebyshev_polynomial_t_default(x, n): return complete(special_shifted_chebyshev_polynomial_t_default, "aten::special_shifted_chebyshev_polynomial_t", "")(x, n)
+def special_shifted_chebyshev_polynomial_t_x_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_t_x_scalar, "aten::special_shifted_chebyshev_polynomial_t", "x_scalar")(x, n)
+def special_shifted_chebyshev_polynomial_t_n_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_t_n_scalar, "aten::special_shifted_chebyshev_polynomial_t", "n_scalar")(x, n)
 
 _special_shifted_chebyshev_polynomial_t_overloads = Overloads("aten::special_shifted_chebyshev_polynomial_t", {
     "": (special_shifted_chebyshev_polynomial_t_default, special_shifted_chebyshev_polynomial_t_out),
@@ -1074,6 +1601,33 @@ _special_shifted_chebyshev_polynomial_t_overloads = Overloads("aten::special_shi
     "n_scalar": (special_shifted_chebyshev_polynomial_t_n_scalar, special_shifted_chebyshev_polynomial_t_n_scalar_out),
 })
 def special_shifted_chebyshev_polynomial_t(*args, **kwargs):
+    """shifted_chebyshev_polynomial_t(x, n, *, out=None)
+
+    Return the shifted Chebyshev polynomial of the first kind of degree `n` of each element.
+
+    Computes ``T_n(2 * x - 1)``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1089,44 +1643,9 @@ def special_shifted_chebyshev_polynomial_t(*args, **kwargs):
 def special_shifted_chebyshev_polynomial_u_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_u_out, "aten::special_shifted_chebyshev_polynomial_u", "out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_u_x_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_u_x_scalar_out, "aten::special_shifted_chebyshev_polynomial_u", "x_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_u_n_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_u_n_scalar_out, "aten::special_shifted_chebyshev_polynomial_u", "n_scalar_out")(x, n, out=out)
-
-special_shifted_chebyshev_polynomial_u_op, special_shifted_chebyshev_polynomial_u_routes = operator("aten::special_shifted_chebyshev_polynomial_u", "")
-def special_shifted_chebyshev_polynomial_u_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_shifted_chebyshev_polynomial_u_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_shifted_chebyshev_polynomial_u_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_u_op, (x, n,), {}, special_shifted_chebyshev_polynomial_u)
-
-special_shifted_chebyshev_polynomial_u_x_scalar_op, special_shifted_chebyshev_polynomial_u_x_scalar_routes = operator("aten::special_shifted_chebyshev_polynomial_u", "x_scalar")
-def special_shifted_chebyshev_polynomial_u_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_shifted_chebyshev_polynomial_u_x_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_u)
-    try:
-        route = special_shifted_chebyshev_polynomial_u_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_u_x_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_u)
-
-special_shifted_chebyshev_polynomial_u_n_scalar_op, special_shifted_chebyshev_polynomial_u_n_scalar_routes = operator("aten::special_shifted_chebyshev_polynomial_u", "n_scalar")
-def special_shifted_chebyshev_polynomial_u_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_shifted_chebyshev_polynomial_u_n_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_u)
-    try:
-        route = special_shifted_chebyshev_polynomial_u_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_u_n_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_u)
+def special_shifted_chebyshev_polynomial_u_default(x, n): return complete(special_shifted_chebyshev_polynomial_u_default, "aten::special_shifted_chebyshev_polynomial_u", "")(x, n)
+def special_shifted_chebyshev_polynomial_u_x_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_u_x_scalar, "aten::special_shifted_chebyshev_polynomial_u", "x_scalar")(x, n)
+def special_shifted_chebyshev_polynomial_u_n_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_u_n_scalar, "aten::special_shifted_chebyshev_polynomial_u", "n_scalar")(x, n)
 
 _special_shifted_chebyshev_polynomial_u_overloads = Overloads("aten::special_shifted_chebyshev_polynomial_u", {
     "": (special_shifted_chebyshev_polynomial_u_default, special_shifted_chebyshev_polynomial_u_out),
@@ -1134,6 +1653,33 @@ _special_shifted_chebyshev_polynomial_u_overloads = Overloads("aten::special_shi
     "n_scalar": (special_shifted_chebyshev_polynomial_u_n_scalar, special_shifted_chebyshev_polynomial_u_n_scalar_out),
 })
 def special_shifted_chebyshev_polynomial_u(*args, **kwargs):
+    """shifted_chebyshev_polynomial_u(x, n, *, out=None)
+
+    Return the shifted Chebyshev polynomial of the second kind of degree `n` of each element.
+
+    Computes ``U_n(2 * x - 1)``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1149,44 +1695,9 @@ def special_shifted_chebyshev_polynomial_u(*args, **kwargs):
 def special_shifted_chebyshev_polynomial_v_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_v_out, "aten::special_shifted_chebyshev_polynomial_v", "out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_v_x_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_v_x_scalar_out, "aten::special_shifted_chebyshev_polynomial_v", "x_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_v_n_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_v_n_scalar_out, "aten::special_shifted_chebyshev_polynomial_v", "n_scalar_out")(x, n, out=out)
-
-special_shifted_chebyshev_polynomial_v_op, special_shifted_chebyshev_polynomial_v_routes = operator("aten::special_shifted_chebyshev_polynomial_v", "")
-def special_shifted_chebyshev_polynomial_v_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_shifted_chebyshev_polynomial_v_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_shifted_chebyshev_polynomial_v_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_v_op, (x, n,), {}, special_shifted_chebyshev_polynomial_v)
-
-special_shifted_chebyshev_polynomial_v_x_scalar_op, special_shifted_chebyshev_polynomial_v_x_scalar_routes = operator("aten::special_shifted_chebyshev_polynomial_v", "x_scalar")
-def special_shifted_chebyshev_polynomial_v_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_shifted_chebyshev_polynomial_v_x_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_v)
-    try:
-        route = special_shifted_chebyshev_polynomial_v_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_v_x_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_v)
-
-special_shifted_chebyshev_polynomial_v_n_scalar_op, special_shifted_chebyshev_polynomial_v_n_scalar_routes = operator("aten::special_shifted_chebyshev_polynomial_v", "n_scalar")
-def special_shifted_chebyshev_polynomial_v_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_shifted_chebyshev_polynomial_v_n_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_v)
-    try:
-        route = special_shifted_chebyshev_polynomial_v_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_v_n_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_v)
+def special_shifted_chebyshev_polynomial_v_default(x, n): return complete(special_shifted_chebyshev_polynomial_v_default, "aten::special_shifted_chebyshev_polynomial_v", "")(x, n)
+def special_shifted_chebyshev_polynomial_v_x_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_v_x_scalar, "aten::special_shifted_chebyshev_polynomial_v", "x_scalar")(x, n)
+def special_shifted_chebyshev_polynomial_v_n_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_v_n_scalar, "aten::special_shifted_chebyshev_polynomial_v", "n_scalar")(x, n)
 
 _special_shifted_chebyshev_polynomial_v_overloads = Overloads("aten::special_shifted_chebyshev_polynomial_v", {
     "": (special_shifted_chebyshev_polynomial_v_default, special_shifted_chebyshev_polynomial_v_out),
@@ -1194,6 +1705,33 @@ _special_shifted_chebyshev_polynomial_v_overloads = Overloads("aten::special_shi
     "n_scalar": (special_shifted_chebyshev_polynomial_v_n_scalar, special_shifted_chebyshev_polynomial_v_n_scalar_out),
 })
 def special_shifted_chebyshev_polynomial_v(*args, **kwargs):
+    """shifted_chebyshev_polynomial_v(x, n, *, out=None)
+
+    Return the shifted Chebyshev polynomial of the third kind of degree `n` of each element.
+
+    Computes ``V_n(2 * x - 1)``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1209,44 +1747,9 @@ def special_shifted_chebyshev_polynomial_v(*args, **kwargs):
 def special_shifted_chebyshev_polynomial_w_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_w_out, "aten::special_shifted_chebyshev_polynomial_w", "out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_w_x_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_w_x_scalar_out, "aten::special_shifted_chebyshev_polynomial_w", "x_scalar_out")(x, n, out=out)
 def special_shifted_chebyshev_polynomial_w_n_scalar_out(x, n, *, out): return complete(special_shifted_chebyshev_polynomial_w_n_scalar_out, "aten::special_shifted_chebyshev_polynomial_w", "n_scalar_out")(x, n, out=out)
-
-special_shifted_chebyshev_polynomial_w_op, special_shifted_chebyshev_polynomial_w_routes = operator("aten::special_shifted_chebyshev_polynomial_w", "")
-def special_shifted_chebyshev_polynomial_w_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_shifted_chebyshev_polynomial_w_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_shifted_chebyshev_polynomial_w_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_w_op, (x, n,), {}, special_shifted_chebyshev_polynomial_w)
-
-special_shifted_chebyshev_polynomial_w_x_scalar_op, special_shifted_chebyshev_polynomial_w_x_scalar_routes = operator("aten::special_shifted_chebyshev_polynomial_w", "x_scalar")
-def special_shifted_chebyshev_polynomial_w_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_shifted_chebyshev_polynomial_w_x_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_w)
-    try:
-        route = special_shifted_chebyshev_polynomial_w_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_w_x_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_w)
-
-special_shifted_chebyshev_polynomial_w_n_scalar_op, special_shifted_chebyshev_polynomial_w_n_scalar_routes = operator("aten::special_shifted_chebyshev_polynomial_w", "n_scalar")
-def special_shifted_chebyshev_polynomial_w_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_shifted_chebyshev_polynomial_w_n_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_w)
-    try:
-        route = special_shifted_chebyshev_polynomial_w_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_shifted_chebyshev_polynomial_w_n_scalar_op, (x, n,), {}, special_shifted_chebyshev_polynomial_w)
+def special_shifted_chebyshev_polynomial_w_default(x, n): return complete(special_shifted_chebyshev_polynomial_w_default, "aten::special_shifted_chebyshev_polynomial_w", "")(x, n)
+def special_shifted_chebyshev_polynomial_w_x_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_w_x_scalar, "aten::special_shifted_chebyshev_polynomial_w", "x_scalar")(x, n)
+def special_shifted_chebyshev_polynomial_w_n_scalar(x, n): return complete(special_shifted_chebyshev_polynomial_w_n_scalar, "aten::special_shifted_chebyshev_polynomial_w", "n_scalar")(x, n)
 
 _special_shifted_chebyshev_polynomial_w_overloads = Overloads("aten::special_shifted_chebyshev_polynomial_w", {
     "": (special_shifted_chebyshev_polynomial_w_default, special_shifted_chebyshev_polynomial_w_out),
@@ -1254,6 +1757,33 @@ _special_shifted_chebyshev_polynomial_w_overloads = Overloads("aten::special_shi
     "n_scalar": (special_shifted_chebyshev_polynomial_w_n_scalar, special_shifted_chebyshev_polynomial_w_n_scalar_out),
 })
 def special_shifted_chebyshev_polynomial_w(*args, **kwargs):
+    """shifted_chebyshev_polynomial_w(x, n, *, out=None)
+
+    Return the shifted Chebyshev polynomial of the fourth kind of degree `n` of each element.
+
+    Computes ``W_n(2 * x - 1)``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1269,44 +1799,9 @@ def special_shifted_chebyshev_polynomial_w(*args, **kwargs):
 def special_hermite_polynomial_h_out(x, n, *, out): return complete(special_hermite_polynomial_h_out, "aten::special_hermite_polynomial_h", "out")(x, n, out=out)
 def special_hermite_polynomial_h_x_scalar_out(x, n, *, out): return complete(special_hermite_polynomial_h_x_scalar_out, "aten::special_hermite_polynomial_h", "x_scalar_out")(x, n, out=out)
 def special_hermite_polynomial_h_n_scalar_out(x, n, *, out): return complete(special_hermite_polynomial_h_n_scalar_out, "aten::special_hermite_polynomial_h", "n_scalar_out")(x, n, out=out)
-
-special_hermite_polynomial_h_op, special_hermite_polynomial_h_routes = operator("aten::special_hermite_polynomial_h", "")
-def special_hermite_polynomial_h_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_hermite_polynomial_h_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_hermite_polynomial_h_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_hermite_polynomial_h_op, (x, n,), {}, special_hermite_polynomial_h)
-
-special_hermite_polynomial_h_x_scalar_op, special_hermite_polynomial_h_x_scalar_routes = operator("aten::special_hermite_polynomial_h", "x_scalar")
-def special_hermite_polynomial_h_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_hermite_polynomial_h_x_scalar_op, (x, n,), {}, special_hermite_polynomial_h)
-    try:
-        route = special_hermite_polynomial_h_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_hermite_polynomial_h_x_scalar_op, (x, n,), {}, special_hermite_polynomial_h)
-
-special_hermite_polynomial_h_n_scalar_op, special_hermite_polynomial_h_n_scalar_routes = operator("aten::special_hermite_polynomial_h", "n_scalar")
-def special_hermite_polynomial_h_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_hermite_polynomial_h_n_scalar_op, (x, n,), {}, special_hermite_polynomial_h)
-    try:
-        route = special_hermite_polynomial_h_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_hermite_polynomial_h_n_scalar_op, (x, n,), {}, special_hermite_polynomial_h)
+def special_hermite_polynomial_h_default(x, n): return complete(special_hermite_polynomial_h_default, "aten::special_hermite_polynomial_h", "")(x, n)
+def special_hermite_polynomial_h_x_scalar(x, n): return complete(special_hermite_polynomial_h_x_scalar, "aten::special_hermite_polynomial_h", "x_scalar")(x, n)
+def special_hermite_polynomial_h_n_scalar(x, n): return complete(special_hermite_polynomial_h_n_scalar, "aten::special_hermite_polynomial_h", "n_scalar")(x, n)
 
 _special_hermite_polynomial_h_overloads = Overloads("aten::special_hermite_polynomial_h", {
     "": (special_hermite_polynomial_h_default, special_hermite_polynomial_h_out),
@@ -1314,6 +1809,35 @@ _special_hermite_polynomial_h_overloads = Overloads("aten::special_hermite_polyn
     "n_scalar": (special_hermite_polynomial_h_n_scalar, special_hermite_polynomial_h_n_scalar_out),
 })
 def special_hermite_polynomial_h(*args, **kwargs):
+    """hermite_polynomial_h(x, n, *, out=None)
+
+    Return the physicist's Hermite polynomial of degree `n` of each element.
+
+    Computes ``H_(n + 1)(x) = 2 * x * H_n(x) - 2 * n * H_(n - 1)(x), with H_0 = 1, H_1 = 2 * x``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Source: Abramowitz and Stegun, 22.7.13.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1329,44 +1853,9 @@ def special_hermite_polynomial_h(*args, **kwargs):
 def special_hermite_polynomial_he_out(x, n, *, out): return complete(special_hermite_polynomial_he_out, "aten::special_hermite_polynomial_he", "out")(x, n, out=out)
 def special_hermite_polynomial_he_x_scalar_out(x, n, *, out): return complete(special_hermite_polynomial_he_x_scalar_out, "aten::special_hermite_polynomial_he", "x_scalar_out")(x, n, out=out)
 def special_hermite_polynomial_he_n_scalar_out(x, n, *, out): return complete(special_hermite_polynomial_he_n_scalar_out, "aten::special_hermite_polynomial_he", "n_scalar_out")(x, n, out=out)
-
-special_hermite_polynomial_he_op, special_hermite_polynomial_he_routes = operator("aten::special_hermite_polynomial_he", "")
-def special_hermite_polynomial_he_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_hermite_polynomial_he_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_hermite_polynomial_he_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_hermite_polynomial_he_op, (x, n,), {}, special_hermite_polynomial_he)
-
-special_hermite_polynomial_he_x_scalar_op, special_hermite_polynomial_he_x_scalar_routes = operator("aten::special_hermite_polynomial_he", "x_scalar")
-def special_hermite_polynomial_he_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_hermite_polynomial_he_x_scalar_op, (x, n,), {}, special_hermite_polynomial_he)
-    try:
-        route = special_hermite_polynomial_he_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_hermite_polynomial_he_x_scalar_op, (x, n,), {}, special_hermite_polynomial_he)
-
-special_hermite_polynomial_he_n_scalar_op, special_hermite_polynomial_he_n_scalar_routes = operator("aten::special_hermite_polynomial_he", "n_scalar")
-def special_hermite_polynomial_he_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_hermite_polynomial_he_n_scalar_op, (x, n,), {}, special_hermite_polynomial_he)
-    try:
-        route = special_hermite_polynomial_he_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_hermite_polynomial_he_n_scalar_op, (x, n,), {}, special_hermite_polynomial_he)
+def special_hermite_polynomial_he_default(x, n): return complete(special_hermite_polynomial_he_default, "aten::special_hermite_polynomial_he", "")(x, n)
+def special_hermite_polynomial_he_x_scalar(x, n): return complete(special_hermite_polynomial_he_x_scalar, "aten::special_hermite_polynomial_he", "x_scalar")(x, n)
+def special_hermite_polynomial_he_n_scalar(x, n): return complete(special_hermite_polynomial_he_n_scalar, "aten::special_hermite_polynomial_he", "n_scalar")(x, n)
 
 _special_hermite_polynomial_he_overloads = Overloads("aten::special_hermite_polynomial_he", {
     "": (special_hermite_polynomial_he_default, special_hermite_polynomial_he_out),
@@ -1374,6 +1863,35 @@ _special_hermite_polynomial_he_overloads = Overloads("aten::special_hermite_poly
     "n_scalar": (special_hermite_polynomial_he_n_scalar, special_hermite_polynomial_he_n_scalar_out),
 })
 def special_hermite_polynomial_he(*args, **kwargs):
+    """hermite_polynomial_he(x, n, *, out=None)
+
+    Return the probabilist's Hermite polynomial of degree `n` of each element.
+
+    Computes ``He_(n + 1)(x) = x * He_n(x) - n * He_(n - 1)(x), with He_0 = 1, He_1 = x``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Source: Abramowitz and Stegun, 22.7.14.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1389,44 +1907,9 @@ def special_hermite_polynomial_he(*args, **kwargs):
 def special_laguerre_polynomial_l_out(x, n, *, out): return complete(special_laguerre_polynomial_l_out, "aten::special_laguerre_polynomial_l", "out")(x, n, out=out)
 def special_laguerre_polynomial_l_x_scalar_out(x, n, *, out): return complete(special_laguerre_polynomial_l_x_scalar_out, "aten::special_laguerre_polynomial_l", "x_scalar_out")(x, n, out=out)
 def special_laguerre_polynomial_l_n_scalar_out(x, n, *, out): return complete(special_laguerre_polynomial_l_n_scalar_out, "aten::special_laguerre_polynomial_l", "n_scalar_out")(x, n, out=out)
-
-special_laguerre_polynomial_l_op, special_laguerre_polynomial_l_routes = operator("aten::special_laguerre_polynomial_l", "")
-def special_laguerre_polynomial_l_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_laguerre_polynomial_l_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_laguerre_polynomial_l_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_laguerre_polynomial_l_op, (x, n,), {}, special_laguerre_polynomial_l)
-
-special_laguerre_polynomial_l_x_scalar_op, special_laguerre_polynomial_l_x_scalar_routes = operator("aten::special_laguerre_polynomial_l", "x_scalar")
-def special_laguerre_polynomial_l_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_laguerre_polynomial_l_x_scalar_op, (x, n,), {}, special_laguerre_polynomial_l)
-    try:
-        route = special_laguerre_polynomial_l_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_laguerre_polynomial_l_x_scalar_op, (x, n,), {}, special_laguerre_polynomial_l)
-
-special_laguerre_polynomial_l_n_scalar_op, special_laguerre_polynomial_l_n_scalar_routes = operator("aten::special_laguerre_polynomial_l", "n_scalar")
-def special_laguerre_polynomial_l_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_laguerre_polynomial_l_n_scalar_op, (x, n,), {}, special_laguerre_polynomial_l)
-    try:
-        route = special_laguerre_polynomial_l_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_laguerre_polynomial_l_n_scalar_op, (x, n,), {}, special_laguerre_polynomial_l)
+def special_laguerre_polynomial_l_default(x, n): return complete(special_laguerre_polynomial_l_default, "aten::special_laguerre_polynomial_l", "")(x, n)
+def special_laguerre_polynomial_l_x_scalar(x, n): return complete(special_laguerre_polynomial_l_x_scalar, "aten::special_laguerre_polynomial_l", "x_scalar")(x, n)
+def special_laguerre_polynomial_l_n_scalar(x, n): return complete(special_laguerre_polynomial_l_n_scalar, "aten::special_laguerre_polynomial_l", "n_scalar")(x, n)
 
 _special_laguerre_polynomial_l_overloads = Overloads("aten::special_laguerre_polynomial_l", {
     "": (special_laguerre_polynomial_l_default, special_laguerre_polynomial_l_out),
@@ -1434,6 +1917,35 @@ _special_laguerre_polynomial_l_overloads = Overloads("aten::special_laguerre_pol
     "n_scalar": (special_laguerre_polynomial_l_n_scalar, special_laguerre_polynomial_l_n_scalar_out),
 })
 def special_laguerre_polynomial_l(*args, **kwargs):
+    """laguerre_polynomial_l(x, n, *, out=None)
+
+    Return the Laguerre polynomial of degree `n` of each element.
+
+    Computes ``(n + 1) * L_(n + 1)(x) = (2 * n + 1 - x) * L_n(x) - n * L_(n - 1)(x), with L_0 = 1``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Source: Abramowitz and Stegun, 22.7.12.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1449,44 +1961,9 @@ def special_laguerre_polynomial_l(*args, **kwargs):
 def special_legendre_polynomial_p_out(x, n, *, out): return complete(special_legendre_polynomial_p_out, "aten::special_legendre_polynomial_p", "out")(x, n, out=out)
 def special_legendre_polynomial_p_x_scalar_out(x, n, *, out): return complete(special_legendre_polynomial_p_x_scalar_out, "aten::special_legendre_polynomial_p", "x_scalar_out")(x, n, out=out)
 def special_legendre_polynomial_p_n_scalar_out(x, n, *, out): return complete(special_legendre_polynomial_p_n_scalar_out, "aten::special_legendre_polynomial_p", "n_scalar_out")(x, n, out=out)
-
-special_legendre_polynomial_p_op, special_legendre_polynomial_p_routes = operator("aten::special_legendre_polynomial_p", "")
-def special_legendre_polynomial_p_default(x, n):
-    try:
-        cls = n.__class__
-        if cls in SCALAR_BITS:
-            route = special_legendre_polynomial_p_routes[x._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = special_legendre_polynomial_p_routes[x._signature | n._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_legendre_polynomial_p_op, (x, n,), {}, special_legendre_polynomial_p)
-
-special_legendre_polynomial_p_x_scalar_op, special_legendre_polynomial_p_x_scalar_routes = operator("aten::special_legendre_polynomial_p", "x_scalar")
-def special_legendre_polynomial_p_x_scalar(x, n):
-    if x.__class__ is not int and x.__class__ is not float:
-        return miss(special_legendre_polynomial_p_x_scalar_op, (x, n,), {}, special_legendre_polynomial_p)
-    try:
-        route = special_legendre_polynomial_p_x_scalar_routes[n._signature | SCALAR_BITS[x.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_legendre_polynomial_p_x_scalar_op, (x, n,), {}, special_legendre_polynomial_p)
-
-special_legendre_polynomial_p_n_scalar_op, special_legendre_polynomial_p_n_scalar_routes = operator("aten::special_legendre_polynomial_p", "n_scalar")
-def special_legendre_polynomial_p_n_scalar(x, n):
-    if n.__class__ is not int and n.__class__ is not float:
-        return miss(special_legendre_polynomial_p_n_scalar_op, (x, n,), {}, special_legendre_polynomial_p)
-    try:
-        route = special_legendre_polynomial_p_n_scalar_routes[x._signature | SCALAR_BITS[n.__class__] | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(x, n)
-    return miss(special_legendre_polynomial_p_n_scalar_op, (x, n,), {}, special_legendre_polynomial_p)
+def special_legendre_polynomial_p_default(x, n): return complete(special_legendre_polynomial_p_default, "aten::special_legendre_polynomial_p", "")(x, n)
+def special_legendre_polynomial_p_x_scalar(x, n): return complete(special_legendre_polynomial_p_x_scalar, "aten::special_legendre_polynomial_p", "x_scalar")(x, n)
+def special_legendre_polynomial_p_n_scalar(x, n): return complete(special_legendre_polynomial_p_n_scalar, "aten::special_legendre_polynomial_p", "n_scalar")(x, n)
 
 _special_legendre_polynomial_p_overloads = Overloads("aten::special_legendre_polynomial_p", {
     "": (special_legendre_polynomial_p_default, special_legendre_polynomial_p_out),
@@ -1494,6 +1971,35 @@ _special_legendre_polynomial_p_overloads = Overloads("aten::special_legendre_pol
     "n_scalar": (special_legendre_polynomial_p_n_scalar, special_legendre_polynomial_p_n_scalar_out),
 })
 def special_legendre_polynomial_p(*args, **kwargs):
+    """legendre_polynomial_p(x, n, *, out=None)
+
+    Return the Legendre polynomial of degree `n` of each element.
+
+    Computes ``(n + 1) * P_(n + 1)(x) = (2 * n + 1) * x * P_n(x) - n * P_(n - 1)(x), with P_0 = 1``.
+
+    Of degree 0 it is 1, of a negative degree 0; both also for NaN.
+
+    Source: Abramowitz and Stegun, 22.7.10.
+
+    Parameters
+    ----------
+    x : Tensor
+        Where to take the polynomial, a tensor or a number.
+    n : Tensor
+        Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers, float16 and bfloat16.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1508,336 +2014,552 @@ def special_legendre_polynomial_p(*args, **kwargs):
 
 def special_expit_out(input, *, out): return complete(special_expit_out, "aten::special_expit", "out")(input, out=out)
 
-special_expit_op, special_expit_routes = operator("aten::special_expit", "")
 def special_expit(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_expit, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_expit_out(input, out=out)
-    try:
-        route = special_expit_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_expit_op, (input,), {}, special_expit)
+    """expit(input, *, out=None)
+
+    Return the logistic function of each element.
+
+    Another name of `sigmoid`.
+
+    Computes ``1 / (1 + exp(-input))``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`; for integers and bools of the default floating-point dtype.
+    """
+    return complete(special_expit, "aten::special_expit", "", "special_expit_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_exp2_out(input, *, out): return complete(special_exp2_out, "aten::special_exp2", "out")(input, out=out)
 
-special_exp2_op, special_exp2_routes = operator("aten::special_exp2", "")
 def special_exp2(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_exp2, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_exp2_out(input, out=out)
-    try:
-        route = special_exp2_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_exp2_op, (input,), {}, special_exp2)
+    """exp2(input, *, out=None)
+
+    Return 2 to the power of each element.
+
+    Another name of `exp2`.
+
+    Computes ``2 ** input``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`; for integers and bools of the default floating-point dtype.
+    """
+    return complete(special_exp2, "aten::special_exp2", "", "special_exp2_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_expm1_out(input, *, out): return complete(special_expm1_out, "aten::special_expm1", "out")(input, out=out)
 
-special_expm1_op, special_expm1_routes = operator("aten::special_expm1", "")
 def special_expm1(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_expm1, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_expm1_out(input, out=out)
-    try:
-        route = special_expm1_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_expm1_op, (input,), {}, special_expm1)
+    """expm1(input, *, out=None)
+
+    Return the exponential of each element minus 1, exact also for small elements.
+
+    Another name of `expm1`.
+
+    Computes ``exp(input) - 1``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`; for integers and bools of the default floating-point dtype.
+    """
+    return complete(special_expm1, "aten::special_expm1", "", "special_expm1_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_log1p_out(input, *, out): return complete(special_log1p_out, "aten::special_log1p", "out")(input, out=out)
 
-special_log1p_op, special_log1p_routes = operator("aten::special_log1p", "")
 def special_log1p(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_log1p, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_log1p_out(input, out=out)
-    try:
-        route = special_log1p_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_log1p_op, (input,), {}, special_log1p)
+    """log1p(input, *, out=None)
+
+    Return the natural logarithm of 1 plus each element, exact also for small elements.
+
+    Another name of `log1p`.
+
+    Computes ``log(1 + input)``.
+
+    That of -1 is -inf, that of a lesser real number NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`; for integers and bools of the default floating-point dtype.
+    """
+    return complete(special_log1p, "aten::special_log1p", "", "special_log1p_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_erf_out(input, *, out): return complete(special_erf_out, "aten::special_erf", "out")(input, out=out)
 
-special_erf_op, special_erf_routes = operator("aten::special_erf", "")
 def special_erf(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_erf, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_erf_out(input, out=out)
-    try:
-        route = special_erf_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_erf_op, (input,), {}, special_erf)
+    """erf(input, *, out=None)
+
+    Return the error function of each element.
+
+    Another name of `erf`.
+
+    Computes ``2 / sqrt(pi) * integral of exp(-t ** 2) for t from 0 to input``.
+
+    Source: Abramowitz and Stegun, 7.1.1.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`; for integers and bools of the default floating-point dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_erf, "aten::special_erf", "", "special_erf_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_erfc_out(input, *, out): return complete(special_erfc_out, "aten::special_erfc", "out")(input, out=out)
 
-special_erfc_op, special_erfc_routes = operator("aten::special_erfc", "")
 def special_erfc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_erfc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_erfc_out(input, out=out)
-    try:
-        route = special_erfc_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_erfc_op, (input,), {}, special_erfc)
+    """erfc(input, *, out=None)
+
+    Return the complementary error function of each element, exact also where it is small.
+
+    Another name of `erfc`.
+
+    Computes ``1 - erf(input)``.
+
+    Source: Abramowitz and Stegun, 7.1.2.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`; for integers and bools of the default floating-point dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_erfc, "aten::special_erfc", "", "special_erfc_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_erfinv_out(input, *, out): return complete(special_erfinv_out, "aten::special_erfinv", "out")(input, out=out)
 
-special_erfinv_op, special_erfinv_routes = operator("aten::special_erfinv", "")
 def special_erfinv(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_erfinv, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_erfinv_out(input, out=out)
-    try:
-        route = special_erfinv_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_erfinv_op, (input,), {}, special_erfinv)
+    """erfinv(input, *, out=None)
+
+    Return the inverse of the error function of each element.
+
+    Another name of `erfinv`.
+
+    Computes ``y with erf(y) = x``.
+
+    It is infinite at -1 and 1, and NaN outside of them.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_erfinv, "aten::special_erfinv", "", "special_erfinv_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_gammaln_out(input, *, out): return complete(special_gammaln_out, "aten::special_gammaln", "out")(input, out=out)
 
-special_gammaln_op, special_gammaln_routes = operator("aten::special_gammaln", "")
 def special_gammaln(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_gammaln, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_gammaln_out(input, out=out)
-    try:
-        route = special_gammaln_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_gammaln_op, (input,), {}, special_gammaln)
+    """gammaln(input, *, out=None)
+
+    Return the logarithm of the absolute value of the gamma function of each element.
+
+    Another name of `lgamma`.
+
+    Computes ``log(abs(gamma(x)))``.
+
+    It is infinite at 0, at negative whole numbers and at both infinities.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_gammaln, "aten::special_gammaln", "", "special_gammaln_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_digamma_out(input, *, out): return complete(special_digamma_out, "aten::special_digamma", "out")(input, out=out)
 
-special_digamma_op, special_digamma_routes = operator("aten::special_digamma", "")
 def special_digamma(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_digamma, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_digamma_out(input, out=out)
-    try:
-        route = special_digamma_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_digamma_op, (input,), {}, special_digamma)
+    """digamma(input, *, out=None)
+
+    Return the derivative of `lgamma` at each element.
+
+    Another name of `digamma`.
+
+    Computes ``psi(x) = d/dx log(gamma(x))``.
+
+    At 0 it is an infinity of the other sign than the zero, at negative whole numbers NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_digamma, "aten::special_digamma", "", "special_digamma_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_psi_out(input, *, out): return complete(special_psi_out, "aten::special_psi", "out")(input, out=out)
 
-special_psi_op, special_psi_routes = operator("aten::special_psi", "")
 def special_psi(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_psi, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_psi_out(input, out=out)
-    try:
-        route = special_psi_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_psi_op, (input,), {}, special_psi)
+    """psi(input, *, out=None)
+
+    Return the derivative of `lgamma` at each element.
+
+    Another name of `digamma`.
+
+    Computes ``psi(x) = d/dx log(gamma(x))``.
+
+    At 0 it is an infinity of the other sign than the zero, at negative whole numbers NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_psi, "aten::special_psi", "", "special_psi_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_i0_out(input, *, out): return complete(special_i0_out, "aten::special_i0", "out")(input, out=out)
 
-special_i0_op, special_i0_routes = operator("aten::special_i0", "")
 def special_i0(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_i0, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_i0_out(input, out=out)
-    try:
-        route = special_i0_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_i0_op, (input,), {}, special_i0)
+    """i0(input, *, out=None)
+
+    Return the modified Bessel function of the first kind of order 0 of each element.
+
+    Another name of `i0`.
+
+    Computes ``I_0(x) = sum_(k >= 0) (x^2 / 4)^k / (k!)^2``.
+
+    It is NaN at both infinities.
+
+    Source: Abramowitz and Stegun, 9.6.12.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_i0, "aten::special_i0", "", "special_i0_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_sinc_out(input, *, out): return complete(special_sinc_out, "aten::special_sinc", "out")(input, out=out)
 
-special_sinc_op, special_sinc_routes = operator("aten::special_sinc", "")
 def special_sinc(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_sinc, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_sinc_out(input, out=out)
-    try:
-        route = special_sinc_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(special_sinc_op, (input,), {}, special_sinc)
+    """sinc(input, *, out=None)
+
+    Return the normalized sinc function of each element.
+
+    Another name of `sinc`.
+
+    Computes ``sin(pi * x) / (pi * x), and 1 at 0``.
+
+    It is NaN at both infinities.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+    """
+    return complete(special_sinc, "aten::special_sinc", "", "special_sinc_out")(input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_logit_out(input, eps=None, *, out): return complete(special_logit_out, "aten::special_logit", "out")(input, eps, out=out)
 
-special_logit_op, special_logit_routes = operator("aten::special_logit", "")
 def special_logit(input=MISSING, eps=None, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_logit, {"input": input, "eps": eps, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_logit_out(input, eps, out=out)
-    if eps is not None and eps.__class__ is not float:
-        return miss(special_logit_op, (input, eps,), {}, special_logit)
-    try:
-        route = special_logit_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, eps)
-    return miss(special_logit_op, (input, eps,), {}, special_logit)
+    """logit(input, eps=None, *, out=None)
+
+    Return the logarithm of the odds of each element, the inverse of `sigmoid`.
+
+    Another name of `logit`.
+
+    Computes ``log(x / (1 - x))``.
+
+    Without `eps` it is infinite at 0 and 1, and NaN outside of them.
+
+    Parameters
+    ----------
+    input : Tensor
+        Probabilities.
+    eps : float or None
+        If given, elements are clamped to [eps, 1 - eps] first.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_logit, "aten::special_logit", "", "special_logit_out")(input, eps, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_polygamma_out(n, input, *, out): return complete(special_polygamma_out, "aten::special_polygamma", "out")(n, input, out=out)
 
-special_polygamma_op, special_polygamma_routes = operator("aten::special_polygamma", "")
 def special_polygamma(n=MISSING, input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_polygamma, {"n": n, "input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_polygamma_out(n, input, out=out)
-    if n.__class__ is not int:
-        return miss(special_polygamma_op, (n, input,), {}, special_polygamma)
-    try:
-        route = special_polygamma_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(n, input)
-    return miss(special_polygamma_op, (n, input,), {}, special_polygamma)
+    """polygamma(n, input, *, out=None)
+
+    Return the `n`-th derivative of the digamma function at each element.
+
+    Another name of `polygamma`.
+
+    Computes ``(-1)^(n + 1) * n! * sum_(k >= 0) 1 / (k + x)^(n + 1), for n >= 1``.
+
+    Order 0 is `digamma` itself.
+
+    Source: Abramowitz and Stegun, 6.4.10.
+
+    Parameters
+    ----------
+    n : int
+        The order of the derivative, 0 or more.
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If `n` is negative.
+    NotImplementedError
+        For complex numbers.
+    """
+    return complete(special_polygamma, "aten::special_polygamma", "", "special_polygamma_out")(n, input, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_multigammaln_out(input, p, *, out): return complete(special_multigammaln_out, "aten::special_multigammaln", "out")(input, p, out=out)
 
-special_multigammaln_op, special_multigammaln_routes = operator("aten::special_multigammaln", "")
 def special_multigammaln(input=MISSING, p=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_multigammaln, {"input": input, "p": p, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_multigammaln_out(input, p, out=out)
-    if p.__class__ is not int:
-        return miss(special_multigammaln_op, (input, p,), {}, special_multigammaln)
-    try:
-        route = special_multigammaln_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, p)
-    return miss(special_multigammaln_op, (input, p,), {}, special_multigammaln)
+    """multigammaln(input, p, *, out=None)
+
+    Return the logarithm of the multivariate gamma function of dimension `p` of each element.
+
+    Another name of `mvlgamma`.
+
+    Computes ``p * (p - 1) / 4 * log(pi) + sum_(i = 0 ... p - 1) lgamma(x - i / 2)``.
+
+    It is defined for x > (p - 1) / 2. Smaller elements are not refused: they get the formula's
+    value, with `lgamma` being the logarithm of an absolute value.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    p : int
+        The dimension, 1 or more.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If `p` is less than 1.
+    NotImplementedError
+        For bool and complex numbers.
+    """
+    return complete(special_multigammaln, "aten::special_multigammaln", "", "special_multigammaln_out")(input, p, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_gammainc_out(input, other, *, out): return complete(special_gammainc_out, "aten::special_gammainc", "out")(input, other, out=out)
 
-special_gammainc_op, special_gammainc_routes = operator("aten::special_gammainc", "")
 def special_gammainc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(special_gammainc, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return special_gammainc_out(input, other, out=out)
-    try:
-        route = special_gammainc_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_gammainc_op, (input, other,), {}, special_gammainc)
+    """gammainc(input, other, *, out=None)
+
+    Return the regularized lower incomplete gamma function of pairs of elements.
+
+    Another name of `igamma`.
+
+    Computes ``1 / gamma(a) * integral_(t = 0 ... x) t^(a - 1) * exp(-t) dt``.
+
+    It is NaN where one of both is negative or NaN, and where both are 0.
+
+    Source: Abramowitz and Stegun, 6.5.1.
+
+    Parameters
+    ----------
+    input : Tensor
+        The parameter `a`, 0 or more.
+    other : Tensor
+        The limit `x`, 0 or more; shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For bool, integers and complex numbers.
+    """
+    return complete(special_gammainc, "aten::special_gammainc", "", "special_gammainc_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def special_gammaincc_out(input, other, *, out): return complete(special_gammaincc_out, "aten::special_gammaincc", "out")(input, other, out=out)
 
-special_gammaincc_op, special_gammaincc_routes = operator("aten::special_gammaincc", "")
 def special_gammaincc(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(special_gammaincc, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return special_gammaincc_out(input, other, out=out)
-    try:
-        route = special_gammaincc_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_gammaincc_op, (input, other,), {}, special_gammaincc)
+    """gammaincc(input, other, *, out=None)
+
+    Return the regularized upper incomplete gamma function of pairs of elements.
+
+    Another name of `igammac`.
+
+    Computes ``1 / gamma(a) * integral_(t = x ... inf) t^(a - 1) * exp(-t) dt, which is 1 -
+    igamma(a, x)``.
+
+    It is NaN where one of both is negative or NaN, and where both are 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        The parameter `a`, 0 or more.
+    other : Tensor
+        The limit `x`, 0 or more; shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    NotImplementedError
+        For bool, integers and complex numbers.
+    """
+    return complete(special_gammaincc, "aten::special_gammaincc", "", "special_gammaincc_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 
 
 def special_xlogy_out(input, other, *, out): return complete(special_xlogy_out, "aten::special_xlogy", "out")(input, other, out=out)
 def special_xlogy_other_scalar_out(input, other, *, out): return complete(special_xlogy_other_scalar_out, "aten::special_xlogy", "other_scalar_out")(input, other, out=out)
 def special_xlogy_self_scalar_out(input, other, *, out): return complete(special_xlogy_self_scalar_out, "aten::special_xlogy", "self_scalar_out")(input, other, out=out)
-
-special_xlogy_op, special_xlogy_routes = operator("aten::special_xlogy", "")
-def special_xlogy_default(input, other):
-    try:
-        route = special_xlogy_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_xlogy_op, (input, other,), {}, special_xlogy)
-
-special_xlogy_other_scalar_op, special_xlogy_other_scalar_routes = operator("aten::special_xlogy", "other_scalar")
-def special_xlogy_other_scalar(input, other):
-    if other.__class__ is not int and other.__class__ is not float:
-        return miss(special_xlogy_other_scalar_op, (input, other,), {}, special_xlogy)
-    try:
-        route = special_xlogy_other_scalar_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_xlogy_other_scalar_op, (input, other,), {}, special_xlogy)
-
-special_xlogy_self_scalar_op, special_xlogy_self_scalar_routes = operator("aten::special_xlogy", "self_scalar")
-def special_xlogy_self_scalar(input, other):
-    if input.__class__ is not int and input.__class__ is not float:
-        return miss(special_xlogy_self_scalar_op, (input, other,), {}, special_xlogy)
-    try:
-        route = special_xlogy_self_scalar_routes[other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(special_xlogy_self_scalar_op, (input, other,), {}, special_xlogy)
+def special_xlogy_default(input, other): return complete(special_xlogy_default, "aten::special_xlogy", "")(input, other)
+def special_xlogy_other_scalar(input, other): return complete(special_xlogy_other_scalar, "aten::special_xlogy", "other_scalar")(input, other)
+def special_xlogy_self_scalar(input, other): return complete(special_xlogy_self_scalar, "aten::special_xlogy", "self_scalar")(input, other)
 
 _special_xlogy_overloads = Overloads("aten::special_xlogy", {
     "": (special_xlogy_default, special_xlogy_out),
@@ -1845,6 +2567,38 @@ _special_xlogy_overloads = Overloads("aten::special_xlogy", {
     "self_scalar": (special_xlogy_self_scalar, special_xlogy_self_scalar_out),
 })
 def special_xlogy(*args, **kwargs):
+    """xlogy(input, other, *, out=None)
+
+    Return each element times the logarithm of the one in `other`, and 0 for an element 0.
+
+    Another name of `xlogy`.
+
+    Computes ``input * log(other)``.
+
+    Where `input` is 0 the result is 0, even if the logarithm is infinite or NaN, unless `other` is
+    NaN itself.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor or a number; one of `input` and `other` must be a tensor.
+    other : Tensor
+        A tensor or a number; shapes are broadcast.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape; for integers and bools of the default floating-point dtype.
+
+    Raises
+    ------
+    RuntimeError
+        If shapes do not broadcast.
+    NotImplementedError
+        For complex numbers.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -1859,68 +2613,143 @@ def special_xlogy(*args, **kwargs):
 
 def special_round_out(input, *, decimals=0, out): return complete(special_round_out, "aten::special_round", "out")(input, decimals=decimals, out=out)
 
-special_round_op, special_round_routes = operator("aten::special_round", "")
 def special_round(input=MISSING, surplus=MISSING, decimals=0, out=None, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(special_round, {"input": input, "decimals": decimals, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
-    if out is not None:
-        return special_round_out(input, decimals=decimals, out=out)
-    if decimals.__class__ is not int:
-        return miss(special_round_op, (input,), {"decimals": decimals}, special_round)
-    try:
-        route = special_round_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, decimals)
-    return miss(special_round_op, (input,), {"decimals": decimals}, special_round)
+    """round(input, *, decimals=0, out=None)
+
+    Return each element rounded to the nearest whole number, or to decimals.
+
+    Another name of `round`.
+
+    Computes ``rint(input * 10 ** decimals) / 10 ** decimals``.
+
+    Of two equally near numbers the even one is taken. Integers stay as they are; with `decimals`
+    they are not taken.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    decimals : int
+        How many decimals are kept; negative for tens, hundreds and so on. Default: 0.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        For bools and complex numbers, and with `decimals` for integers.
+    """
+    return complete(special_round, "aten::special_round", "", "special_round_out")(input, decimals=decimals, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def special_logsumexp_out(input, dim, keepdim=False, *, out): return complete(special_logsumexp_out, "aten::special_logsumexp", "out")(input, dim, keepdim, out=out)
 
-special_logsumexp_op, special_logsumexp_routes = operator("aten::special_logsumexp", "")
 def special_logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None, keepdims=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None or keepdims is not MISSING:
-        return numpy_call(special_logsumexp, {"input": input, "dim": dim, "keepdim": keepdim, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis, "keepdims": keepdims})
-    if out is not None:
-        return special_logsumexp_out(input, dim, keepdim, out=out)
-    dim_ints = (dim,) if dim.__class__ is int else tuple(dim) if dim.__class__ is list else dim
-    if not are_ints(dim_ints) or keepdim.__class__ is not bool:
-        return miss(special_logsumexp_op, (input, dim, keepdim,), {}, special_logsumexp)
-    try:
-        route = special_logsumexp_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim_ints, keepdim)
-    return miss(special_logsumexp_op, (input, dim, keepdim,), {}, special_logsumexp)
+    """logsumexp(input, dim, keepdim=False, *, out=None)
+
+    Return the logarithm of the sum of exponentials along dimensions, without overflow.
+
+    Another name of `logsumexp`.
+
+    Computes ``log(sum_i exp(x_i))``.
+
+    It is minus infinity of no elements.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int or list of int
+        The dimensions to sum along.
+    keepdim : bool
+        Keep these dimensions, with size 1. Default: False.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of a floating-point dtype; of bool and integers the default dtype.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(special_logsumexp, "aten::special_logsumexp", "", "special_logsumexp_out")(input, dim, keepdim, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis, keepdims=keepdims)
 
 
-special_softmax_op, special_softmax_routes = operator("aten::special_softmax", "")
 def special_softmax(input=MISSING, dim=MISSING, dtype=None, surplus=MISSING, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(special_softmax, {"input": input, "dim": dim, "dtype": dtype}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(special_softmax_op, (input, dim, dtype,), {}, special_softmax)
-    try:
-        route = special_softmax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(special_softmax_op, (input, dim, dtype,), {}, special_softmax)
+    """softmax(input, dim, dtype=None)
+
+    Return the exponentials of the elements along a dimension, divided by their sum.
+
+    Another name of `softmax`.
+
+    Computes ``exp(x_i) / sum_j exp(x_j)``.
+
+    The greatest element is subtracted first, so that large ones do not overflow. If it is infinite,
+    or all are -inf, the result is NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension along which the results add up to 1, counted from the end if negative.
+    dtype : dtype or None
+        What `input` is converted to before.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers and bools without `dtype`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(special_softmax, "aten::special_softmax", "")(input, dim, dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
-special_log_softmax_op, special_log_softmax_routes = operator("aten::special_log_softmax", "")
 def special_log_softmax(input=MISSING, dim=MISSING, surplus=MISSING, dtype=None, x=None, x1=None, a=None, axis=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
-        return numpy_call(special_log_softmax, {"input": input, "dim": dim, "dtype": dtype}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if dim.__class__ is not int or dtype is not None and dtype.__class__ is not DType:
-        return miss(special_log_softmax_op, (input, dim,), {"dtype": dtype}, special_log_softmax)
-    try:
-        route = special_log_softmax_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, dtype)
-    return miss(special_log_softmax_op, (input, dim,), {"dtype": dtype}, special_log_softmax)
+    """log_softmax(input, dim, *, dtype=None)
+
+    Return the logarithm of the softmax along a dimension.
+
+    Another name of `log_softmax`.
+
+    Computes ``x_i - log(sum_j exp(x_j))``.
+
+    More exact than the logarithm of `softmax`, which may be 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension along which probabilities add up to 1, counted from the end if negative.
+    dtype : dtype or None
+        What `input` is converted to before.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers and bools without `dtype`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(special_log_softmax, "aten::special_log_softmax", "")(input, dim, dtype=dtype, surplus=surplus, x=x, x1=x1, a=a, axis=axis)

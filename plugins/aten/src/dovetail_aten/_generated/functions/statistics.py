@@ -573,69 +573,11 @@ def histogram(*args, **kwargs):
                 return histogram_bin_ct(*args)
     return _histogram_overloads.choose(args, kwargs)
 
-
-_histogramdd_bin_edges_op, _histogramdd_bin_edges_routes = operator("aten::_histogramdd_bin_edges", "")
-def _histogramdd_bin_edges(input, *binss_, bins=None, range=None, weight=None, density=False):
-    if bins is None:
-        bins = binss_[0] if len(binss_) == 1 and binss_[0].__class__ is not int else binss_ or None
-    bins_ints = tuple(bins) if bins.__class__ is list else bins
-    if not are_ints(bins_ints) or range is not None or density.__class__ is not bool:
-        return miss(_histogramdd_bin_edges_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_bin_edges)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = _histogramdd_bin_edges_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return tuple(route(input, bins_ints, range, weight, density))
-    return miss(_histogramdd_bin_edges_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_bin_edges)
-
-
+def _histogramdd_bin_edges(input, *binss_, bins=None, range=None, weight=None, density=False): return complete(_histogramdd_bin_edges, "aten::_histogramdd_bin_edges", "")(input, *binss_, bins=bins, range=range, weight=weight, density=density)
 def _histogramdd_from_bin_cts_out(input, *binss_, bins=None, range=None, weight=None, density=False, out): return complete(_histogramdd_from_bin_cts_out, "aten::_histogramdd_from_bin_cts", "out")(input, *binss_, bins=bins, range=range, weight=weight, density=density, out=out)
-
-_histogramdd_from_bin_cts_op, _histogramdd_from_bin_cts_routes = operator("aten::_histogramdd_from_bin_cts", "")
-def _histogramdd_from_bin_cts(input, *binss_, bins=None, range=None, weight=None, density=False, out=None):
-    if bins is None:
-        bins = binss_[0] if len(binss_) == 1 and binss_[0].__class__ is not int else binss_ or None
-    if out is not None:
-        return _histogramdd_from_bin_cts_out(input, bins, range=range, weight=weight, density=density, out=out)
-    bins_ints = tuple(bins) if bins.__class__ is list else bins
-    if not are_ints(bins_ints) or range is not None or density.__class__ is not bool:
-        return miss(_histogramdd_from_bin_cts_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_from_bin_cts)
-    try:
-        bits = input._signature | state()
-        if weight is not None:
-            bits |= weight._signature
-        route = _histogramdd_from_bin_cts_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, bins_ints, range, weight, density)
-    return miss(_histogramdd_from_bin_cts_op, (input, bins,), {"range": range, "weight": weight, "density": density}, _histogramdd_from_bin_cts)
-
-
+def _histogramdd_from_bin_cts(input, *binss_, bins=None, range=None, weight=None, density=False, out=None): return complete(_histogramdd_from_bin_cts, "aten::_histogramdd_from_bin_cts", "", "_histogramdd_from_bin_cts_out")(input, *binss_, bins=bins, range=range, weight=weight, density=density, out=out)
 def _histogramdd_from_bin_tensors_out(input, bins, *, weight=None, density=False, out): return complete(_histogramdd_from_bin_tensors_out, "aten::_histogramdd_from_bin_tensors", "out")(input, bins, weight=weight, density=density, out=out)
-
-_histogramdd_from_bin_tensors_op, _histogramdd_from_bin_tensors_routes = operator("aten::_histogramdd_from_bin_tensors", "")
-def _histogramdd_from_bin_tensors(input, bins, *, weight=None, density=False, out=None):
-    if out is not None:
-        return _histogramdd_from_bin_tensors_out(input, bins, weight=weight, density=density, out=out)
-    if density.__class__ is not bool or bins.__class__ is not list and bins.__class__ is not tuple:
-        return miss(_histogramdd_from_bin_tensors_op, (input, bins,), {"weight": weight, "density": density}, _histogramdd_from_bin_tensors)
-    try:
-        bits = input._signature | state()
-        for each in bins:
-            bits |= each._signature
-        if weight is not None:
-            bits |= weight._signature
-        route = _histogramdd_from_bin_tensors_routes[bits]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, bins, weight, density)
-    return miss(_histogramdd_from_bin_tensors_op, (input, bins,), {"weight": weight, "density": density}, _histogramdd_from_bin_tensors)
+def _histogramdd_from_bin_tensors(input, bins, *, weight=None, density=False, out=None): return complete(_histogramdd_from_bin_tensors, "aten::_histogramdd_from_bin_tensors", "", "_histogramdd_from_bin_tensors_out")(input, bins, weight=weight, density=density, out=out)
 
 
 histogramdd_op, histogramdd_routes = operator("aten::histogramdd", "")

@@ -47,6 +47,19 @@ __all__ = [
 
 conj_op, conj_routes = operator("aten::conj", "")
 def conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """conj(input)
+
+    Return the complex conjugate of each element.
+
+    Computes ``real(x) - 1j * imag(x)``.
+
+    A tensor of complex numbers is copied; one of real numbers or bools is returned itself.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -60,6 +73,17 @@ def conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 resolve_conj_op, resolve_conj_routes = operator("aten::resolve_conj", "")
 def resolve_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """resolve_conj(input)
+
+    Return the tensor itself.
+
+    Conjugates are computed when `conj` is called, so no conjugation is ever left to carry out.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(resolve_conj, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -73,6 +97,22 @@ def resolve_conj(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 real_op, real_routes = operator("aten::real", "")
 def real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """real(input)
+
+    Return the real part of each element.
+
+    A complex tensor gives a view, which shares memory with it; a real one is returned itself.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`; of complex64 float32, of complex128 float64.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -86,6 +126,25 @@ def real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 imag_op, imag_routes = operator("aten::imag", "")
 def imag(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """imag(input)
+
+    Return a view of the imaginary part of each element of a complex tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`, sharing its memory; of complex64 float32, of complex128 float64.
+
+    Raises
+    ------
+    RuntimeError
+        If the numbers are not complex.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(imag, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -126,6 +185,36 @@ def view_dtype(input, dtype):
 
 _view_overloads = Overloads("aten::view", {"": (view_default, None), "dtype": (view_dtype, None)})
 def view(*args, **kwargs):
+    """view(input, *size)
+    view(input, dtype)
+
+    Return a view of the same memory in another shape, or as another dtype.
+
+    Elements are never copied: where the memory does not allow the new shape, `reshape` copies. A
+    dtype of another size changes the size of the last dimension; the bits are read anew, nothing is
+    converted.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    size : list of int
+        The new shape; one size may be -1 and follows from the number of elements.
+    dtype : dtype
+        The dtype that the memory is read as.
+
+    Returns
+    -------
+    Tensor
+        A tensor that shares memory with `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If the number of elements is another, if more than one size is -1, if the elements do not
+        lie in memory in that order, or if the last dimension cannot be read in elements of the
+        dtype.
+    """
     if not kwargs:
         count = len(args)
         if count > 1 and args[1].__class__ is int:
@@ -191,6 +280,22 @@ def view_copy(*args, **kwargs):
 
 reshape_op, reshape_routes = operator("aten::reshape", "")
 def reshape(input=MISSING, *shapes_, shape=None, **named):
+    """reshape(input, *shape)
+
+    Return the elements in another shape, as a view where memory allows it and else as a copy.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    shape : list of int
+        The new shape; one size may be -1 and follows from the number of elements.
+
+    Raises
+    ------
+    RuntimeError
+        If the number of elements is another, or if more than one size is -1.
+    """
     if shape is None:
         shape = shapes_[0] if len(shapes_) == 1 and shapes_[0].__class__ is not int else shapes_ or None
     if named:
@@ -209,6 +314,25 @@ def reshape(input=MISSING, *shapes_, shape=None, **named):
 
 permute_op, permute_routes = operator("aten::permute", "")
 def permute(input=MISSING, *dimss_, dims=None, **named):
+    """permute(input, *dims)
+
+    Return a view with the dimensions in another order.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dims : list of int
+        For each dimension of the result the dimension of `input` that it shows, counted from the
+        end if negative.
+
+    Raises
+    ------
+    RuntimeError
+        If `dims` does not name as many dimensions as there are, or names one twice.
+    IndexError
+        If there is no such dimension.
+    """
     if dims is None:
         dims = dimss_[0] if len(dimss_) == 1 and dimss_[0].__class__ is not int else dimss_ or None
     if named:
@@ -253,6 +377,24 @@ def permute_copy(input=MISSING, *dimss_, dims=None, out=None, **named):
 
 transpose_int_op, transpose_int_routes = operator("aten::transpose", "int")
 def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """transpose(input, dim0, dim1)
+
+    Return a view with two dimensions exchanged.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim0 : int
+        The first dimension, counted from the end if negative.
+    dim1 : int
+        The second dimension, counted from the end if negative.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(transpose, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
     if dim0.__class__ is not int or dim1.__class__ is not int:
@@ -291,6 +433,20 @@ def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, o
 
 t_op, t_routes = operator("aten::t", "")
 def t(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """t(input)
+
+    Return a view of a matrix with rows and columns exchanged.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of at most two dimensions; with fewer than two, the view has the same shape.
+
+    Raises
+    ------
+    RuntimeError
+        If there are more than two dimensions.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(t, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -322,18 +478,7 @@ def t_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
         return route(input)
     return miss(t_copy_op, (input,), {}, t_copy)
 
-
-numpy_T_op, numpy_T_routes = operator("aten::numpy_T", "")
-def numpy_T(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(numpy_T, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = numpy_T_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(numpy_T_op, (input,), {}, numpy_T)
+def numpy_T(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(numpy_T, "aten::numpy_T", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 mT_op, mT_routes = operator("aten::mT", "")
@@ -364,6 +509,27 @@ def mH(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 adjoint_op, adjoint_routes = operator("aten::adjoint", "")
 def adjoint(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """adjoint(input)
+
+    Return the conjugate transpose of each matrix in the last two dimensions.
+
+    A view for real numbers, a copy for complex ones.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of shape `(*, N, M)`, or one without dimensions.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(*, M, N)`.
+
+    Raises
+    ------
+    RuntimeError
+        For a tensor of one dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(adjoint, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -374,22 +540,29 @@ def adjoint(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(adjoint_op, (input,), {}, adjoint)
 
-
-matrix_H_op, matrix_H_routes = operator("aten::matrix_H", "")
-def matrix_H(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(matrix_H, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = matrix_H_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(matrix_H_op, (input,), {}, matrix_H)
+def matrix_H(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(matrix_H, "aten::matrix_H", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 select_int_op, select_int_routes = operator("aten::select", "int")
 def select(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    """select(input, dim, index)
+
+    Return a view of what lies at one index of a dimension, without that dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension, counted from the end if negative.
+    index : int
+        The index, counted from the end if negative.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension or index, or no dimension at all.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(select, {"input": input, "dim": dim, "index": index}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int or index.__class__ is not int:
@@ -425,20 +598,7 @@ def select_copy(input=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, out=
         return route(input, dim, index)
     return miss(select_copy_int_op, (input, dim, index,), {}, select_copy)
 
-
-slice_Tensor_op, slice_Tensor_routes = operator("aten::slice", "Tensor")
-def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
-        return numpy_call(slice, {"input": input, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
-    if dim.__class__ is not int or start is not None and start.__class__ is not int or end is not None and end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
-    try:
-        route = slice_Tensor_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, dim, start, end, step)
-    return miss(slice_Tensor_op, (input, dim, start, end, step,), {}, slice)
+def slice(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING): return complete(slice, "aten::slice", "Tensor")(input, dim, start, end, step, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 def slice_copy_Tensor_out(input, dim=0, start=None, end=None, step=1, *, out): return complete(slice_copy_Tensor_out, "aten::slice_copy", "Tensor_out")(input, dim, start, end, step, out=out)
@@ -447,7 +607,32 @@ slice_copy_Tensor_op, slice_copy_Tensor_routes = operator("aten::slice_copy", "T
 def slice_copy(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
     """slice_copy(input, dim=0, start=None, end=None, step=1, *, out=None)
 
-    Return a copy of what `slice` shows, with its arguments.
+    Return a copy of every `step`-th index of a dimension from `start` up to before `end`.
+
+    Bounds beyond the ends are taken for the ends, as in slices of Python.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension, counted from the end if negative. Default: 0.
+    start : int or None
+        The first index, counted from the end if negative; without it the first of the dimension.
+    end : int or None
+        The index to stop before, counted from the end if negative; without it the end of the
+        dimension.
+    step : int
+        The distance of two indices, at least 1. Default: 1.
+    out : Tensor
+        A tensor to write the result into.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    RuntimeError
+        If `step` is not positive.
     """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(slice_copy, {"input": input, "dim": dim, "start": start, "end": end, "step": step, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
@@ -466,6 +651,27 @@ def slice_copy(input=MISSING, dim=0, start=None, end=None, step=1, surplus=MISSI
 
 expand_op, expand_routes = operator("aten::expand", "")
 def expand(input=MISSING, *sizes_, size=None, implicit=False, **named):
+    """expand(input, *size, implicit=False)
+
+    Return a view in which dimensions of size 1 are repeated, without copying.
+
+    Several elements of the result share one place in memory; clone it before writing to it.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    size : list of int
+        The new shape, with new dimensions in front; -1 keeps the size of a dimension that is there.
+    implicit : bool
+        Without effect. Default: False.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension of another size than 1 would change its size, or if the shape has fewer
+        dimensions than `input`.
+    """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if named:
@@ -510,6 +716,22 @@ def expand_copy(input=MISSING, *sizes_, size=None, implicit=False, out=None, **n
 
 unsqueeze_op, unsqueeze_routes = operator("aten::unsqueeze", "")
 def unsqueeze(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    """unsqueeze(input, dim)
+
+    Return a view with a dimension of size 1 inserted.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The place of the new dimension in the result, counted from its end if negative.
+
+    Raises
+    ------
+    IndexError
+        If the result has no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(unsqueeze, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int:
@@ -587,6 +809,25 @@ _squeeze_overloads = Overloads("aten::squeeze", {
     "": (squeeze_default, None), "dim": (squeeze_dim, None), "dims": (squeeze_dims, None),
 })
 def squeeze(*args, **kwargs):
+    """squeeze(input)
+    squeeze(input, dim)
+    squeeze(input, *dim)
+
+    Return a view without the dimensions of size 1, or without those of them that are named.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension or dimensions to remove where their size is 1; others stay. Without it all of
+        size 1.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -669,6 +910,27 @@ def squeeze_copy(*args, **kwargs):
 
 unbind_int_op, unbind_int_routes = operator("aten::unbind", "int")
 def unbind(input=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    """unbind(input, dim=0)
+
+    Return views of what lies at each index of a dimension, without that dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension, counted from the end if negative. Default: 0.
+
+    Returns
+    -------
+    tuple of Tensor
+        As many tensors as the dimension has indices, all sharing memory with `input`.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension, or no dimension at all.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(unbind, {"input": input, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if dim.__class__ is not int:
@@ -734,6 +996,32 @@ _split_overloads = Overloads("aten::split", {
     "Tensor": (split_Tensor, None), "sizes": (split_sizes, None),
 })
 def split(*args, **kwargs):
+    """split(input, split_size, dim=0)
+
+    Return views of consecutive pieces along a dimension, of one size or of given sizes.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    split_size : int
+        The size of all pieces, of which the last may be smaller; or a list with the size of each.
+    dim : int
+        The dimension, counted from the end if negative. Default: 0.
+
+    Returns
+    -------
+    tuple of Tensor
+        The pieces, which share memory with `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is negative, if it is 0 along a dimension that is not empty, or if listed sizes do
+        not add up to that of the dimension.
+    IndexError
+        If there is no such dimension.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -774,6 +1062,31 @@ def split_copy(input=MISSING, split_size=MISSING, dim=0, surplus=MISSING, out=No
 
 split_with_sizes_op, split_with_sizes_routes = operator("aten::split_with_sizes", "")
 def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    """split_with_sizes(input, split_sizes, dim=0)
+
+    Return views of consecutive pieces of given sizes along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    split_sizes : list of int
+        The size of each piece; their sum is the size of the dimension.
+    dim : int
+        The dimension, counted from the end if negative. Default: 0.
+
+    Returns
+    -------
+    tuple of Tensor
+        The pieces, which share memory with `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is negative, or if they do not add up to that of the dimension.
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(split_with_sizes, {"input": input, "split_sizes": split_sizes, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     split_sizes_ints = tuple(split_sizes) if split_sizes.__class__ is list else split_sizes
@@ -814,6 +1127,35 @@ def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=0, surplus=MIS
 
 chunk_op, chunk_routes = operator("aten::chunk", "")
 def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None, a=None, axis=MISSING):
+    """chunk(input, chunks, dim=0)
+
+    Return views of at most the given number of pieces along a dimension, all but the last of one
+    size.
+
+    There may be fewer pieces than asked for; `tensor_split` always gives that number.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    chunks : int
+        The greatest number of pieces.
+    dim : int
+        The dimension, counted from the end if negative. Default: 0.
+
+    Returns
+    -------
+    tuple of Tensor
+        Pieces of `ceil(size / chunks)` indices, the last may have fewer; they share memory with
+        `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If `chunks` is not positive, or if there is no dimension.
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not MISSING:
         return numpy_call(chunk, {"input": input, "chunks": chunks, "dim": dim}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     if chunks.__class__ is not int or dim.__class__ is not int:
@@ -829,6 +1171,35 @@ def chunk(input=MISSING, chunks=MISSING, dim=0, surplus=MISSING, x=None, x1=None
 
 diagonal_op, diagonal_routes = operator("aten::diagonal", "")
 def diagonal(input=MISSING, offset=0, dim1=0, dim2=1, surplus=MISSING, x=None, x1=None, a=None):
+    """diagonal(input, offset=0, dim1=0, dim2=1)
+
+    Return a view of a diagonal of two dimensions, as the last dimension.
+
+    Computes ``y[..., i] = x[..., i, i + offset]``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    offset : int
+        Which diagonal; 0 the main one, positive ones above it, negative ones below. Default: 0.
+    dim1 : int
+        The dimension of the rows, counted from the end if negative. Default: 0.
+    dim2 : int
+        The dimension of the columns, counted from the end if negative. Default: 1.
+
+    Returns
+    -------
+    Tensor
+        The other dimensions in their order, and the diagonal, which is empty beyond the corners.
+
+    Raises
+    ------
+    RuntimeError
+        If both dimensions are the same.
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(diagonal, {"input": input, "offset": offset, "dim1": dim1, "dim2": dim2}, surplus, {"x": x, "x1": x1, "a": a})
     if offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
@@ -893,6 +1264,30 @@ _narrow_overloads = Overloads("aten::narrow", {
     "": (narrow_default, None), "Tensor": (narrow_Tensor, None),
 })
 def narrow(*args, **kwargs):
+    """narrow(input, dim, start, length)
+
+    Return a view of some consecutive indices of a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension, counted from the end if negative.
+    start : int
+        The first index, counted from the end if negative; or a tensor of integers without
+        dimensions.
+    length : int
+        The number of indices.
+
+    Raises
+    ------
+    RuntimeError
+        If `length` is negative or reaches beyond the end, if there is no dimension, or if a tensor
+        `start` is no single integer.
+    IndexError
+        If there is no such dimension, or if `start` is beyond its ends.
+    """
     if not kwargs:
         count = len(args)
         if count == 4:
@@ -905,6 +1300,28 @@ def narrow(*args, **kwargs):
 
 flatten_using_ints_op, flatten_using_ints_routes = operator("aten::flatten", "using_ints")
 def flatten(input=MISSING, start_dim=0, end_dim=-1, surplus=MISSING, x=None, x1=None, a=None):
+    """flatten(input, start_dim=0, end_dim=-1)
+
+    Return the elements with a range of dimensions made one.
+
+    A view where memory allows it, the tensor itself for a range of one dimension, else a copy.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor; one without dimensions gets one.
+    start_dim : int
+        The first dimension of the range, counted from the end if negative. Default: 0.
+    end_dim : int
+        The last dimension of the range, counted from the end if negative. Default: -1.
+
+    Raises
+    ------
+    RuntimeError
+        If `start_dim` comes after `end_dim`.
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(flatten, {"input": input, "start_dim": start_dim, "end_dim": end_dim}, surplus, {"x": x, "x1": x1, "a": a})
     if start_dim.__class__ is not int or end_dim.__class__ is not int:
@@ -920,6 +1337,27 @@ def flatten(input=MISSING, start_dim=0, end_dim=-1, surplus=MISSING, x=None, x1=
 
 unflatten_int_op, unflatten_int_routes = operator("aten::unflatten", "int")
 def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    """unflatten(input, dim, sizes)
+
+    Return a view with one dimension split into several.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int
+        The dimension to split, counted from the end if negative.
+    sizes : list of int
+        The sizes in its place; one may be -1 and follows from the others.
+
+    Raises
+    ------
+    RuntimeError
+        If the product of `sizes` is not the size of the dimension, if there are none, or if there
+        is no dimension.
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or axis is not None:
         return numpy_call(unflatten, {"input": input, "dim": dim, "sizes": sizes}, surplus, {"x": x, "x1": x1, "a": a, "axis": axis})
     sizes_ints = tuple(sizes) if sizes.__class__ is list else sizes
@@ -964,6 +1402,26 @@ _movedim_overloads = Overloads("aten::movedim", {
     "int": (movedim_int, None), "intlist": (movedim_intlist, None),
 })
 def movedim(*args, **kwargs):
+    """movedim(input, source, destination)
+
+    Return a view with dimensions moved to other places, the rest in the order they had.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    source : int
+        The dimension or dimensions to move, counted from the end if negative.
+    destination : int
+        The place of each in the result, counted from the end if negative.
+
+    Raises
+    ------
+    RuntimeError
+        If the numbers of sources and destinations differ, or if one is named twice.
+    IndexError
+        If there is no such dimension.
+    """
     if not kwargs:
         count = len(args)
         if count == 3:
@@ -1004,6 +1462,28 @@ _moveaxis_overloads = Overloads("aten::moveaxis", {
     "intlist": (moveaxis_intlist, None), "int": (moveaxis_int, None),
 })
 def moveaxis(*args, **kwargs):
+    """moveaxis(input, source, destination)
+
+    Return a view with dimensions moved to other places, the rest in the order they had.
+
+    Another name of `movedim`.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    source : list of int
+        The dimension or dimensions to move, counted from the end if negative.
+    destination : list of int
+        The place of each in the result, counted from the end if negative.
+
+    Raises
+    ------
+    RuntimeError
+        If the numbers of sources and destinations differ, or if one is named twice.
+    IndexError
+        If there is no such dimension.
+    """
     if not kwargs:
         count = len(args)
         if count == 3:
@@ -1016,6 +1496,30 @@ def moveaxis(*args, **kwargs):
 
 as_strided_op, as_strided_routes = operator("aten::as_strided", "")
 def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None):
+    """as_strided(input, size, stride, storage_offset=None)
+
+    Return a view of the memory below a tensor with any shape, strides and offset.
+
+    Elements of the result may share a place in memory. Whether all lie within the storage is
+    checked.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    size : list of int
+        The shape.
+    stride : list of int
+        For each dimension, the distance in memory of two neighbours, in elements; at least 0.
+    storage_offset : int or None
+        The place of the first element in the storage; without it that of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If a stride or the offset is negative, if `size` and `stride` differ in length, or if
+        elements would lie beyond the storage.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(as_strided, {"input": input, "size": size, "stride": stride, "storage_offset": storage_offset}, surplus, {"x": x, "x1": x1, "a": a})
     size_ints = tuple(size) if size.__class__ is list else size
@@ -1055,18 +1559,7 @@ def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=
         return route(input, size_ints, stride_ints, storage_offset)
     return miss(as_strided_copy_op, (input, size, stride, storage_offset,), {}, as_strided_copy)
 
-
-alias_op, alias_routes = operator("aten::alias", "")
-def alias(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None:
-        return numpy_call(alias, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
-    try:
-        route = alias_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input)
-    return miss(alias_op, (input,), {}, alias)
+def alias(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(alias, "aten::alias", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def alias_copy_out(input, *, out): return complete(alias_copy_out, "aten::alias_copy", "out")(input, out=out)
@@ -1075,7 +1568,14 @@ alias_copy_op, alias_copy_routes = operator("aten::alias_copy", "")
 def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
     """alias_copy(input, *, out=None)
 
-    Return a copy of what `alias` shows, with its arguments.
+    Return a copy of the tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
     """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(alias_copy, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
@@ -1092,6 +1592,17 @@ def alias_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None
 
 detach_op, detach_routes = operator("aten::detach", "")
 def detach(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """detach(input)
+
+    Return a view that is cut off from the graph of derivatives and does not require grad.
+
+    Its memory is that of `input`; writing to it writes to both.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(detach, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1126,6 +1637,23 @@ def detach_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=Non
 
 view_as_op, view_as_routes = operator("aten::view_as", "")
 def view_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    """view_as(input, other)
+
+    Return a view in the shape of another tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    other : Tensor
+        A tensor with that shape.
+
+    Raises
+    ------
+    RuntimeError
+        If `other` has another number of elements, or if the elements do not lie in memory in that
+        order.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(view_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
@@ -1139,6 +1667,22 @@ def view_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=No
 
 expand_as_op, expand_as_routes = operator("aten::expand_as", "")
 def expand_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    """expand_as(input, other)
+
+    Return a view broadcast to the shape of another tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    other : Tensor
+        A tensor with that shape.
+
+    Raises
+    ------
+    RuntimeError
+        If `input` cannot be broadcast to the shape of `other`.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(expand_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
@@ -1152,6 +1696,23 @@ def expand_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=
 
 reshape_as_op, reshape_as_routes = operator("aten::reshape_as", "")
 def reshape_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a=None, x2=None):
+    """reshape_as(input, other)
+
+    Return the elements in the shape of another tensor, as a view where memory allows it and else as
+    a copy.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    other : Tensor
+        A tensor with that shape.
+
+    Raises
+    ------
+    RuntimeError
+        If `other` has another number of elements.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
         return numpy_call(reshape_as, {"input": input, "other": other}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
     try:
@@ -1165,6 +1726,26 @@ def reshape_as(input=MISSING, other=MISSING, surplus=MISSING, x=None, x1=None, a
 
 view_as_real_op, view_as_real_routes = operator("aten::view_as_real", "")
 def view_as_real(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """view_as_real(input)
+
+    Return a view of complex numbers as pairs of a real and an imaginary part.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input` and a last dimension of size 2, sharing its memory; of complex64
+        float32, of complex128 float64.
+
+    Raises
+    ------
+    RuntimeError
+        If the numbers are not complex.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_real, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1199,6 +1780,27 @@ def view_as_real_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=None,
 
 view_as_complex_op, view_as_complex_routes = operator("aten::view_as_complex", "")
 def view_as_complex(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """view_as_complex(input)
+
+    Return a view of pairs of a real and an imaginary part as complex numbers.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of float32 or float64 and of shape `(*, 2)`, whose pairs lie next to each other in
+        memory.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(*)`, sharing the memory of `input`; of float32 complex64, of float64 complex128.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype is another, or if the last dimension has another size than 2 or another stride
+        than 1.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(view_as_complex, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -1233,6 +1835,24 @@ def view_as_complex_copy(input=MISSING, surplus=MISSING, out=None, x=None, x1=No
 
 swapaxes_op, swapaxes_routes = operator("aten::swapaxes", "")
 def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """swapaxes(input, axis0, axis1)
+
+    Return a view with two dimensions exchanged, as `transpose` does.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    axis0 : int
+        The first dimension, counted from the end if negative.
+    axis1 : int
+        The second dimension, counted from the end if negative.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(swapaxes, {"input": input, "axis0": axis0, "axis1": axis1}, surplus, {"x": x, "x1": x1, "a": a})
     if axis0.__class__ is not int or axis1.__class__ is not int:
@@ -1248,6 +1868,26 @@ def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=Non
 
 swapdims_op, swapdims_routes = operator("aten::swapdims", "")
 def swapdims(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """swapdims(input, dim0, dim1)
+
+    Return a view with two dimensions exchanged.
+
+    Another name of `transpose`.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim0 : int
+        The first dimension, counted from the end if negative.
+    dim1 : int
+        The second dimension, counted from the end if negative.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(swapdims, {"input": input, "dim0": dim0, "dim1": dim1}, surplus, {"x": x, "x1": x1, "a": a})
     if dim0.__class__ is not int or dim1.__class__ is not int:
@@ -1263,6 +1903,22 @@ def swapdims(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None,
 
 broadcast_to_op, broadcast_to_routes = operator("aten::broadcast_to", "")
 def broadcast_to(input=MISSING, *sizes_, size=None, **named):
+    """broadcast_to(input, *size)
+
+    Return a view broadcast to a shape, without copying.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    size : list of int
+        The shape; -1 keeps the size of a dimension that is there.
+
+    Raises
+    ------
+    RuntimeError
+        If `input` cannot be broadcast to that shape.
+    """
     if size is None:
         size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
     if named:
@@ -1278,67 +1934,10 @@ def broadcast_to(input=MISSING, *sizes_, size=None, **named):
         return route(input, size_ints)
     return miss(broadcast_to_op, (input, size,), {}, broadcast_to)
 
-
-_unsafe_view_op, _unsafe_view_routes = operator("aten::_unsafe_view", "")
-def _unsafe_view(input, *sizes_, size=None):
-    if size is None:
-        size = sizes_[0] if len(sizes_) == 1 and sizes_[0].__class__ is not int else sizes_ or None
-    size_ints = tuple(size) if size.__class__ is list else size
-    if not are_ints(size_ints):
-        return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
-    try:
-        route = _unsafe_view_routes[input._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, size_ints)
-    return miss(_unsafe_view_op, (input, size,), {}, _unsafe_view)
-
-
-select_backward_op, select_backward_routes = operator("aten::select_backward", "")
-def select_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(select_backward, {"grad_output": grad_output, "input_sizes": input_sizes, "dim": dim, "index": index}, surplus, {"axis": axis})
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or dim.__class__ is not int or index.__class__ is not int:
-        return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
-    try:
-        route = select_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input_sizes_ints, dim, index)
-    return miss(select_backward_op, (grad_output, input_sizes, dim, index,), {}, select_backward)
-
-
-slice_backward_op, slice_backward_routes = operator("aten::slice_backward", "")
-def slice_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, surplus=MISSING, axis=None):
-    if surplus is not MISSING or axis is not None:
-        return numpy_call(slice_backward, {"grad_output": grad_output, "input_sizes": input_sizes, "dim": dim, "start": start, "end": end, "step": step}, surplus, {"axis": axis})
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or dim.__class__ is not int or start.__class__ is not int or end.__class__ is not int or step.__class__ is not int:
-        return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
-    try:
-        route = slice_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input_sizes_ints, dim, start, end, step)
-    return miss(slice_backward_op, (grad_output, input_sizes, dim, start, end, step,), {}, slice_backward)
-
-
-diagonal_backward_op, diagonal_backward_routes = operator("aten::diagonal_backward", "")
-def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2):
-    input_sizes_ints = tuple(input_sizes) if input_sizes.__class__ is list else input_sizes
-    if not are_ints(input_sizes_ints) or offset.__class__ is not int or dim1.__class__ is not int or dim2.__class__ is not int:
-        return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
-    try:
-        route = diagonal_backward_routes[grad_output._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(grad_output, input_sizes_ints, offset, dim1, dim2)
-    return miss(diagonal_backward_op, (grad_output, input_sizes, offset, dim1, dim2,), {}, diagonal_backward)
+def _unsafe_view(input, *sizes_, size=None): return complete(_unsafe_view, "aten::_unsafe_view", "")(input, *sizes_, size=size)
+def select_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, index=MISSING, surplus=MISSING, axis=None): return complete(select_backward, "aten::select_backward", "")(grad_output, input_sizes, dim, index, surplus=surplus, axis=axis)
+def slice_backward(grad_output=MISSING, input_sizes=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, surplus=MISSING, axis=None): return complete(slice_backward, "aten::slice_backward", "")(grad_output, input_sizes, dim, start, end, step, surplus=surplus, axis=axis)
+def diagonal_backward(grad_output, input_sizes, offset, dim1, dim2): return complete(diagonal_backward, "aten::diagonal_backward", "")(grad_output, input_sizes, offset, dim1, dim2)
 
 
 def squeeze__default(input): return complete(squeeze__default, "aten::squeeze_", "")(input)
@@ -1349,6 +1948,12 @@ _squeeze__overloads = Overloads("aten::squeeze_", {
     "": (squeeze__default, None), "dim": (squeeze__dim, None), "dims": (squeeze__dims, None),
 })
 def squeeze_(*args, **kwargs):
+    """squeeze_(input)
+    squeeze_(input, dim)
+    squeeze_(input, *dim)
+
+    Do what `squeeze` does, and write the result into `input`.
+    """
     if not kwargs:
         count = len(args)
         if count > 2 and args[1].__class__ is int:
@@ -1362,12 +1967,54 @@ def squeeze_(*args, **kwargs):
                 return squeeze__dims(*args)
     return _squeeze__overloads.choose(args, kwargs)
 
-def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-def t_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(t_, "aten::t_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
-def transpose_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
-def swapaxes_(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1, surplus=surplus, x=x, x1=x1, a=a)
-def swapdims_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
-def as_strided_(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None): return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset, surplus=surplus, x=x, x1=x1, a=a)
+
+def unsqueeze_(input=MISSING, dim=MISSING, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    """unsqueeze_(input, dim)
+
+    Do what `unsqueeze` does, and write the result into `input`.
+    """
+    return complete(unsqueeze_, "aten::unsqueeze_", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
+def t_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """t_(input)
+
+    Do what `t` does, and write the result into `input`.
+    """
+    return complete(t_, "aten::t_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def transpose_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """transpose_(input, dim0, dim1)
+
+    Do what `transpose` does, and write the result into `input`.
+    """
+    return complete(transpose_, "aten::transpose_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def swapaxes_(input=MISSING, axis0=MISSING, axis1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """swapaxes_(input, axis0, axis1)
+
+    Do what `swapaxes` does, and write the result into `input`.
+    """
+    return complete(swapaxes_, "aten::swapaxes_", "")(input, axis0, axis1, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def swapdims_(input=MISSING, dim0=MISSING, dim1=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """swapdims_(input, dim0, dim1)
+
+    Do what `swapdims` does, and write the result into `input`.
+    """
+    return complete(swapdims_, "aten::swapdims_", "")(input, dim0, dim1, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def as_strided_(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None, surplus=MISSING, x=None, x1=None, a=None):
+    """as_strided_(input, size, stride, storage_offset=None)
+
+    Do what `as_strided` does, and write the result into `input`.
+    """
+    return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset, surplus=surplus, x=x, x1=x1, a=a)
+
 def resize_(input=MISSING, *sizes_, size=None, memory_format=None, **named): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format, **named)
 def resize_as_(input=MISSING, the_template=MISSING, surplus=MISSING, memory_format=None, x=None, x1=None, a=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
 

@@ -127,12 +127,13 @@ def _names(sets: Sequence[OverloadSet]) -> list[str]:
 
 def _blocks(overloads: OverloadSet, documents: Mapping[str, Documentation]) -> Iterator[list[str]]:
     """Yield the functions of one name, each as its lines."""
+    rare = _is_rare(overloads)
     said = docstring(overloads, documents)
     for out in overloads.outs.values():
         yield _function(out, function_name(out))
     if overloads.has_choice:
         for function in overloads.overloads:
-            yield _function(function, function_name(function))
+            yield _function(function, function_name(function), rare=rare)
         yield [
             *_documented(choice(overloads), overloads.name, said),
             *write_old_overloads(overloads),
@@ -147,6 +148,7 @@ def _blocks(overloads: OverloadSet, documents: Mapping[str, Documentation]) -> I
         overloads.outs.get(first.name),
         takes_old=overloads.surplus_of_old,
         takes_numpy=overloads.is_called,
+        rare=rare,
     )
     yield [*_documented(own, overloads.name, said), *write_old_overloads(overloads)]
     for name in _operators(overloads):
@@ -178,6 +180,7 @@ def _function(
     *,
     takes_old: int = 0,
     takes_numpy: bool = False,
+    rare: bool = False,
 ) -> list[str]:
     """Return a function and what it is bound to; one line for what the first call completes."""
     outs = [parameter(a) for a in out.schema.arguments if a.is_out] if out is not None else []
@@ -190,13 +193,20 @@ def _function(
         takes_old=takes_old,
         takes_numpy=takes_numpy,
     )
-    if _is_short(function):
+    if rare or _is_short(function):
         return [*_defaults(function), text.short_source()]
     return [*_bindings(function), *text.source().splitlines()]
 
 
 def _is_short(function: NativeFunction) -> bool:
     return function.schema_kind in ("inplace", "out")
+
+
+def _is_rare(overloads: OverloadSet) -> bool:
+    """Return whether few programs call the functions of a name: those of modules beside the top
+    level, and those that only other operators run.
+    """
+    return not (overloads.is_public or overloads.is_method or overloads.module == "nn")
 
 
 def _bindings(function: NativeFunction) -> list[str]:
