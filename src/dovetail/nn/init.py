@@ -88,16 +88,33 @@ def zeros_(tensor: Tensor) -> Tensor:
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
-    """Fill uniformly within ``± gain * sqrt(6 / (fan_in + fan_out))``; ``tensor`` has at least 2
-    dimensions.
+    """Fill uniformly within ``± gain * sqrt(6 / (fan_in + fan_out))``.
+
+    Parameters
+    ----------
+    tensor : Tensor
+        At least 2-dimensional, ``(out, in, *kernel)``.
+    gain : float, default 1.0
+        The factor, as `calculate_gain` gives it.
+    generator : Generator, optional
+        Source of random numbers.
+
+    Raises
+    ------
+    ValueError
+        For fewer than 2 dimensions.
     """
     bound = gain * math.sqrt(6.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fill normally with ``std = gain * sqrt(2 / (fan_in + fan_out))``; ``tensor`` has at least 2
-    dimensions.
+    """Fill normally with ``std = gain * sqrt(2 / (fan_in + fan_out))``.
+
+    Parameters
+    ----------
+    tensor, gain, generator
+        As for `xavier_uniform_`, with its errors.
     """
     return normal_(
         tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator

@@ -278,7 +278,14 @@ def adaptive_max_pool1d(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Return the maxima of ``output_size`` nearly equal windows over the last dimension.
 
-    ``return_indices``: and where they are, counted in one image.
+    Parameters
+    ----------
+    input : Tensor
+        ``(N, C, L)``, or without ``N``; floating point.
+    output_size : int
+        The number of windows.
+    return_indices : bool
+        Return also where the maxima are, along the last dimension.
     """
     made: tuple[Tensor, Tensor] = aten.adaptive_max_pool1d(input, output_size)
     return made if return_indices else made[0]
@@ -297,10 +304,14 @@ def adaptive_max_pool1d_with_indices(
 def adaptive_max_pool2d(
     input: Tensor, output_size: OpenSizes, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Return the maxima of ``output_size`` nearly equal windows over the last two dimensions;
-    arguments as for `adaptive_avg_pool2d`.
+    """Return the maxima of ``output_size`` nearly equal windows over the last two dimensions.
 
-    ``return_indices``: and where they are, counted in one image.
+    Parameters
+    ----------
+    input, output_size
+        As for `adaptive_avg_pool2d`.
+    return_indices : bool
+        Return also where the maxima are, counted in one image.
     """
     made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool2d(input, _full_sizes(input, output_size, 2))
     return made if return_indices else made[0]
@@ -319,10 +330,14 @@ def adaptive_max_pool2d_with_indices(
 def adaptive_max_pool3d(
     input: Tensor, output_size: OpenSizes, return_indices: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
-    """Return the maxima of ``output_size`` nearly equal windows over the last three dimensions;
-    arguments as for `adaptive_avg_pool3d`.
+    """Return the maxima of ``output_size`` nearly equal windows over the last three dimensions.
 
-    ``return_indices``: and where they are, counted in one image.
+    Parameters
+    ----------
+    input, output_size
+        As for `adaptive_avg_pool3d`.
+    return_indices : bool
+        Return also where the maxima are, counted in one image.
     """
     made: tuple[Tensor, Tensor] = _nn.adaptive_max_pool3d(input, _full_sizes(input, output_size, 3))
     return made if return_indices else made[0]

@@ -30,9 +30,18 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean (or sum, or each) of ``(input - target) ** 2``; warns if the shapes
-    differ. With ``weight`` of the input's shape each is multiplied, and a mean divided by the sum
-    of the weights.
+    """Return the mean (or sum, or each) of ``(input - target) ** 2``.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Of one shape; warns if they broadcast.
+    size_average, reduce : bool, optional
+        Old names of reductions, which warn.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the elements.
+    weight : Tensor, optional
+        A factor for each element, of the shape of ``input``; a mean is divided by their sum.
     """
     code = reduction_code(reduction, size_average, reduce)
     warn_if_broadcast(input, target)
@@ -51,9 +60,18 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return the mean (or sum, or each) of ``|input - target|``; warns if the shapes
-    differ. With ``weight`` of the input's shape each is multiplied, and a mean divided by the sum
-    of the weights.
+    """Return the mean (or sum, or each) of ``|input - target|``.
+
+    Parameters
+    ----------
+    input, target : Tensor
+        Of one shape; warns if they broadcast.
+    size_average, reduce : bool, optional
+        Old names of reductions, which warn.
+    reduction : {'mean', 'sum', 'none'}
+        How to combine the elements.
+    weight : Tensor, optional
+        A factor for each element, of the shape of ``input``; a mean is divided by their sum.
     """
     code = reduction_code(reduction, size_average, reduce)
     warn_if_broadcast(input, target)

@@ -92,7 +92,15 @@ def ones(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor of ones. Parameters and errors as `zeros`."""
+    """Return a tensor of ones.
+
+    Parameters
+    ----------
+    sizes, size
+        The shape: several ints, or one sequence of them.
+    out, dtype, layout, device, pin_memory, requires_grad
+        As for `zeros`, with its errors.
+    """
     shape = shape_of("ones", sizes, size)
     return _ones((shape,), dtype, layout, device, pin_memory, requires_grad, out)
 
@@ -109,8 +117,16 @@ def empty(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """Return a tensor whose elements are not set. Parameters and errors as `zeros`; `memory_format`
-    orders strides.
+    """Return a tensor whose elements are not set.
+
+    Parameters
+    ----------
+    sizes, size
+        The shape: several ints, or one sequence of them.
+    out, dtype, layout, device, pin_memory, requires_grad
+        As for `zeros`, with its errors.
+    memory_format
+        The order of elements in memory; default: that of C.
     """
     shape = shape_of("empty", sizes, size)
     return _empty((shape,), dtype, layout, device, pin_memory, requires_grad, out, (memory_format,))
@@ -128,8 +144,23 @@ def full(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor filled with `fill_value`, whose kind gives the default dtype. Other
-    parameters as `zeros`.
+    """Return a tensor filled with a number.
+
+    Parameters
+    ----------
+    size
+        The shape, a sequence of ints.
+    fill_value
+        The number; without `dtype` and `out` its kind gives the dtype.
+    out, dtype, layout, device, pin_memory, requires_grad
+        As for `zeros`.
+
+    Raises
+    ------
+    TypeError
+        If `size` is no sequence of ints.
+    RuntimeError
+        For a negative size.
     """
     if not isinstance(size, list | tuple):
         raise TypeError(
@@ -215,8 +246,22 @@ def linspace(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return `steps` numbers at equal distances from `start` to `end`, both included. Other
-    parameters as `zeros`.
+    """Return numbers at equal distances, with both ends: ``start + i * (end - start) / (steps -
+    1)``.
+
+    Parameters
+    ----------
+    start, end
+        The first and the last number, which may be complex.
+    steps
+        How many; of one only `start` is returned.
+    out, dtype, layout, device, pin_memory, requires_grad
+        As for `zeros`.
+
+    Raises
+    ------
+    RuntimeError
+        For a negative number of steps.
     """
     steps = index(steps)
     if steps < 0:
@@ -239,8 +284,19 @@ def eye(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return an `n` x `m` matrix (default: `n` x `n`) with ones on the diagonal. Other parameters
-    as `zeros`.
+    """Return a matrix with ones on the diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n, m
+        The numbers of rows and of columns; default of `m`: `n`.
+    out, dtype, layout, device, pin_memory, requires_grad
+        As for `zeros`.
+
+    Raises
+    ------
+    RuntimeError
+        For a negative number of rows or columns.
     """
     rows, columns = index(n), index(n if m is None else m)
     if rows < 0 or columns < 0:
@@ -264,7 +320,15 @@ def scalar_tensor(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a 0-d tensor of the default dtype with the value `s`. Other parameters as `zeros`."""
+    """Return a tensor without dimensions that holds one number.
+
+    Parameters
+    ----------
+    s
+        The number.
+    dtype, layout, device, pin_memory, requires_grad
+        As for `zeros`: the kind of the number does not count for the dtype.
+    """
     return _scalar_tensor(
         (number_of(s, "scalar_tensor", "s"),),
         dtype,
@@ -287,8 +351,21 @@ def empty_strided(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return a tensor with these strides, in elements, whose elements are not set. Other parameters
-    as `zeros`.
+    """Return a tensor of given strides whose elements are not set.
+
+    Parameters
+    ----------
+    size
+        The shape, a sequence of ints.
+    stride
+        For each dimension, the distance in memory of two neighbours, in elements.
+    dtype, layout, device, pin_memory, requires_grad
+        As for `zeros`.
+
+    Raises
+    ------
+    RuntimeError
+        If a size is negative, or if there are not as many strides as sizes.
     """
     shape = shape_of("empty_strided", (size,), None)
     strides = shape_of("empty_strided", (stride,), None)

@@ -36,10 +36,25 @@ def zeros_like(
     memory_format: Any = None,
     **options: Any,
 ) -> Tensor:
-    """Return zeros of the shape of `input`, and, unless told otherwise, its dtype, device and
+    """Return zeros of the shape of a tensor, and, unless told otherwise, its dtype, device and
     strides.
 
-    `options` are dtype, layout, device and pin_memory, and NumPy's names of `input`.
+    Parameters
+    ----------
+    input
+        The tensor.
+    requires_grad
+        Whether gradients are computed for the result.
+    memory_format
+        The order of elements in memory; default: that of `input`, if its elements lie densely.
+    options
+        dtype, layout, device and pin_memory in place of those of `input`, and NumPy's names of
+        `input`.
+
+    Raises
+    ------
+    TypeError
+        If `input` is no tensor.
     """
     return finished(
         aten.zeros_like(input, **like_options(options), memory_format=memory_format),
@@ -56,7 +71,13 @@ def ones_like(
     memory_format: Any = None,
     **options: Any,
 ) -> Tensor:
-    """Return ones. Parameters as `zeros_like`."""
+    """Return ones of the shape of a tensor.
+
+    Parameters
+    ----------
+    input, requires_grad, memory_format, options
+        As for `zeros_like`.
+    """
     return finished(
         aten.ones_like(input, **like_options(options), memory_format=memory_format),
         requires_grad,
@@ -72,7 +93,13 @@ def empty_like(
     memory_format: Any = None,
     **options: Any,
 ) -> Tensor:
-    """Return a tensor whose elements are not set. Parameters as `zeros_like`."""
+    """Return a tensor of the shape of another one whose elements are not set.
+
+    Parameters
+    ----------
+    input, requires_grad, memory_format, options
+        As for `zeros_like`.
+    """
     return finished(
         aten.empty_like(input, **like_options(options), memory_format=memory_format),
         requires_grad,
@@ -89,7 +116,15 @@ def full_like(
     memory_format: Any = None,
     **options: Any,
 ) -> Tensor:
-    """Return a tensor filled with `fill_value`. Parameters as `zeros_like`."""
+    """Return a tensor of the shape of another one filled with a number.
+
+    Parameters
+    ----------
+    fill_value
+        The number, which is converted to the dtype of the result.
+    input, requires_grad, memory_format, options
+        As for `zeros_like`.
+    """
     made = aten.full_like(
         input,
         number_of(fill_value, "full_like", "fill_value"),
@@ -108,9 +143,19 @@ def rand_like(
     memory_format: Any = None,
     **options: Any,
 ) -> Tensor:
-    """Return numbers from the uniform distribution on [0, 1). Parameters as `zeros_like`.
+    """Return numbers from the uniform distribution on [0, 1) in the shape of a tensor.
 
-    `generator` is where the random numbers come from; default: the generator of the device.
+    Parameters
+    ----------
+    generator
+        Where the random numbers come from; default: the generator of the device.
+    input, requires_grad, memory_format, options
+        As for `zeros_like`.
+
+    Raises
+    ------
+    NotImplementedError
+        For dtypes of integers and bool.
     """
     if generator is not None:
         made = empty_like(input, memory_format=memory_format, **options)
@@ -131,7 +176,14 @@ def randn_like(
     memory_format: Any = None,
     **options: Any,
 ) -> Tensor:
-    """Return numbers from the standard normal distribution. Parameters as `rand_like`."""
+    """Return numbers from the normal distribution of mean 0 and variance 1 in the shape of a
+    tensor.
+
+    Parameters
+    ----------
+    input, generator, requires_grad, memory_format, options
+        As for `rand_like`, with its errors.
+    """
     if generator is not None:
         made = empty_like(input, memory_format=memory_format, **options)
         return finished(aten.normal_(made, generator=generator), requires_grad, None)
@@ -154,7 +206,14 @@ def randint_like(
     **options: Any,
 ) -> Tensor:
     """Return integers from ``[low, high)``: ``randint_like(x, high)``, ``randint_like(x, low,
-    high)``; `low` is 0 at first. Other parameters as `rand_like`.
+    high)``; `low` is 0 at first.
+
+    Parameters
+    ----------
+    bounds, low, high
+        The bounds, ints: the least one, and the one after the greatest.
+    input, generator, requires_grad, memory_format, options
+        As for `rand_like`.
 
     Raises
     ------

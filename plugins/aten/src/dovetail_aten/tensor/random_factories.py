@@ -47,9 +47,21 @@ def rand(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return numbers from the uniform distribution on [0, 1). Parameters and errors as `zeros`.
+    """Return numbers from the uniform distribution on [0, 1).
 
-    `generator` is where the random numbers come from; default: the generator of the device.
+    Parameters
+    ----------
+    sizes, size
+        The shape: several ints, or one sequence of them.
+    generator
+        Where the random numbers come from; default: the generator of the device.
+    out, dtype, layout, device, pin_memory, requires_grad
+        As for `zeros`, with its errors.
+
+    Raises
+    ------
+    NotImplementedError
+        For dtypes of integers and bool.
     """
     shape = shape_of("rand", sizes, size)
     if generator is None:
@@ -72,7 +84,15 @@ def randn(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return numbers from the standard normal distribution. Parameters and errors as `rand`."""
+    """Return numbers from the normal distribution of mean 0 and variance 1.
+
+    Parameters
+    ----------
+    sizes, size
+        The shape: several ints, or one sequence of them.
+    generator, out, dtype, layout, device, pin_memory, requires_grad
+        As for `rand`, with its errors.
+    """
     shape = shape_of("randn", sizes, size)
     if generator is None:
         return _randn((shape,), dtype, layout, device, pin_memory, requires_grad, out)
@@ -128,7 +148,16 @@ def randint(
     """Return integers from ``[low, high)``: ``randint(high, size)``, ``randint(low, high, size)``;
     `low` is 0 at first.
 
-    Other parameters as `rand`; the default dtype is int64.
+    Parameters
+    ----------
+    bounds, low, high
+        The bounds, ints: the least one, and the one after the greatest.
+    size
+        The shape, a sequence of ints; it may follow the bounds by position.
+    dtype
+        Default: that of `out`, else int64.
+    generator, out, layout, device, pin_memory, requires_grad
+        As for `rand`.
 
     Raises
     ------
@@ -163,8 +192,21 @@ def randperm(
     pin_memory: bool | None = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return the integers below `n` in random order. Other parameters as `rand`; the default dtype
-    is int64.
+    """Return the integers from 0 to ``n - 1`` in random order.
+
+    Parameters
+    ----------
+    n
+        How many.
+    dtype
+        Default: that of `out`, else int64.
+    generator, out, layout, device, pin_memory, requires_grad
+        As for `rand`.
+
+    Raises
+    ------
+    RuntimeError
+        For a negative `n`.
     """
     n = index(n)
     if n < 0:

@@ -91,6 +91,33 @@ def hardshrink_out(input, lambd=0.5, *, out): return complete(hardshrink_out, "a
 
 hardshrink_op, hardshrink_routes = operator("aten::hardshrink", "")
 def hardshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """hardshrink(input, lambd=0.5, *, out=None)
+
+    Return each element, and 0 for those between `-lambd` and `lambd`.
+
+    Computes ``input if |input| > lambd else 0``.
+
+    NaN stays NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    lambd : number
+        A number, the size up to which elements become 0. Default: 0.5.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers, bools and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(hardshrink, {"input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -110,6 +137,35 @@ def softshrink_out(input, lambd=0.5, *, out): return complete(softshrink_out, "a
 
 softshrink_op, softshrink_routes = operator("aten::softshrink", "")
 def softshrink(input=MISSING, lambd=0.5, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """softshrink(input, lambd=0.5, *, out=None)
+
+    Return each element moved towards 0 by `lambd`, at most up to 0.
+
+    Computes ``sign(input) * max(|input| - lambd, 0)``.
+
+    NaN stays NaN.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    lambd : number
+        A number, 0 or more. Default: 0.5.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If `lambd` is negative or beyond the range of the dtype.
+    NotImplementedError
+        For integers, bools and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(softshrink, {"input": input, "lambd": lambd, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -129,6 +185,35 @@ def celu_out(input, alpha=1.0, *, out): return complete(celu_out, "aten::celu", 
 
 celu_op, celu_routes = operator("aten::celu", "")
 def celu(input=MISSING, alpha=1.0, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """celu(input, alpha=1., *, out=None)
+
+    Apply the continuously differentiable exponential linear unit to each element.
+
+    Computes ``max(0, input) + min(0, alpha * (exp(input / alpha) - 1))``.
+
+    Source: Barron, 2017, arXiv:1704.07483.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    alpha : number
+        A number; minus the limit for elements towards minus infinity. Default: 1..
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If `alpha` is 0.
+    NotImplementedError
+        For integers, bools and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(celu, {"input": input, "alpha": alpha, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:
@@ -143,11 +228,43 @@ def celu(input=MISSING, alpha=1.0, surplus=MISSING, out=None, x=None, x1=None, a
         return route(input, alpha)
     return miss(celu_op, (input, alpha,), {}, celu)
 
-def celu_(input=MISSING, alpha=1.0, surplus=MISSING, x=None, x1=None, a=None): return complete(celu_, "aten::celu_", "")(input, alpha, surplus=surplus, x=x, x1=x1, a=a)
+
+def celu_(input=MISSING, alpha=1.0, surplus=MISSING, x=None, x1=None, a=None):
+    """celu_(input, alpha=1.)
+
+    Do what `celu` does, and write the result into `input`.
+    """
+    return complete(celu_, "aten::celu_", "")(input, alpha, surplus=surplus, x=x, x1=x1, a=a)
 
 
 selu_op, selu_routes = operator("aten::selu", "")
 def selu(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """selu(input)
+
+    Apply the scaled exponential linear unit to each element.
+
+    Computes ``scale * (max(0, input) + min(0, alpha * (exp(input) - 1)))``.
+
+    `alpha` is 1.6732632423543772 and `scale` 1.0507009873554805: with them mean 0 and variance 1
+    are a fixed point.
+
+    Source: Klambauer et al., 2017, arXiv:1706.02515.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    NotImplementedError
+        For integers, bools and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(selu, {"input": input}, surplus, {"x": x, "x1": x1, "a": a})
     try:
@@ -158,7 +275,13 @@ def selu(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
         return route(input)
     return miss(selu_op, (input,), {}, selu)
 
-def selu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(selu_, "aten::selu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+def selu_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """selu_(input)
+
+    Do what `selu` does, and write the result into `input`.
+    """
+    return complete(selu_, "aten::selu_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
 
 
 relu6_op, relu6_routes = operator("aten::relu6", "")
@@ -178,6 +301,42 @@ def relu6_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return comp
 
 rrelu_op, rrelu_routes = operator("aten::rrelu", "")
 def rrelu(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None):
+    """rrelu(input, lower=0.125, upper=0.33333333333333331, training=False, generator=None)
+
+    Return each element, those below 0 times a slope, which is drawn at random in training.
+
+    Computes ``input if input >= 0 else slope * input``.
+
+    In training the slope of every element is uniform between `lower` and `upper`; otherwise it is
+    their mean.
+
+    Source: Xu et al., 2015, arXiv:1505.00853.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    lower : number
+        A number, the least slope. Default: 0.125.
+    upper : number
+        A number, the greatest slope. Default: 0.33333333333333331.
+    training : bool
+        Whether slopes are drawn. Default: False.
+    generator : Generator or None
+        Where random numbers come from; if None, the generator of the device.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `input`.
+
+    Raises
+    ------
+    RuntimeError
+        If `lower` is greater than `upper`, or one of them is not finite or complex.
+    NotImplementedError
+        For integers, bools and complex numbers.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(rrelu, {"input": input, "lower": lower, "upper": upper, "training": training, "generator": generator}, surplus, {"x": x, "x1": x1, "a": a})
     if lower.__class__ is not int and lower.__class__ is not float or upper.__class__ is not int and upper.__class__ is not float or training.__class__ is not bool or generator is not None:
@@ -190,7 +349,13 @@ def rrelu(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, 
         return route(input, lower, upper, training, generator)
     return miss(rrelu_op, (input, lower, upper, training, generator,), {}, rrelu)
 
-def rrelu_(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None): return complete(rrelu_, "aten::rrelu_", "")(input, lower, upper, training, generator, surplus=surplus, x=x, x1=x1, a=a)
+
+def rrelu_(input=MISSING, lower=0.125, upper=0.3333333333333333, training=False, generator=None, surplus=MISSING, x=None, x1=None, a=None):
+    """rrelu_(input, lower=0.125, upper=0.33333333333333331, training=False, generator=None)
+
+    Do what `rrelu` does, and write the result into `input`.
+    """
+    return complete(rrelu_, "aten::rrelu_", "")(input, lower, upper, training, generator, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def glu_out(input, dim=-1, *, out): return complete(glu_out, "aten::glu", "out")(input, dim, out=out)

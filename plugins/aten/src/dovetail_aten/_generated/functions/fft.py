@@ -40,46 +40,774 @@ def _fft_r2c_out(input, dim, normalization, onesided, *, out): return complete(_
 def _fft_r2c(input, dim, normalization, onesided, *, out=None): return complete(_fft_r2c, "aten::_fft_r2c", "", "_fft_r2c_out")(input, dim, normalization, onesided, out=out)
 def _fft_c2r_out(input, dim, normalization, last_dim_size, *, out): return complete(_fft_c2r_out, "aten::_fft_c2r", "out")(input, dim, normalization, last_dim_size, out=out)
 def _fft_c2r(input, dim, normalization, last_dim_size, *, out=None): return complete(_fft_c2r, "aten::_fft_c2r", "", "_fft_c2r_out")(input, dim, normalization, last_dim_size, out=out)
+
+
 def fft_fft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_fft_out, "aten::fft_fft", "out")(input, n, dim, norm, out=out)
-def fft_fft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_fft, "aten::fft_fft", "", "fft_fft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_fft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """fft(input, n=None, dim=-1, norm=None, *, out=None)
+
+    Return the discrete Fourier transform along a dimension.
+
+    Computes ``y_k = sum_j x_j * exp(-2 * pi * i * j * k / n)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real or complex numbers.
+    n : int or None
+        How many values to take: the signal is cut off, or extended with zeros; None means all.
+    dim : int
+        The dimension to transform along, counted from the end if negative. Default: -1.
+    norm : str or None
+        `backward`, which None means, leaves it as it is; `ortho` divides by sqrt(n), and `forward`
+        by n.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of size n along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If `n` is not positive, for float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_fft, "aten::fft_fft", "", "fft_fft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_ifft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_ifft_out, "aten::fft_ifft", "out")(input, n, dim, norm, out=out)
-def fft_ifft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_ifft, "aten::fft_ifft", "", "fft_ifft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_ifft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """ifft(input, n=None, dim=-1, norm=None, *, out=None)
+
+    Return the inverse discrete Fourier transform along a dimension.
+
+    Computes ``x_j = 1 / n * sum_k y_k * exp(2 * pi * i * j * k / n)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real or complex numbers.
+    n : int or None
+        How many values to take: the signal is cut off, or extended with zeros; None means all.
+    dim : int
+        The dimension to transform along, counted from the end if negative. Default: -1.
+    norm : str or None
+        `backward`, which None means, divides by n; `ortho` by sqrt(n), and `forward` leaves it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of size n along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If `n` is not positive, for float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_ifft, "aten::fft_ifft", "", "fft_ifft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_rfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_rfft_out, "aten::fft_rfft", "out")(input, n, dim, norm, out=out)
-def fft_rfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_rfft, "aten::fft_rfft", "", "fft_rfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_rfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """rfft(input, n=None, dim=-1, norm=None, *, out=None)
+
+    Return the discrete Fourier transform of real numbers, for the frequencies that are not
+    negative.
+
+    Computes ``y_k = sum_j x_j * exp(-2 * pi * i * j * k / n) for k = 0 ... n // 2``.
+
+    The others are the conjugates of these.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real numbers.
+    n : int or None
+        How many values to take: the signal is cut off, or extended with zeros; None means all.
+    dim : int
+        The dimension to transform along, counted from the end if negative. Default: -1.
+    norm : str or None
+        `backward`, which None means, leaves it as it is; `ortho` divides by sqrt(n), and `forward`
+        by n.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of size n // 2 + 1 along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If `n` is not positive, for complex numbers, float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_rfft, "aten::fft_rfft", "", "fft_rfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_irfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_irfft_out, "aten::fft_irfft", "out")(input, n, dim, norm, out=out)
-def fft_irfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_irfft, "aten::fft_irfft", "", "fft_irfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_irfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """irfft(input, n=None, dim=-1, norm=None, *, out=None)
+
+    Return the inverse of `fft.rfft`, real numbers.
+
+    Computes ``x_j = 1 / n * sum_k y_k * exp(2 * pi * i * j * k / n), with y_(n - k) = conj(y_k)``.
+
+    For an odd size of the signal `n` has to be given.
+
+    Parameters
+    ----------
+    input : Tensor
+        The frequencies 0 to n // 2 of a transform, whose first and, for even n, last are taken for
+        real.
+    n : int or None
+        The size of the result along `dim`; None means 2 * (size - 1), which is even.
+    dim : int
+        The dimension to transform along, counted from the end if negative. Default: -1.
+    norm : str or None
+        `backward`, which None means, divides by n; `ortho` by sqrt(n), and `forward` leaves it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Real, of size n along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If `n` is not positive, for float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_irfft, "aten::fft_irfft", "", "fft_irfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_hfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_hfft_out, "aten::fft_hfft", "out")(input, n, dim, norm, out=out)
-def fft_hfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_hfft, "aten::fft_hfft", "", "fft_hfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_hfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """hfft(input, n=None, dim=-1, norm=None, *, out=None)
+
+    Return the discrete Fourier transform of a Hermitian signal, real numbers.
+
+    Computes ``y_k = sum_j x_j * exp(-2 * pi * i * j * k / n), with x_(n - j) = conj(x_j)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        The values 0 to n // 2 of a signal, the others being the conjugates of these.
+    n : int or None
+        The size of the result along `dim`; None means 2 * (size - 1), which is even.
+    dim : int
+        The dimension to transform along, counted from the end if negative. Default: -1.
+    norm : str or None
+        `backward`, which None means, leaves it as it is; `ortho` divides by sqrt(n), and `forward`
+        by n.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Real, of size n along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If `n` is not positive, for float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_hfft, "aten::fft_hfft", "", "fft_hfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_ihfft_out(input, n=None, dim=-1, norm=None, *, out): return complete(fft_ihfft_out, "aten::fft_ihfft", "out")(input, n, dim, norm, out=out)
-def fft_ihfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_ihfft, "aten::fft_ihfft", "", "fft_ihfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_ihfft(input=MISSING, n=None, dim=-1, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """ihfft(input, n=None, dim=-1, norm=None, *, out=None)
+
+    Return the inverse of `fft.hfft`, the first half of a Hermitian signal.
+
+    Computes ``x_j = 1 / n * sum_k y_k * exp(2 * pi * i * j * k / n) for j = 0 ... n // 2``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real numbers.
+    n : int or None
+        How many values to take: the signal is cut off, or extended with zeros; None means all.
+    dim : int
+        The dimension to transform along, counted from the end if negative. Default: -1.
+    norm : str or None
+        `backward`, which None means, divides by n; `ortho` by sqrt(n), and `forward` leaves it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of size n // 2 + 1 along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If `n` is not positive, for complex numbers, float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_ihfft, "aten::fft_ihfft", "", "fft_ihfft_out")(input, n, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_fft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_fft2_out, "aten::fft_fft2", "out")(input, s, dim, norm, out=out)
-def fft_fft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_fft2, "aten::fft_fft2", "", "fft_fft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_fft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """fft2(input, s=None, dim=[-2, -1], norm=None, *, out=None)
+
+    Return the discrete Fourier transform along two dimensions.
+
+    Computes ``fft.fft along each of dim``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real or complex numbers.
+    s : int or list of int or None
+        How many values to take along each of `dim`: the signal is cut off, or extended with zeros;
+        -1 or None means all.
+    dim : int or list of int
+        The two dimensions. Default: [-2, -1].
+    norm : str or None
+        `backward`, which None means, leaves it as it is; `ortho` divides by sqrt(n), and `forward`
+        by n, the number of points.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of sizes `s` along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for float16 and bfloat16,
+        and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_fft2, "aten::fft_fft2", "", "fft_fft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_ifft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_ifft2_out, "aten::fft_ifft2", "out")(input, s, dim, norm, out=out)
-def fft_ifft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_ifft2, "aten::fft_ifft2", "", "fft_ifft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_ifft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """ifft2(input, s=None, dim=[-2, -1], norm=None, *, out=None)
+
+    Return the inverse discrete Fourier transform along two dimensions.
+
+    Computes ``fft.ifft along each of dim``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real or complex numbers.
+    s : int or list of int or None
+        How many values to take along each of `dim`: the signal is cut off, or extended with zeros;
+        -1 or None means all.
+    dim : int or list of int
+        The two dimensions. Default: [-2, -1].
+    norm : str or None
+        `backward`, which None means, divides by the number of points n; `ortho` by sqrt(n), and
+        `forward` leaves it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of sizes `s` along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for float16 and bfloat16,
+        and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_ifft2, "aten::fft_ifft2", "", "fft_ifft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_rfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_rfft2_out, "aten::fft_rfft2", "out")(input, s, dim, norm, out=out)
-def fft_rfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_rfft2, "aten::fft_rfft2", "", "fft_rfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_rfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """rfft2(input, s=None, dim=[-2, -1], norm=None, *, out=None)
+
+    Return the discrete Fourier transform of real numbers along two dimensions.
+
+    Computes ``fft.rfft along the last of dim, then fft.fft along the others``.
+
+    Along the last of them it has the frequencies that are not negative.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real numbers.
+    s : int or list of int or None
+        How many values to take along each of `dim`: the signal is cut off, or extended with zeros;
+        -1 or None means all.
+    dim : int or list of int
+        The two dimensions. Default: [-2, -1].
+    norm : str or None
+        `backward`, which None means, leaves it as it is; `ortho` divides by sqrt(n), and `forward`
+        by n, the number of points.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of sizes `s` along `dim`, but s // 2 + 1 along the last.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for complex numbers,
+        float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_rfft2, "aten::fft_rfft2", "", "fft_rfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_irfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_irfft2_out, "aten::fft_irfft2", "out")(input, s, dim, norm, out=out)
-def fft_irfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_irfft2, "aten::fft_irfft2", "", "fft_irfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_irfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """irfft2(input, s=None, dim=[-2, -1], norm=None, *, out=None)
+
+    Return the inverse of `fft.rfft2`, real numbers.
+
+    Computes ``fft.ifft along all of dim but the last, then fft.irfft along it``.
+
+    For an odd size of the signal along the last of `dim`, `s` has to be given.
+
+    Parameters
+    ----------
+    input : Tensor
+        A transform, with the frequencies that are not negative along the last of `dim`.
+    s : int or list of int or None
+        The sizes of the result along `dim`; None means those of `input`, and 2 * (size - 1) for the
+        last.
+    dim : int or list of int
+        The two dimensions. Default: [-2, -1].
+    norm : str or None
+        `backward`, which None means, divides by the number of points n; `ortho` by sqrt(n), and
+        `forward` leaves it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Real, of sizes `s` along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for float16 and bfloat16,
+        and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_irfft2, "aten::fft_irfft2", "", "fft_irfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_hfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_hfft2_out, "aten::fft_hfft2", "out")(input, s, dim, norm, out=out)
-def fft_hfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_hfft2, "aten::fft_hfft2", "", "fft_hfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_hfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """hfft2(input, s=None, dim=[-2, -1], norm=None, *, out=None)
+
+    Return the discrete Fourier transform of a Hermitian signal along two dimensions, real numbers.
+
+    Computes ``fft.fft along all of dim but the last, then fft.hfft along it``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A signal, of which the first half along the last of `dim` is given.
+    s : int or list of int or None
+        The sizes of the result along `dim`; None means those of `input`, and 2 * (size - 1) for the
+        last.
+    dim : int or list of int
+        The two dimensions. Default: [-2, -1].
+    norm : str or None
+        `backward`, which None means, leaves it as it is; `ortho` divides by sqrt(n), and `forward`
+        by n, the number of points.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Real, of sizes `s` along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for float16 and bfloat16,
+        and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_hfft2, "aten::fft_hfft2", "", "fft_hfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_ihfft2_out(input, s=None, dim=(-2, -1), norm=None, *, out): return complete(fft_ihfft2_out, "aten::fft_ihfft2", "out")(input, s, dim, norm, out=out)
-def fft_ihfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING): return complete(fft_ihfft2, "aten::fft_ihfft2", "", "fft_ihfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_ihfft2(input=MISSING, s=None, dim=(-2, -1), norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=MISSING):
+    """ihfft2(input, s=None, dim=[-2, -1], norm=None, *, out=None)
+
+    Return the inverse of `fft.hfft2`, the first half of a Hermitian signal.
+
+    Computes ``fft.ihfft along the last of dim, then fft.ifft along the others``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real numbers.
+    s : int or list of int or None
+        How many values to take along each of `dim`: the signal is cut off, or extended with zeros;
+        -1 or None means all.
+    dim : int or list of int
+        The two dimensions. Default: [-2, -1].
+    norm : str or None
+        `backward`, which None means, divides by the number of points n; `ortho` by sqrt(n), and
+        `forward` leaves it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of sizes `s` along `dim`, but s // 2 + 1 along the last.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for complex numbers,
+        float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_ihfft2, "aten::fft_ihfft2", "", "fft_ihfft2_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_fftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_fftn_out, "aten::fft_fftn", "out")(input, s, dim, norm, out=out)
-def fft_fftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_fftn, "aten::fft_fftn", "", "fft_fftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_fftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """fftn(input, s=None, dim=None, norm=None, *, out=None)
+
+    Return the discrete Fourier transform along dimensions.
+
+    Computes ``fft.fft along each of dim``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real or complex numbers.
+    s : int or list of int or None
+        How many values to take along each of `dim`: the signal is cut off, or extended with zeros;
+        -1 or None means all.
+    dim : int or list of int or None
+        The dimensions; None means all, or with `s` the last ones.
+    norm : str or None
+        `backward`, which None means, leaves it as it is; `ortho` divides by sqrt(n), and `forward`
+        by n, the number of points.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of sizes `s` along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for float16 and bfloat16,
+        and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_fftn, "aten::fft_fftn", "", "fft_fftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_ifftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_ifftn_out, "aten::fft_ifftn", "out")(input, s, dim, norm, out=out)
-def fft_ifftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_ifftn, "aten::fft_ifftn", "", "fft_ifftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_ifftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """ifftn(input, s=None, dim=None, norm=None, *, out=None)
+
+    Return the inverse discrete Fourier transform along dimensions.
+
+    Computes ``fft.ifft along each of dim``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real or complex numbers.
+    s : int or list of int or None
+        How many values to take along each of `dim`: the signal is cut off, or extended with zeros;
+        -1 or None means all.
+    dim : int or list of int or None
+        The dimensions; None means all, or with `s` the last ones.
+    norm : str or None
+        `backward`, which None means, divides by the number of points n; `ortho` by sqrt(n), and
+        `forward` leaves it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of sizes `s` along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for float16 and bfloat16,
+        and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_ifftn, "aten::fft_ifftn", "", "fft_ifftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_rfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_rfftn_out, "aten::fft_rfftn", "out")(input, s, dim, norm, out=out)
-def fft_rfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_rfftn, "aten::fft_rfftn", "", "fft_rfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_rfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """rfftn(input, s=None, dim=None, norm=None, *, out=None)
+
+    Return the discrete Fourier transform of real numbers along dimensions.
+
+    Computes ``fft.rfft along the last of dim, then fft.fft along the others``.
+
+    Along the last of them it has the frequencies that are not negative.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real numbers.
+    s : int or list of int or None
+        How many values to take along each of `dim`: the signal is cut off, or extended with zeros;
+        -1 or None means all.
+    dim : int or list of int or None
+        The dimensions; None means all, or with `s` the last ones.
+    norm : str or None
+        `backward`, which None means, leaves it as it is; `ortho` divides by sqrt(n), and `forward`
+        by n, the number of points.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of sizes `s` along `dim`, but s // 2 + 1 along the last.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for complex numbers,
+        float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_rfftn, "aten::fft_rfftn", "", "fft_rfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_irfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_irfftn_out, "aten::fft_irfftn", "out")(input, s, dim, norm, out=out)
-def fft_irfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_irfftn, "aten::fft_irfftn", "", "fft_irfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_irfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """irfftn(input, s=None, dim=None, norm=None, *, out=None)
+
+    Return the inverse of `fft.rfftn`, real numbers.
+
+    Computes ``fft.ifft along all of dim but the last, then fft.irfft along it``.
+
+    For an odd size of the signal along the last of `dim`, `s` has to be given.
+
+    Parameters
+    ----------
+    input : Tensor
+        A transform, with the frequencies that are not negative along the last of `dim`.
+    s : int or list of int or None
+        The sizes of the result along `dim`; None means those of `input`, and 2 * (size - 1) for the
+        last.
+    dim : int or list of int or None
+        The dimensions; None means all, or with `s` the last ones.
+    norm : str or None
+        `backward`, which None means, divides by the number of points n; `ortho` by sqrt(n), and
+        `forward` leaves it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Real, of sizes `s` along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for float16 and bfloat16,
+        and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_irfftn, "aten::fft_irfftn", "", "fft_irfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_hfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_hfftn_out, "aten::fft_hfftn", "out")(input, s, dim, norm, out=out)
-def fft_hfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_hfftn, "aten::fft_hfftn", "", "fft_hfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_hfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """hfftn(input, s=None, dim=None, norm=None, *, out=None)
+
+    Return the discrete Fourier transform of a Hermitian signal along dimensions, real numbers.
+
+    Computes ``fft.fft along all of dim but the last, then fft.hfft along it``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A signal, of which the first half along the last of `dim` is given.
+    s : int or list of int or None
+        The sizes of the result along `dim`; None means those of `input`, and 2 * (size - 1) for the
+        last.
+    dim : int or list of int or None
+        The dimensions; None means all, or with `s` the last ones.
+    norm : str or None
+        `backward`, which None means, leaves it as it is; `ortho` divides by sqrt(n), and `forward`
+        by n, the number of points.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Real, of sizes `s` along `dim`.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for float16 and bfloat16,
+        and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_hfftn, "aten::fft_hfftn", "", "fft_hfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
 def fft_ihfftn_out(input, s=None, dim=None, norm=None, *, out): return complete(fft_ihfftn_out, "aten::fft_ihfftn", "out")(input, s, dim, norm, out=out)
-def fft_ihfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None): return complete(fft_ihfftn, "aten::fft_ihfftn", "", "fft_ihfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+def fft_ihfftn(input=MISSING, s=None, dim=None, norm=None, surplus=MISSING, out=None, x=None, x1=None, a=None, axis=None):
+    """ihfftn(input, s=None, dim=None, norm=None, *, out=None)
+
+    Return the inverse of `fft.hfftn`, the first half of a Hermitian signal.
+
+    Computes ``fft.ihfft along the last of dim, then fft.ifft along the others``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor of real numbers.
+    s : int or list of int or None
+        How many values to take along each of `dim`: the signal is cut off, or extended with zeros;
+        -1 or None means all.
+    dim : int or list of int or None
+        The dimensions; None means all, or with `s` the last ones.
+    norm : str or None
+        `backward`, which None means, divides by the number of points n; `ortho` by sqrt(n), and
+        `forward` leaves it.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Complex, of sizes `s` along `dim`, but s // 2 + 1 along the last.
+
+    Raises
+    ------
+    RuntimeError
+        If a dimension comes twice, `s` and `dim` have different lengths, for complex numbers,
+        float16 and bfloat16, and for another `norm`.
+    IndexError
+        If there is no such dimension.
+    """
+    return complete(fft_ihfftn, "aten::fft_ihfftn", "", "fft_ihfftn_out")(input, s, dim, norm, out=out, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
 def fft_fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(fft_fftfreq, "aten::fft_fftfreq", "")(n, d, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
 def fft_rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None): return complete(fft_rfftfreq, "aten::fft_rfftfreq", "")(n, d, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
-def fft_fftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(fft_fftshift, "aten::fft_fftshift", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
-def fft_ifftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None): return complete(fft_ifftshift, "aten::fft_ifftshift", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
+def fft_fftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    """fftshift(input, dim=None)
+
+    Return a spectrum with its halves exchanged, so that frequency 0 is in the middle.
+
+    Computes ``roll(x, n // 2) along each of dim``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int or list of int or None
+        The dimensions; None means all.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+    """
+    return complete(fft_fftshift, "aten::fft_fftshift", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
+
+
+def fft_ifftshift(input=MISSING, dim=None, surplus=MISSING, x=None, x1=None, a=None, axis=None):
+    """ifftshift(input, dim=None)
+
+    Return a spectrum with its halves exchanged back, so that frequency 0 comes first.
+
+    Computes ``roll(x, -(n // 2)) along each of dim``.
+
+    It is the inverse of `fft.fftshift`, also for odd sizes.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    dim : int or list of int or None
+        The dimensions; None means all.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`.
+    """
+    return complete(fft_ifftshift, "aten::fft_ifftshift", "")(input, dim, surplus=surplus, x=x, x1=x1, a=a, axis=axis)
 
 
 stft_center_op, stft_center_routes = operator("aten::stft", "center")
@@ -114,6 +842,52 @@ def stft_default(input, n_fft, hop_length=None, win_length=None, window=None, no
 
 _stft_overloads = Overloads("aten::stft", {"center": (stft_center, None), "": (stft_default, None)})
 def stft(*args, **kwargs):
+    """stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None, return_complex=None, align_to_window=None)
+    stft(input, n_fft, hop_length=None, win_length=None, window=None, normalized=False, onesided=None, return_complex=None, align_to_window=None)
+
+    Return the Fourier transforms of pieces of a signal, each times a window.
+
+    Computes ``y_kt = sum_j w_j * x_(t * hop_length + j) * exp(-2 * pi * i * j * k / n_fft)``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A signal `(n,)` or signals `(batch, n)`, of floating-point or complex dtype.
+    n_fft : int
+        The length of pieces.
+    hop_length : int or None
+        How far pieces are apart; None means n_fft // 4.
+    win_length : int or None
+        The length of the window, which gets zeros on both sides; None means `n_fft`.
+    window : Tensor or None
+        A vector `(win_length,)`; None means ones.
+    center : bool
+        Whether pieces have their middle at multiples of `hop_length`, with n_fft // 2 values added
+        at both ends. Default: True.
+    pad_mode : str
+        What is added there, as for `nn.functional.pad`. Default: "reflect".
+    normalized : bool
+        Whether to divide by sqrt(n_fft). Default: False.
+    onesided : bool or None
+        Whether only frequencies that are not negative are returned; None means so for real numbers.
+    return_complex : bool or None
+        Whether the result is complex; otherwise it has real and imaginary parts in a last
+        dimension. Needed for real signals.
+    align_to_window : bool or None
+        Whether the first window, rather than the first piece, begins with the signal; not with
+        `center`.
+
+    Returns
+    -------
+    Tensor
+        Of shape `(frequencies, pieces)` or `(batch, frequencies, pieces)`.
+
+    Raises
+    ------
+    RuntimeError
+        If lengths or dimensions do not fit, for integers, without `return_complex` for real
+        signals, and for a one-sided result of complex ones.
+    """
     if not kwargs:
         count = len(args)
         if count == 2:
@@ -144,6 +918,49 @@ def stft(*args, **kwargs):
 
 istft_op, istft_routes = operator("aten::istft", "")
 def istft(input=MISSING, n_fft=MISSING, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False, surplus=MISSING, x=None, x1=None, a=None):
+    """istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False)
+
+    Return the signal whose `stft` is nearest to a spectrum.
+
+    Computes ``x_m = sum_t w_(m - t * hop_length) * z_t(m - t * hop_length) / sum_t w_(m - t *
+    hop_length)^2, with z_t = ifft(y_t)``.
+
+    Source: Griffin and Lim, 1984.
+
+    Parameters
+    ----------
+    input : Tensor
+        A complex spectrum `(frequencies, pieces)` or `(batch, frequencies, pieces)`.
+    n_fft : int
+        The length of pieces.
+    hop_length : int or None
+        How far pieces are apart; None means n_fft // 4.
+    win_length : int or None
+        The length of the window, which gets zeros on both sides; None means `n_fft`.
+    window : Tensor or None
+        A vector `(win_length,)`; None means ones.
+    center : bool
+        Whether n_fft // 2 values were added at both ends, which are taken off. Default: True.
+    normalized : bool
+        Whether the spectrum was divided by sqrt(n_fft). Default: False.
+    onesided : bool or None
+        Whether it has only frequencies that are not negative; None means to tell by its size.
+    length : int or None
+        The length of the signal; it is cut off, or with a warning extended with zeros.
+    return_complex : bool
+        Whether the signal is complex; then the spectrum has all frequencies. Default: False.
+
+    Returns
+    -------
+    Tensor
+        A signal `(n,)` or signals `(batch, n)`.
+
+    Raises
+    ------
+    RuntimeError
+        If the spectrum is not complex, lengths or dimensions do not fit, or windows do not overlap
+        everywhere.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(istft, {"input": input, "n_fft": n_fft, "hop_length": hop_length, "win_length": win_length, "window": window, "center": center, "normalized": normalized, "onesided": onesided, "length": length, "return_complex": return_complex}, surplus, {"x": x, "x1": x1, "a": a})
     if n_fft.__class__ is not int or hop_length is not None and hop_length.__class__ is not int or win_length is not None and win_length.__class__ is not int or center.__class__ is not bool or normalized.__class__ is not bool or onesided is not None and onesided.__class__ is not bool or length is not None and length.__class__ is not int or return_complex.__class__ is not bool:

@@ -529,6 +529,11 @@ def linalg_ldl_factor_ex(input=MISSING, surplus=MISSING, hermitian=False, check_
     tuple of 3 Tensor
         `LD`, `(*, n, n)`; `pivots`, int32 `(*, n)`; and `info`, int32 `(*)`: 0, or the place of a
         zero in D, counted from 1.
+
+    Raises
+    ------
+    RuntimeError
+        With `check_errors`, for a zero in D.
     """
     return complete(linalg_ldl_factor_ex, "aten::linalg_ldl_factor_ex", "", "linalg_ldl_factor_ex_out", ('LD', 'pivots', 'info'))(input, hermitian=hermitian, check_errors=check_errors, out=out, surplus=surplus, x=x, x1=x1, a=a)
 
@@ -967,6 +972,11 @@ def linalg_solve_ex(A, B, *, left=True, check_errors=False, out=None):
     tuple of 2 Tensor
         `result`, the solutions, and `info`, int32 `(*)`: 0, or the place of the first zero in the
         elimination, counted from 1.
+
+    Raises
+    ------
+    LinAlgError
+        With `check_errors`, for a singular matrix.
     """
     return complete(linalg_solve_ex, "aten::linalg_solve_ex", "", "linalg_solve_ex_out", ('result', 'info'))(A, B, left=left, check_errors=check_errors, out=out)
 

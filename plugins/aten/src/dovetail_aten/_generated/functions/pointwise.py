@@ -129,7 +129,7 @@ def add(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x
     """add(input, other, *, alpha=1, out=None)
     add(input, other, alpha=1, *, out=None)
 
-    Return the sum of each element and the one in `other`, times `alpha`.
+    Return each element plus `alpha` times the one in `other`.
 
     Computes ``input + alpha * other``.
 
@@ -230,7 +230,7 @@ def sub(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x
     """sub(input, other, *, alpha=1, out=None)
     sub(input, other, alpha=1, *, out=None)
 
-    Return the difference of each element and the one in `other`, times `alpha`.
+    Return each element minus `alpha` times the one in `other`.
 
     Computes ``input - alpha * other``.
 
@@ -359,7 +359,7 @@ def rsub(*args, **kwargs):
     """rsub(input, other, *, alpha=1, out=None)
     rsub(input, other, alpha=1, *, out=None)
 
-    Return the difference of each element of `other` and that of `input`, times `alpha`.
+    Return each element of `other` minus `alpha` times the one in `input`.
 
     Computes ``other - alpha * input``.
 
@@ -1049,7 +1049,7 @@ def subtract(*args, **kwargs):
     """subtract(input, other, *, alpha=1, out=None)
     subtract(input, other, alpha=1, *, out=None)
 
-    Return the difference of each element and the one in `other`, times `alpha`.
+    Return each element minus `alpha` times the one in `other`.
 
     Another name of `sub`.
 
@@ -1906,7 +1906,7 @@ sgn_op, sgn_routes = operator("aten::sgn", "")
 def sgn(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
     """sgn(input, *, out=None)
 
-    Return the sign of each element; for complex ones the number of length 1 in its direction.
+    Return the sign of each element; for complex numbers the one of length 1 at the same angle.
 
     Computes ``input / |input|``.
 
@@ -6960,7 +6960,8 @@ def gcd(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None
 
     Return the greatest common divisor of each element and the one in `other`.
 
-    It is not negative. That of 0 and a number is the size of the number, that of zeros 0.
+    It is not negative unless it overflows. That of 0 and a number is the size of the number, and
+    that of zeros is 0.
 
     Parameters
     ----------

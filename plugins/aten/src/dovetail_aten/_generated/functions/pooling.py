@@ -533,9 +533,9 @@ def adaptive_avg_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, out
     ------
     RuntimeError
         If there are neither two nor three dimensions, if `output_size` is negative, or if there are
-        no elements along the last dimension.
+        no elements along the last dimension, and for integers and bools of one window.
     NotImplementedError
-        For integers and bools.
+        For integers and bools of several windows.
     """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(adaptive_avg_pool1d, {"input": input, "output_size": output_size, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
@@ -628,7 +628,7 @@ def adaptive_max_pool1d(input=MISSING, output_size=MISSING, surplus=MISSING, x=N
         If there are neither two nor three dimensions, if `output_size` is negative, or if there are
         no elements along the last dimension.
     NotImplementedError
-        For bools.
+        For integers and bools.
     """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(adaptive_max_pool1d, {"input": input, "output_size": output_size}, surplus, {"x": x, "x1": x1, "a": a})
