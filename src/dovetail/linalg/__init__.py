@@ -13,14 +13,9 @@ from dovetail_aten import linalg as _linalg
 from dovetail_aten.linalg import *  # noqa: F403
 
 from ..absent_names import names_of as _names_of
-from .descriptions import DESCRIPTIONS as _DESCRIPTIONS
 
 __all__: list[str] = []
 __all__ += _linalg.__all__
-
-for _name, _text in _DESCRIPTIONS.items():
-    globals()[_name].__doc__ = _text
-
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(__name__)

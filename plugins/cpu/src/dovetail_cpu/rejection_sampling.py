@@ -8,7 +8,7 @@ after another. `dovetail.Generator(bit_generator="PCG64")` draws whole arrays at
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil, exp, floor, isnan, lgamma, log, log1p, sqrt
+from math import ceil, exp, floor, inf, isnan, lgamma, log, log1p, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -61,8 +61,8 @@ def poisson(draws: Draws, rate: float) -> float:
     a rate of 10 on by transformed rejection (Hörmann 1993, doi:10.1016/0167-6687(93)90997-4).
     """
     uniform = draws.uniform
-    if not rate > 0:
-        return rate if isnan(rate) else 0.0
+    if not 0 < rate < inf:
+        return rate if isnan(rate) or rate > 0 else 0.0
     if rate < 10:
         end, product, count = exp(-rate), uniform(), 0
         while product > end:

@@ -74,20 +74,20 @@ class Comparison(Family):
         """Return ``x >= other`` for a number `other`."""
         return self.xp.greater_equal(*self.numbers.pair(x, other))
 
-    @operator("bitwise_and.Scalar")
+    @operator("bitwise_and.Scalar", "bitwise_and.Scalar_Tensor")
     def bitwise_and_number(self, x: Any, other: Any) -> Any:
-        """Return ``x & other`` for a number `other`."""
-        return self.xp.bitwise_and(*self.numbers.pair(x, other))
+        """Return ``x & other``, of which one is a number."""
+        return self.xp.bitwise_and(*self.numbers.either(x, other))
 
-    @operator("bitwise_or.Scalar")
+    @operator("bitwise_or.Scalar", "bitwise_or.Scalar_Tensor")
     def bitwise_or_number(self, x: Any, other: Any) -> Any:
-        """Return ``x | other`` for a number `other`."""
-        return self.xp.bitwise_or(*self.numbers.pair(x, other))
+        """Return ``x | other``, of which one is a number."""
+        return self.xp.bitwise_or(*self.numbers.either(x, other))
 
-    @operator("bitwise_xor.Scalar")
+    @operator("bitwise_xor.Scalar", "bitwise_xor.Scalar_Tensor")
     def bitwise_xor_number(self, x: Any, other: Any) -> Any:
-        """Return ``x ^ other`` for a number `other`."""
-        return self.xp.bitwise_xor(*self.numbers.pair(x, other))
+        """Return ``x ^ other``, of which one is a number."""
+        return self.xp.bitwise_xor(*self.numbers.either(x, other))
 
     @operator("equal")
     def equal(self, x: Any, other: Any) -> bool:

@@ -238,6 +238,12 @@ def affine_grid_generator(theta: Any, size: Any, align_corners: bool) -> Any:
             "AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs, but got a size of "
             f"{len(size)} numbers."
         )
+    if theta.shape != (size[0], len(size) - 2, len(size) - 1):
+        raise RuntimeError(
+            f"affine_grid_generator: a size of {tuple(size)} needs maps of shape "
+            f"{(size[0], len(size) - 2, len(size) - 1)}, but theta has {tuple(theta.shape)}. "
+            "Give a map for each picture."
+        )
     spatial = list(size[2:])
     lines = []
     for dim in reversed(range(len(spatial))):

@@ -127,6 +127,7 @@ def segment_reduce(
         )
     if offsets is not None:
         _check_segments("offsets", offsets, axis)
+        _check_offsets(offsets, data.shape[axis], unsafe)
         lengths = F.diff(offsets)
         begin = F.narrow(offsets, -1, 0, 1)
     else:
@@ -161,6 +162,17 @@ def _check_lengths(lengths: Any, size: int, unsafe: bool) -> None:
         raise RuntimeError(
             "segment_reduce(): Expected all rows of lengths along axis to sum to "
             f"data.size(lengths.dim()-1) when !unsafe: that is {size}."
+        )
+
+
+def _check_offsets(offsets: Any, size: int, unsafe: bool) -> None:
+    """Refuse offsets that descend or leave the elements, where they can be looked at."""
+    if unsafe or not can_be_looked_at(offsets) or not offsets.numel():
+        return
+    if int(offsets.min()) < 0 or int(offsets.max()) > size or bool((offsets.diff() < 0).any()):
+        raise RuntimeError(
+            f"segment_reduce(): offsets go from 0 to {size} and never descend, but they are "
+            f"{offsets.tolist()}. Mend them."
         )
 
 

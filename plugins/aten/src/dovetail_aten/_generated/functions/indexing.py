@@ -188,8 +188,7 @@ index_add_op, index_add_routes = operator("aten::index_add", "")
 def index_add(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, surplus=MISSING, alpha=1, out=None, x=None, x1=None, a=None, axis=None):
     """index_add(input, dim, index, source, *, alpha=1, out=None)
 
-    Return a copy to whose parts along a dimension those of another tensor are added, at the given
-    indices.
+    Return a copy with the parts of another tensor added along a dimension, at the given indices.
 
     Computes ``y[..., index[i], ...] += alpha * source[..., i, ...]``.
 

@@ -2147,16 +2147,35 @@ def linalg_matmul_out(input, other, *, out): return complete(linalg_matmul_out, 
 def linalg_matmul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
     """matmul(input, other, *, out=None)
 
-    Return the matrix product, as `matmul`.
+    Return the matrix product of two tensors, as `input @ other`.
+
+    Another name of `matmul`.
+
+    Computes ``y_ij = sum_k a_ik * b_kj``.
+
+    A vector as `input` stands for a row, as `other` for a column, and that dimension is missing in
+    the result. More than two dimensions are batches of matrices, whose sizes are broadcast.
 
     Parameters
     ----------
     input : Tensor
-        Matrices or vectors, or batches of them.
+        Matrices `(*, n, k)`, or a vector `(k,)`.
     other : Tensor
-        Matrices or vectors, or batches of them.
+        Matrices `(*, k, m)`, or a vector `(k,)`, of the same dtype.
     out : Tensor
         A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Matrices `(*, n, m)`, without n or m for vectors; of two vectors no dimension.
+
+    Raises
+    ------
+    RuntimeError
+        If one has no dimensions, or sizes or dtypes do not fit.
+    NotImplementedError
+        For bool.
     """
     return complete(linalg_matmul, "aten::linalg_matmul", "", "linalg_matmul_out")(input, other, out=out, surplus=surplus, x=x, x1=x1, a=a, x2=x2)
 

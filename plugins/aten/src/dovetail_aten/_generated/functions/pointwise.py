@@ -76,10 +76,14 @@ __all__ = [
     "masked_fill", "masked_fill__Scalar", "masked_fill__Tensor", "masked_fill_", "logical_and_out",
     "logical_and", "logical_and_", "logical_or_out", "logical_or", "logical_or_", "logical_xor_out",
     "logical_xor", "logical_xor_", "logical_not_out", "logical_not", "logical_not_",
-    "bitwise_and_Tensor_out", "bitwise_and_Scalar_out", "bitwise_and", "and_operator",
-    "bitwise_and_", "iand_operator", "bitwise_or_Tensor_out", "bitwise_or_Scalar_out", "bitwise_or",
-    "or_operator", "bitwise_or_", "ior_operator", "bitwise_xor_Tensor_out",
-    "bitwise_xor_Scalar_out", "bitwise_xor", "xor_operator", "bitwise_xor_", "ixor_operator",
+    "bitwise_and_Tensor_out", "bitwise_and_Scalar_out", "bitwise_and_Scalar_Tensor_out",
+    "bitwise_and_Tensor", "bitwise_and_Scalar", "bitwise_and_Scalar_Tensor", "bitwise_and",
+    "and_operator", "bitwise_and_", "iand_operator", "bitwise_or_Tensor_out",
+    "bitwise_or_Scalar_out", "bitwise_or_Scalar_Tensor_out", "bitwise_or_Tensor",
+    "bitwise_or_Scalar", "bitwise_or_Scalar_Tensor", "bitwise_or", "or_operator", "bitwise_or_",
+    "ior_operator", "bitwise_xor_Tensor_out", "bitwise_xor_Scalar_out",
+    "bitwise_xor_Scalar_Tensor_out", "bitwise_xor_Tensor", "bitwise_xor_Scalar",
+    "bitwise_xor_Scalar_Tensor", "bitwise_xor", "xor_operator", "bitwise_xor_", "ixor_operator",
     "bitwise_not_out", "bitwise_not", "bitwise_not_", "__and___Scalar", "__and___Tensor", "__and__",
     "__or___Tensor", "__or___Scalar", "__or__", "__xor___Tensor", "__xor___Scalar", "__xor__",
     "eq_Tensor_out", "eq_Scalar_out", "eq", "eq_operator", "eq_", "ne_Tensor_out", "ne_Scalar_out",
@@ -5161,9 +5165,52 @@ def logical_not_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
 
 def bitwise_and_Tensor_out(input, other, *, out): return complete(bitwise_and_Tensor_out, "aten::bitwise_and", "Tensor_out")(input, other, out=out)
 def bitwise_and_Scalar_out(input, other, *, out): return complete(bitwise_and_Scalar_out, "aten::bitwise_and", "Scalar_out")(input, other, out=out)
+def bitwise_and_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_and_Scalar_Tensor_out, "aten::bitwise_and", "Scalar_Tensor_out")(input, other, out=out)
 
 bitwise_and_Tensor_op, bitwise_and_Tensor_routes = operator("aten::bitwise_and", "Tensor")
-def bitwise_and(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+def bitwise_and_Tensor(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = bitwise_and_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = bitwise_and_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_and_Tensor_op, (input, other,), {}, bitwise_and)
+
+bitwise_and_Scalar_op, bitwise_and_Scalar_routes = operator("aten::bitwise_and", "Scalar")
+def bitwise_and_Scalar(input, other):
+    if other.__class__ is not int and other.__class__ is not float:
+        return miss(bitwise_and_Scalar_op, (input, other,), {}, bitwise_and)
+    try:
+        route = bitwise_and_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_and_Scalar_op, (input, other,), {}, bitwise_and)
+
+bitwise_and_Scalar_Tensor_op, bitwise_and_Scalar_Tensor_routes = operator("aten::bitwise_and", "Scalar_Tensor")
+def bitwise_and_Scalar_Tensor(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(bitwise_and_Scalar_Tensor_op, (input, other,), {}, bitwise_and)
+    try:
+        route = bitwise_and_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_and_Scalar_Tensor_op, (input, other,), {}, bitwise_and)
+
+_bitwise_and_overloads = Overloads("aten::bitwise_and", {
+    "Tensor": (bitwise_and_Tensor, bitwise_and_Tensor_out),
+    "Scalar": (bitwise_and_Tensor, bitwise_and_Scalar_out),
+    "Scalar_Tensor": (bitwise_and_Scalar_Tensor, bitwise_and_Scalar_Tensor_out),
+})
+def bitwise_and(*args, **kwargs):
     """bitwise_and(input, other, *, out=None)
 
     Return the "and" of the bits of each element and the one in `other`.
@@ -5191,33 +5238,22 @@ def bitwise_and(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None,
     NotImplementedError
         For floating-point and complex numbers.
     """
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(bitwise_and, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return bitwise_and_Tensor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_and_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_and_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_and_Tensor_op, (input, other,), {}, bitwise_and)
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
+                return bitwise_and_Tensor(*args)
+            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
+                return bitwise_and_Tensor(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return bitwise_and_Scalar_Tensor(*args)
+    return _bitwise_and_overloads.choose(args, kwargs)
 
 def and_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_and_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_and_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
+    if isinstance(other, TensorBase):
+        return bitwise_and_Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return bitwise_and_Tensor(input, other)
     return operate(bitwise_and, input, other)
 
 
@@ -5233,9 +5269,52 @@ def iand_operator(input, other): return complete(iand_operator, "aten::bitwise_a
 
 def bitwise_or_Tensor_out(input, other, *, out): return complete(bitwise_or_Tensor_out, "aten::bitwise_or", "Tensor_out")(input, other, out=out)
 def bitwise_or_Scalar_out(input, other, *, out): return complete(bitwise_or_Scalar_out, "aten::bitwise_or", "Scalar_out")(input, other, out=out)
+def bitwise_or_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_or_Scalar_Tensor_out, "aten::bitwise_or", "Scalar_Tensor_out")(input, other, out=out)
 
 bitwise_or_Tensor_op, bitwise_or_Tensor_routes = operator("aten::bitwise_or", "Tensor")
-def bitwise_or(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+def bitwise_or_Tensor(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = bitwise_or_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = bitwise_or_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_or_Tensor_op, (input, other,), {}, bitwise_or)
+
+bitwise_or_Scalar_op, bitwise_or_Scalar_routes = operator("aten::bitwise_or", "Scalar")
+def bitwise_or_Scalar(input, other):
+    if other.__class__ is not int and other.__class__ is not float:
+        return miss(bitwise_or_Scalar_op, (input, other,), {}, bitwise_or)
+    try:
+        route = bitwise_or_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_or_Scalar_op, (input, other,), {}, bitwise_or)
+
+bitwise_or_Scalar_Tensor_op, bitwise_or_Scalar_Tensor_routes = operator("aten::bitwise_or", "Scalar_Tensor")
+def bitwise_or_Scalar_Tensor(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(bitwise_or_Scalar_Tensor_op, (input, other,), {}, bitwise_or)
+    try:
+        route = bitwise_or_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_or_Scalar_Tensor_op, (input, other,), {}, bitwise_or)
+
+_bitwise_or_overloads = Overloads("aten::bitwise_or", {
+    "Tensor": (bitwise_or_Tensor, bitwise_or_Tensor_out),
+    "Scalar": (bitwise_or_Tensor, bitwise_or_Scalar_out),
+    "Scalar_Tensor": (bitwise_or_Scalar_Tensor, bitwise_or_Scalar_Tensor_out),
+})
+def bitwise_or(*args, **kwargs):
     """bitwise_or(input, other, *, out=None)
 
     Return the "or" of the bits of each element and the one in `other`.
@@ -5263,33 +5342,22 @@ def bitwise_or(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, 
     NotImplementedError
         For floating-point and complex numbers.
     """
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(bitwise_or, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return bitwise_or_Tensor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_or_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_or_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_or_Tensor_op, (input, other,), {}, bitwise_or)
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
+                return bitwise_or_Tensor(*args)
+            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
+                return bitwise_or_Tensor(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return bitwise_or_Scalar_Tensor(*args)
+    return _bitwise_or_overloads.choose(args, kwargs)
 
 def or_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_or_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_or_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
+    if isinstance(other, TensorBase):
+        return bitwise_or_Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return bitwise_or_Tensor(input, other)
     return operate(bitwise_or, input, other)
 
 
@@ -5305,9 +5373,52 @@ def ior_operator(input, other): return complete(ior_operator, "aten::bitwise_or_
 
 def bitwise_xor_Tensor_out(input, other, *, out): return complete(bitwise_xor_Tensor_out, "aten::bitwise_xor", "Tensor_out")(input, other, out=out)
 def bitwise_xor_Scalar_out(input, other, *, out): return complete(bitwise_xor_Scalar_out, "aten::bitwise_xor", "Scalar_out")(input, other, out=out)
+def bitwise_xor_Scalar_Tensor_out(input, other, *, out): return complete(bitwise_xor_Scalar_Tensor_out, "aten::bitwise_xor", "Scalar_Tensor_out")(input, other, out=out)
 
 bitwise_xor_Tensor_op, bitwise_xor_Tensor_routes = operator("aten::bitwise_xor", "Tensor")
-def bitwise_xor(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None, x2=None):
+def bitwise_xor_Tensor(input, other):
+    try:
+        cls = other.__class__
+        if cls in SCALAR_BITS:
+            route = bitwise_xor_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
+        else:
+            route = bitwise_xor_Tensor_routes[input._signature | other._signature | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_xor_Tensor_op, (input, other,), {}, bitwise_xor)
+
+bitwise_xor_Scalar_op, bitwise_xor_Scalar_routes = operator("aten::bitwise_xor", "Scalar")
+def bitwise_xor_Scalar(input, other):
+    if other.__class__ is not int and other.__class__ is not float:
+        return miss(bitwise_xor_Scalar_op, (input, other,), {}, bitwise_xor)
+    try:
+        route = bitwise_xor_Scalar_routes[input._signature | SCALAR_BITS[other.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_xor_Scalar_op, (input, other,), {}, bitwise_xor)
+
+bitwise_xor_Scalar_Tensor_op, bitwise_xor_Scalar_Tensor_routes = operator("aten::bitwise_xor", "Scalar_Tensor")
+def bitwise_xor_Scalar_Tensor(input, other):
+    if input.__class__ is not int and input.__class__ is not float:
+        return miss(bitwise_xor_Scalar_Tensor_op, (input, other,), {}, bitwise_xor)
+    try:
+        route = bitwise_xor_Scalar_Tensor_routes[other._signature | SCALAR_BITS[input.__class__] | state()]
+    except (KeyError, AttributeError, TypeError):
+        pass
+    else:
+        return route(input, other)
+    return miss(bitwise_xor_Scalar_Tensor_op, (input, other,), {}, bitwise_xor)
+
+_bitwise_xor_overloads = Overloads("aten::bitwise_xor", {
+    "Tensor": (bitwise_xor_Tensor, bitwise_xor_Tensor_out),
+    "Scalar": (bitwise_xor_Tensor, bitwise_xor_Scalar_out),
+    "Scalar_Tensor": (bitwise_xor_Scalar_Tensor, bitwise_xor_Scalar_Tensor_out),
+})
+def bitwise_xor(*args, **kwargs):
     """bitwise_xor(input, other, *, out=None)
 
     Return the "exclusive or" of the bits of each element and the one in `other`.
@@ -5335,33 +5446,22 @@ def bitwise_xor(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None,
     NotImplementedError
         For floating-point and complex numbers.
     """
-    if surplus is not MISSING or x is not None or x1 is not None or a is not None or x2 is not None:
-        return numpy_call(bitwise_xor, {"input": input, "other": other, "out": out}, surplus, {"x": x, "x1": x1, "a": a, "x2": x2})
-    if out is not None:
-        return bitwise_xor_Tensor_out(input, other, out=out)
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_xor_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_xor_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
-    return miss(bitwise_xor_Tensor_op, (input, other,), {}, bitwise_xor)
+    if not kwargs:
+        count = len(args)
+        if count == 2:
+            if isinstance(args[0], TensorBase) and isinstance(args[1], TensorBase):
+                return bitwise_xor_Tensor(*args)
+            if isinstance(args[0], TensorBase) and args[1].__class__ in NUMBERS:
+                return bitwise_xor_Tensor(*args)
+            if args[0].__class__ in NUMBERS and isinstance(args[1], TensorBase):
+                return bitwise_xor_Scalar_Tensor(*args)
+    return _bitwise_xor_overloads.choose(args, kwargs)
 
 def xor_operator(input, other):
-    try:
-        cls = other.__class__
-        if cls in SCALAR_BITS:
-            route = bitwise_xor_Tensor_routes[input._signature | SCALAR_BITS[cls] | state()]
-        else:
-            route = bitwise_xor_Tensor_routes[input._signature | other._signature | state()]
-    except (KeyError, AttributeError, TypeError):
-        pass
-    else:
-        return route(input, other)
+    if isinstance(other, TensorBase):
+        return bitwise_xor_Tensor(input, other)
+    if other.__class__ in NUMBERS:
+        return bitwise_xor_Tensor(input, other)
     return operate(bitwise_xor, input, other)
 
 

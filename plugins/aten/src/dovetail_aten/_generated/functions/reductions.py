@@ -1440,7 +1440,7 @@ def logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING, out=No
     input : Tensor
         A tensor.
     dim : int or list of int
-        The dimensions to sum along.
+        The dimensions to sum along; none of them means all.
     keepdim : bool
         Keep these dimensions, with size 1. Default: False.
     out : Tensor

@@ -2665,7 +2665,7 @@ def special_logsumexp(input=MISSING, dim=MISSING, keepdim=False, surplus=MISSING
     input : Tensor
         A tensor.
     dim : int or list of int
-        The dimensions to sum along.
+        The dimensions to sum along; none of them means all.
     keepdim : bool
         Keep these dimensions, with size 1. Default: False.
     out : Tensor

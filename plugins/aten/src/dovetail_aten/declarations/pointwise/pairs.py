@@ -31,6 +31,14 @@ info = partial(op_info, family="pointwise")
 
 POSITIVE = (0.3, 2.1)
 
+
+def numbers_before(make: TensorMaker) -> Iterator[SampleInput]:
+    """Yield numbers as first operands."""
+    for shape in ((2, 3), (), (0, 3)):
+        for number in (5, True):
+            yield SampleInput(number, make(shape))
+
+
 # -- two operands ----------------------------------------------------------------------------------
 
 
@@ -221,5 +229,15 @@ LOGIC = [
         for info in pairs(
             name, getattr(np, f"bitwise_{n}"), INTEGRAL, numbers=(2, 5), supports_autograd=False
         )
+    ],
+    *[
+        info(
+            f"bitwise_{n}.Scalar_Tensor",
+            numbers_before,
+            getattr(np, f"bitwise_{n}"),
+            INTEGRAL,
+            supports_autograd=False,
+        )
+        for n in ("and", "or", "xor")
     ],
 ]

@@ -215,6 +215,21 @@ def affine(make: TensorMaker) -> Iterator[SampleInput]:
         yield SampleInput(make(2, 3, 4), [2, 1, 2, 3, 2], corners)
 
 
+OTHER_MAPS = refusals(
+    *[
+        (
+            lambda make, given=given: SampleInput(make(*given), [5, 1, 2, 2], False),
+            RuntimeError,
+            text,
+        )
+        for given, text in (
+            ((1, 2, 3), r"needs maps of shape \(5, 2, 3\), but theta has \(1, 2, 3\)"),
+            ((5, 3, 4), r"but theta has \(5, 3, 4\). Give a map for each picture"),
+        )
+    ]
+)
+
+
 def unfit_grid(ndim: int) -> Errors:
     """Return points of another number of coordinates."""
     return refusals(
@@ -269,5 +284,5 @@ OP_INFOS = [
     info("grid_sampler", joined(grids(2), grids(3, 2)), None, FLOATING, errors=unfit_grid(2)),
     info("grid_sampler_2d", grids(2), None, FLOATING, errors=unfit_grid(2)),
     info("grid_sampler_3d", grids(3, 2), None, FLOATING, errors=unfit_grid(3)),
-    info("affine_grid_generator", affine, None, FLOATING),
+    info("affine_grid_generator", affine, None, FLOATING, errors=OTHER_MAPS),
 ]
