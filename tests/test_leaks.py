@@ -21,6 +21,7 @@ from typing import Any
 
 import interrupt_programs as programs
 import pytest
+from devices import own_key
 
 import dovetail as dt
 from dovetail import func
@@ -240,7 +241,7 @@ def _come_and_go(number: int) -> list[weakref.ref[Any]]:
     def kernel(x, n=1):
         return x * 2
 
-    library.impl("f", kernel, "CPU")
+    library.impl("f", kernel, own_key())
     library.impl("g", lambda x: x * 2, "CompositeImplicitAutograd")
     namespace = getattr(dt.ops, f"passing{number}")
     x = dt.ones(2)

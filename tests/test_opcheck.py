@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from devices import own_key
 
 import dovetail
 from dovetail import Tensor
@@ -88,7 +89,7 @@ def test_a_write_that_is_not_declared_fails_the_schema_check(make: Callable[...,
 
 def test_a_result_that_shares_memory_undeclared_fails_the_schema_check(lib: Library) -> None:
     lib.define("view(Tensor x) -> Tensor")
-    lib.impl("view", lambda x: x[:1], "CPU")
+    lib.impl("view", lambda x: x[:1], own_key())
     lib.impl("view", lambda x: x[:1], "Meta")
     reasons = failing(dovetail.ops.ckl.view, dovetail.ones(2))
     assert "Argument x is not defined to alias output but was aliasing" in reasons["test_schema"]
@@ -131,7 +132,7 @@ def test_two_results_that_share_memory_fail_the_schema_check(lib: Library) -> No
 
 def test_a_derivative_that_comes_from_inside_a_backend_kernel_is_found(lib: Library) -> None:
     lib.define("f(Tensor x) -> Tensor")
-    lib.impl("f", lambda x: x * 2, "CPU")
+    lib.impl("f", lambda x: x * 2, own_key())
     lib.impl("f", like, "Meta")
     reasons = failing(dovetail.ops.ckl.f, dovetail.ones(2, requires_grad=True))
     assert (
@@ -260,7 +261,7 @@ def test_a_shape_that_depends_on_data_is_compared_as_far_as_it_is_known(
 
 def test_a_meta_kernel_that_returns_data_is_found(lib: Library) -> None:
     lib.define("f(Tensor x) -> Tensor")
-    lib.impl("f", lambda x: x.clone(), "CPU")
+    lib.impl("f", lambda x: x.clone(), own_key())
     lib.impl("f", lambda x: dovetail.empty(x.shape), "Meta")
     with pytest.raises(OpCheckError, match="Devices meta and cpu are not equal"):
         opcheck(dovetail.ops.ckl.f, (dovetail.ones(2),), test_utils="test_faketensor")

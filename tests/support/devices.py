@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
 
 import dovetail_aten
+
+
+def cpu_only_where(names: Iterable[str], is_one: Callable[[str], object], reason: str) -> list[Any]:
+    """Return names as parameters of a test, of which some are about the cpu, and why."""
+    mark = pytest.mark.cpu_only(reason=reason)
+    return [pytest.param(each, marks=mark) if is_one(each) else each for each in names]
 
 
 def without_device(text: str) -> str:
@@ -13,3 +23,8 @@ def without_device(text: str) -> str:
     """
     device = dovetail_aten.zeros(0).device
     return re.sub(rf",\s+device='{device}'", "", text).replace(f".{device.type}.", ".")
+
+
+def own_key() -> str:
+    """Return the name of the dispatch key of the default device."""
+    return dovetail_aten.zeros(0)._backend.key_name

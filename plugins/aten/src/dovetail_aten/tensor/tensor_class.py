@@ -28,6 +28,7 @@ from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_
 
 from .._generated import functions as aten
 from ..array_kernels.memory_layout import is_contiguous
+from ..backend.pinned_memory import is_pinned, pin_memory
 from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
@@ -347,22 +348,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     map_ = map_elements
     map2_ = map2_elements
 
-    def is_pinned(self, device: Any = None) -> bool:
-        """Return whether the memory is page-locked: no backend here makes such tensors."""
-        return False
-
-    def pin_memory(self, device: Any = None) -> Any:
-        """Refuse: no backend here has page-locked memory.
-
-        Raises
-        ------
-        RuntimeError
-            Always.
-        """
-        raise RuntimeError(
-            "Cannot access accelerator device when none is available: there is no page-locked "
-            "memory here. Leave pin_memory out; copies to a device wait for the memory as it is."
-        )
+    is_pinned = is_pinned
+    pin_memory = pin_memory
 
     def is_set_to(self, tensor: TensorBase) -> Any:
         """Return whether both tensors show the same memory in the same way."""
