@@ -14,6 +14,8 @@ import dovetail
 from dovetail import Tensor
 from dovetail.library import Library, custom_op, register_autocast
 
+pytestmark = pytest.mark.cpu_only(reason="autocast is asked for on the cpu")
+
 
 @pytest.fixture
 def lib() -> Iterator[Library]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
+from devices import own_key
 
 import dovetail
 from dovetail.library import Library
@@ -38,7 +39,7 @@ def test_a_packet_finds_what_is_defined_now() -> None:
     for value in (1.0, 2.0):
         library = Library("remembered", "DEF")
         library.define("f(Tensor x) -> Tensor")
-        library.impl("f", lambda x, value=value: x * value, "CPU")
+        library.impl("f", lambda x, value=value: x * value, own_key())
         packet = dovetail.ops.remembered.f
         assert packet.default is packet.default
         found.append(packet.default(dovetail.ones(1)).item())
@@ -64,7 +65,7 @@ def test_a_packet_finds_an_overload_that_comes_later() -> None:
 def test_a_factory_takes_a_kernel_that_is_registered_after_its_first_call() -> None:
     assert dovetail.ones(2).tolist() == [1.0, 1.0]
     library = Library("aten", "IMPL")
-    library.impl("ones", lambda size, **options: dovetail.full(size, 7.0), "CPU")
+    library.impl("ones", lambda size, **options: dovetail.full(size, 7.0), own_key())
     try:
         assert dovetail.ones(2).tolist() == [7.0, 7.0]
     finally:
@@ -232,8 +233,8 @@ def test_memory_formats_by_keyword_reach_the_kernel() -> None:
 def test_zeros_of_both_signs_stay_apart_as_numbers() -> None:
     x = dovetail.zeros(1)
     for _ in range(2):
-        assert numpy.signbit((x.fill_(-0.0)).numpy())[0]
-        assert not numpy.signbit((x.fill_(0.0)).numpy())[0]
+        assert numpy.signbit((x.fill_(-0.0)).cpu().numpy())[0]
+        assert not numpy.signbit((x.fill_(0.0)).cpu().numpy())[0]
         assert dovetail.ones(1).div(dovetail.full((1,), -0.0)).item() == -float("inf")
 
 
@@ -249,12 +250,12 @@ def test_zeros_of_both_signs_stay_apart_as_numbers() -> None:
 def test_lists_of_numbers_become_the_same_tensors_by_either_way(data: Any) -> None:
     # With the device named the numbers are looked at one by one.
     short = outcome(dovetail.tensor, data)
-    long = outcome(lambda each: dovetail.tensor(each, device="cpu"), data)
+    long = outcome(lambda each: dovetail.tensor(each, device=dovetail.get_default_device()), data)
     if short[0] == "raised":
         assert short == long
     else:
         assert short[1].dtype is long[1].dtype and short[1].shape == long[1].shape
-        numpy.testing.assert_array_equal(short[1].numpy(), long[1].numpy())
+        numpy.testing.assert_array_equal(short[1].cpu().numpy(), long[1].cpu().numpy())
 
 
 # -- shortcuts against generic kernels -------------------------------------------------------------

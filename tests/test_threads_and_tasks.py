@@ -14,6 +14,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 import pytest
+from devices import cpu_only_where, own_key
 
 import dovetail
 from dovetail import _C, Tensor
@@ -128,7 +129,7 @@ class Chaos:
             return x
 
         self.library("IMPL").impl(
-            self.name, kernel, self.random.choice(["CPU", "CompositeExplicitAutograd"])
+            self.name, kernel, self.random.choice([own_key(), "CompositeExplicitAutograd"])
         )
 
     def call(self) -> None:
@@ -144,7 +145,7 @@ class Chaos:
 
         with pytest.raises(FaultError), _scoped_library(f"chaos{self.seed}", "DEF") as library:
             library.define("f(Tensor x) -> Tensor")
-            library.impl("f", kernel, "CPU")
+            library.impl("f", kernel, own_key())
             getattr(dovetail.ops, f"chaos{self.seed}").f(self.x)
 
     def destroy(self) -> None:
@@ -168,7 +169,7 @@ def test_the_table_is_unharmed_by_eight_threads_that_register_fail_and_destroy()
     names, pending = _C._dispatch_get_all_op_names(), check_pending()
     with _scoped_library("chaos_still", "DEF") as still:
         still.define("f(Tensor x) -> int")
-        still.impl("f", lambda x: 7, "CPU")
+        still.impl("f", lambda x: 7, own_key())
         bystander = dovetail.ops.chaos_still.f.default
         jobs = [Chaos(seed, x) for seed in range(THREADS)]
 
@@ -186,7 +187,7 @@ def test_the_table_is_unharmed_by_eight_threads_that_register_fail_and_destroy()
         dovetail.ops.chaos.a  # noqa: B018
     with _scoped_library("chaos", "DEF") as library:
         library.define("a(Tensor x) -> int")
-        library.impl("a", lambda x: 1, "CPU")
+        library.impl("a", lambda x: 1, own_key())
         assert dovetail.ops.chaos.a(x) == 1
 
 
@@ -194,13 +195,13 @@ def test_a_cover_taken_back_while_it_is_called_leaves_what_was_beneath() -> None
     x = dovetail.ones(3)
     with _scoped_library("chaos", "DEF") as beneath:
         beneath.define("f(Tensor x) -> int")
-        beneath.impl("f", lambda x: 1, "CPU")
+        beneath.impl("f", lambda x: 1, own_key())
 
         def cover() -> None:
             for _ in range(ROUNDS):
                 library = Library("chaos", "FRAGMENT")
                 library.define("f(Tensor x) -> int", override=True)
-                library.impl("f", lambda x: 2, "CPU")
+                library.impl("f", lambda x: 2, own_key())
                 library._destroy()
 
         def call() -> None:
@@ -244,8 +245,14 @@ MODES: dict[
     ),
 }
 
+ON_ANY_DEVICE = cpu_only_where(
+    MODES,
+    lambda mode: mode not in ("no_grad", "inference_mode"),
+    "the mode is asked for on the cpu",
+)
 
-@pytest.mark.parametrize("mode", MODES)
+
+@pytest.mark.parametrize("mode", ON_ANY_DEVICE)
 def test_a_mode_entered_in_one_thread_is_not_in_force_in_others(mode: str) -> None:
     enter, look, outside, inside = MODES[mode]
     seen: dict[str, set[Any]] = {"in": set(), "out": set()}
@@ -264,7 +271,7 @@ def test_a_mode_entered_in_one_thread_is_not_in_force_in_others(mode: str) -> No
     assert seen == {"in": {inside}, "out": {outside}}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ON_ANY_DEVICE)
 def test_a_mode_entered_in_one_task_is_not_in_force_in_others(mode: str) -> None:
     enter, look, outside, inside = MODES[mode]
     x = dovetail.ones(2, 2, requires_grad=True)

@@ -85,7 +85,7 @@ def difference(name: str, ours: Any, theirs: Any) -> str:
         return "" if ours == theirs else f"{ours!r} instead of {theirs!r}"
     if dtype_name(ours.dtype) != dtype_name(theirs.dtype):
         return f"dtype {ours.dtype} instead of {theirs.dtype}"
-    mine, other = np.asarray(ours), np.asarray(theirs)
+    mine, other = np.asarray(ours.cpu()), np.asarray(theirs)
     if mine.shape != other.shape:
         return f"shape {mine.shape} instead of {other.shape}"
     rtol = TOLERANCES.get(dtype_name(ours.dtype), 0)

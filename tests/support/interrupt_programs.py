@@ -6,6 +6,8 @@ import io
 from collections.abc import Callable
 from typing import Any
 
+from devices import own_key
+
 import dovetail as dt
 from dovetail import func
 from dovetail.autograd import Function, forward_ad, graph
@@ -189,7 +191,7 @@ def modes_and_subclasses_call():
 @program
 def scoped_override():
     with _scoped_library("aten", "IMPL") as library:
-        library.impl("neg", lambda x: x * -1, "CPU")
+        library.impl("neg", lambda x: x * -1, own_key())
         PLAIN.neg()
 
 
@@ -197,7 +199,7 @@ def scoped_override():
 def scoped_definition():
     with _scoped_library("interrupted", "DEF") as library:
         library.define("twice(Tensor x) -> Tensor")
-        library.impl("twice", lambda x: x * 2, "CPU")
+        library.impl("twice", lambda x: x * 2, own_key())
         library.impl("twice", lambda x: x * 2, "Meta")
         dt.ops.interrupted.twice(PLAIN)
 

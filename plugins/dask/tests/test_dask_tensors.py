@@ -70,6 +70,15 @@ def test_chunks_of_unknown_sizes_are_refused_with_what_to_call():
     assert dovetail.dask.from_dask(selected).tolist() == [4, 5, 6, 7, 8, 9]
 
 
+@pytest.mark.parametrize("chunks", [((0, 0), (3,)), ((0, 0), (1, 2)), ((0,), (3,))])
+def test_a_dimension_without_elements_may_have_several_chunks(chunks):
+    x = dovetail.dask.from_dask(da.zeros((0, 3), chunks=chunks))
+    y = lazy(np.zeros((1, 3)), (1, 3))[1:]
+    w = lazy(np.ones(3), 3).requires_grad_()
+    ((x + y) * w).sum().backward()
+    assert (x * w).sum(0).tolist() == w.grad.tolist() == [0, 0, 0]
+
+
 def test_what_is_no_dask_array_or_of_no_dtype_of_tensors_is_refused():
     with pytest.raises(TypeError, match=r"takes a dask\.array\.Array, not list\. Make one: "):
         dovetail.dask.from_dask([1, 2])

@@ -14,7 +14,7 @@ from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_aten.backends import NamespaceArrays
 
 from . import writes
-from .chunks import automatic, check_known
+from .chunks import automatic, check_known, one_empty_chunk
 from .indexing import read
 from .random_numbers import ChunkedGenerator
 from .shapes import native_dtype
@@ -63,6 +63,7 @@ class DaskArrays(NamespaceArrays):
         if not isinstance(value, da.Array):
             return da.from_array(value, chunks=automatic(value.shape))
         check_known(value, "a tensor on dask")
+        value = one_empty_chunk(value)
         return value if own == value.dtype else value.astype(own)
 
     def scalar(self, value: Any, native_dtype: Any) -> Any:

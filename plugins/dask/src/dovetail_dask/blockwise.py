@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 
+from .chunks import one_empty_chunk
+
 __all__ = ["Result", "elementwise", "on_blocks", "on_blocks_for_several"]
 
 Labels = Sequence[Hashable]
@@ -58,7 +60,7 @@ def on_blocks(
 
     labels = numbered(result.labels)
     pairs = [
-        numbered(each) if place % 2 and each is not None else each
+        numbered(each) if place % 2 and each is not None else one_empty_chunk(each)
         for place, each in enumerate(operands)
     ]
     return da.blockwise(

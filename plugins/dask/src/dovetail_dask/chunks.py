@@ -6,7 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along"]
+import dask.array as da
+
+__all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along", "one_empty_chunk"]
 
 
 def check_known(array: Any, what: str) -> None:
@@ -43,3 +45,13 @@ def one_chunk_along(array: Any, *axes: int) -> Any:
 def one_chunk(array: Any) -> Any:
     """Return `array` in one chunk."""
     return one_chunk_along(array, *range(array.ndim))
+
+
+def one_empty_chunk(array: Any) -> Any:
+    """Return `array` with one chunk along each dimension without elements: of several, Dask makes
+    tasks for the first alone.
+    """
+    if not isinstance(array, da.Array) or 0 not in array.shape:
+        return array
+    several = {dim: -1 for dim, sizes in enumerate(array.chunks) if len(sizes) > 1 > sum(sizes)}
+    return array.rechunk(several) if several else array

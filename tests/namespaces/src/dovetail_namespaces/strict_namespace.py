@@ -106,7 +106,8 @@ class Array:
     shape = property(lambda self: self.strict.shape)
     ndim = property(lambda self: self.strict.ndim)
     size = property(lambda self: self.strict.size)
-    T = property(lambda self: Array(self.strict.T))
+    nbytes = property(lambda self: self.size * self.dtype.itemsize)
+    T = property(lambda self: self.transpose())
     real = property(lambda self: self._part(standard.real))
     imag = property(lambda self: self._part(standard.imag))
 
@@ -271,6 +272,13 @@ def _as_numbers(array: Array) -> Array:
     return array.astype(KINDS["uint8"]) if array.dtype == KINDS["bool"] else array
 
 
+def _as_mask(value: Any) -> Any:
+    """Return where numbers are not zero, which the standard does not take for true."""
+    if isinstance(value, Array) and value.dtype != KINDS["bool"]:
+        return value != 0
+    return value
+
+
 def _masks_as_numbers(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return two operands of which one is a mask, and the other has numbers, in one dtype."""
     if len(args) != 2 or not all(isinstance(each, Array) for each in args):
@@ -311,6 +319,8 @@ def _with_numpys_arguments(function: Function) -> Function:
             for name, each in kwargs.items()
             if name != "order" and not (name == "dtype" and each is None)
         }
+        if function.__name__.startswith("logical_"):
+            args = tuple([_as_mask(each) for each in args])
         given_args = unwrapped(_masks_as_numbers(args))
         if function.__name__ in OF_MASKS and given_args[0].dtype == standard.bool:
             return wrapped(OF_MASKS[function.__name__](*given_args))

@@ -126,7 +126,8 @@ class Alignments(Family):
         for emission in seen[1:]:
             alphas.append(xp.add(self._stepped(alphas[-1], skips, True), emission))
         # Of no input the empty target is certain.
-        ends = xp.where(xp.logical_and(xp.arange(count) == 0, lengths == 0), 0.0, -math.inf)
+        empty = xp.logical_and(xp.arange(count) == 0, lengths == 0)
+        ends = xp.where(empty, self.numbers.like(log_probs, 0), zero)
         ends = ends.astype(own, copy=False)
         times = xp.asarray(list(input_lengths), dtype=xp.int64).reshape(samples, 1)
         for time, alpha in enumerate(alphas):

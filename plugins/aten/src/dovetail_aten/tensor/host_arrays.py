@@ -47,7 +47,7 @@ def from_host(array: Any) -> Tensor:
             "between byte orders is "
             "currently not supported. Convert it: array.astype(array.dtype.newbyteorder('='))."
         )
-    strides = array.strides
+    strides = getattr(array, "strides", ())  # those of NumPy's kind of arrays, in bytes
     if strides and min(strides) < 0:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
@@ -55,8 +55,7 @@ def from_host(array: Any) -> Tensor:
             "currently supported. (You can probably work around this by making a copy of your "
             "array with array.copy().)"
         )
-    itemsize = array.itemsize
-    if any([stride % itemsize for stride in strides]):
+    if any([stride % array.itemsize for stride in strides]):
         raise ValueError(
             "given numpy array strides not a multiple of the element byte size. Copy the numpy "
             "array to reallocate the memory."
