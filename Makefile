@@ -58,7 +58,7 @@ help:
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
 	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda)"
 	@echo "make cuda-emulator        build two emulated CUDA devices for the real CuPy (g++, a minute)"
-	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
+	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of others, on them"
 	@echo "make test-cuda-emulated-whole   all of them, which takes hours"
 	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
 	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
@@ -156,7 +156,7 @@ test-cuda-emulated: cuda-emulator
 
 # Hours on two cores.
 test-cuda-emulated-whole: cuda-emulator
-	@$(PY) tools/cuda_emulator/suite.py --sample 1
+	@$(PY) tools/cuda_emulator/suite.py --everything --sample 1
 
 # Tests of any backend expect errors of indices at once.
 test-cuda: $(TEST_STAMPS)
