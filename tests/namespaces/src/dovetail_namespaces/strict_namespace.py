@@ -231,8 +231,14 @@ def _within(key: Any, sizes: Iterator[int]) -> Any:
     return slice(None if start < 0 else start, None if stop < 0 else stop, step)
 
 
+_ORDERS: Final = ("__lt__", "__le__", "__gt__", "__ge__")
+
+
 def _operator(name: str) -> Function:
     def operate(self: Array, other: Any) -> Any:
+        if self.dtype == KINDS["bool"] and (type(other) in (int, float) or name in _ORDERS):
+            # As numbers: NumPy compares masks, also with numbers.
+            self, other = _as_numbers(self), _as_numbers(other)
         result = getattr(self.strict, name)(unwrapped(other))
         return result if result is NotImplemented else wrapped(result)
 
@@ -267,9 +273,10 @@ for _name, _method in REDUCTIONS.items():
 _STANDARD: Final = type(standard.zeros(1))
 
 
-def _as_numbers(array: Array) -> Array:
+def _as_numbers(value: Any) -> Any:
     """Return a mask as zeros and ones, which the standard can order, and all others as they are."""
-    return array.astype(KINDS["uint8"]) if array.dtype == KINDS["bool"] else array
+    is_mask = isinstance(value, Array) and value.dtype == KINDS["bool"]
+    return value.astype(KINDS["uint8"]) if is_mask else value
 
 
 def _as_mask(value: Any) -> Any:
