@@ -50,7 +50,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 .PHONY: help install demo test test-operators test-backend parity check bench bench-suite bench-compare bench-others codegen dist clean install-dispatcher install-noautograd
-.PHONY: cuda-emulator test-cuda-emulated test-cuda bench-cuda
+.PHONY: cuda-emulator test-cuda-emulated test-cuda-emulated-whole test-cuda bench-cuda
 
 help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
@@ -59,6 +59,7 @@ help:
 	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda)"
 	@echo "make cuda-emulator        build two emulated CUDA devices for the real CuPy (g++, a minute)"
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of all others, on them"
+	@echo "make test-cuda-emulated-whole   all of them, which takes hours"
 	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
 	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
 	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
@@ -153,10 +154,14 @@ test-cuda-emulated: cuda-emulator
 	@if [ -d $(EMULATOR)/site ]; then $(PY) tools/cuda_emulator/suite.py $(if $(SEED),--seed $(SEED)); \
 	  else echo "0 passed, 0 failed, 1 skipped"; fi
 
+# Hours on two cores.
+test-cuda-emulated-whole: cuda-emulator
+	@$(PY) tools/cuda_emulator/suite.py --sample 1
+
 # Tests of any backend expect errors of indices at once.
 test-cuda: $(TEST_STAMPS)
 	@$(PY) -m pytest -q plugins/cuda/tests
-	@CUDA_LAUNCH_BLOCKING=1 $(PYTEST) --backend cuda $(ON_ANY_BACKEND)
+	@CUDA_LAUNCH_BLOCKING=1 $(PYTEST) --backend cuda --exceptions tests/exceptions/cuda.txt $(ON_ANY_BACKEND)
 
 bench-cuda: $(TEST_STAMPS)
 	$(PY) benchmarks/on_cuda.py $(REPEATS)

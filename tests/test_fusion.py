@@ -8,7 +8,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail
@@ -104,9 +104,23 @@ def test_nothing_is_recorded_where_nothing_requires_grad():
     assert F.linear(x.detach(), weight.detach(), bias.detach()).grad_fn is None
 
 
+def test_a_linear_layer_is_one_kernel_where_nothing_is_recorded():
+    x, weight, bias = [each.detach() for each in layer()]
+    with dovetail.inference_mode():
+        assert F.linear(x, weight, bias).is_inference()
+    with dovetail.no_grad():
+        assert not F.linear(x, weight, bias).is_inference()
+    for view in (weight, weight[:], weight.t().contiguous().t()):
+        assert_close(F.linear(x, view, bias), linear_in_parts(x, view, bias))
+    route = str(dovetail.explain(dovetail.ops.aten.linear.default, x, weight, bias).route)
+    assert "helper(" in route
+    assert "addmm" not in route
+
+
 # -- what is computed ------------------------------------------------------------------------------
 
 
+@settings(deadline=None)  # a first call composes its route
 @given(
     rows=st.integers(0, 4),
     columns=st.integers(0, 4),

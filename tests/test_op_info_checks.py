@@ -31,7 +31,6 @@ from dovetail.testing import (
     floating_types,
     op_infos,
 )
-from dovetail_dispatcher.table import registry
 from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.changes import Change, take_back
 from dovetail_dispatcher.table.rule_registration import set_batching_rule
@@ -242,7 +241,6 @@ def test_a_variant_that_gives_something_else_fails(check: str, variant: str) -> 
         assert info is not None
         assert outcome(info, check)[0] == "passed"
         if check == "vmap_inplace":
-            op = registry.find_or_throw("aten::exp_")
             rule = BatchingRule(lambda info, dims, x: (x.zero_(), dims[0]))
             set_batching_rule("aten::exp_", "", rule, changes)
         else:

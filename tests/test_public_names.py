@@ -14,10 +14,10 @@ PUBLIC_NAMES = {
     "dovetail": """
 BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
 ComplexDoubleStorage ComplexFloatStorage DispatchKey DispatchKeySet DoubleStorage DoubleTensor
-FloatStorage FloatTensor Generator GradScaler
+Event FloatStorage FloatTensor Generator GradScaler
 HalfStorage HalfTensor IntStorage IntTensor LongStorage
-LongTensor OutOfMemoryError PluginError ShortStorage ShortTensor Size SymBool SymFloat SymInt Tag
-Tensor TypedStorage UntypedStorage abs abs_
+LongTensor OutOfMemoryError PluginError ShortStorage ShortTensor Size Stream SymBool SymFloat
+SymInt Tag Tensor TypedStorage UntypedStorage abs abs_
 absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
 alpha_dropout_ amax amin aminmax amp angle any arange arccos arccos_ arccosh arccosh_ arcsin arcsin_
@@ -99,8 +99,9 @@ view_as_real_copy view_copy vmap vsplit vstack wait where while_loop xlogy xlogy
 zeros_like
 """.split(),
     "dovetail.accelerator": """
-current_accelerator current_device_index device_count empty_cache is_available memory_allocated
-memory_reserved set_device_index synchronize
+current_accelerator current_device_index current_stream device_count device_index empty_cache
+get_memory_info is_available max_memory_allocated max_memory_reserved memory_allocated
+memory_reserved memory_stats reset_peak_memory_stats set_device_index set_stream synchronize
 """.split(),
     "dovetail.amp": """
 GradScaler autocast custom_bwd custom_fwd is_autocast_available
@@ -135,7 +136,8 @@ allow_in_graph assume_constant_result compile cudagraph_mark_step_begin disable 
 is_dynamo_compiling is_exporting list_backends reset set_stance
 """.split(),
     "dovetail.cpu": """
-current_device device_count is_available is_initialized set_device synchronize
+Event Stream current_device current_stream device_count is_available is_initialized set_device
+stream synchronize
 """.split(),
     "dovetail.cuda": """
 Event ExternalStream OutOfMemoryError Stream StreamContext can_device_access_peer current_device
@@ -345,7 +347,8 @@ is_traceable_wrapper_subclass_type return_and_correct_aliasing transform_subclas
 Compare Measurement TaskSpec Timer ordered_unique select_unit timer trim_sigfig unit_to_english
 """.split(),
     "dovetail.utils.checkpoint": """
-CheckpointError CheckpointFunction check_backward_validity checkpoint checkpoint_sequential
+CheckpointError CheckpointFunction CheckpointPolicy SAC_IGNORED_OPS SelectiveCheckpointContext
+check_backward_validity checkpoint checkpoint_sequential create_selective_checkpoint_contexts
 detach_variable get_device_states noop_context_fn
 set_checkpoint_debug_enabled set_checkpoint_early_stop set_device_states
 """.split(),

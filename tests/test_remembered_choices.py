@@ -73,6 +73,62 @@ def test_a_factory_takes_a_kernel_that_is_registered_after_its_first_call() -> N
     assert dovetail.ones(2).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.filterwarnings("ignore:Overriding")  # reported once in a process
+@pytest.mark.parametrize("key", ["CPU", "BackendSelect"])
+def test_a_factory_like_a_tensor_takes_a_kernel_that_is_registered_after_its_first_call(
+    key: str,
+) -> None:
+    x = dovetail.ones(2)
+    assert [dovetail.zeros_like(x).tolist() for _ in range(2)] == [[0.0, 0.0]] * 2
+    library = Library("aten", "IMPL")
+    library.impl("zeros_like", lambda self, **options: self * 7, key, allow_override=True)
+    try:
+        assert dovetail.zeros_like(x).tolist() == [7.0, 7.0]
+    finally:
+        library._destroy()
+    assert dovetail.zeros_like(x).tolist() == [0.0, 0.0]
+
+
+def test_a_factory_like_a_tensor_heeds_dtype_state_and_strides() -> None:
+    x = dovetail.rand(2, 3, requires_grad=True)
+    for _ in range(2):
+        assert dovetail.full_like(x, 2).tolist() == [[2.0] * 3] * 2
+        assert dovetail.zeros_like(x, dtype=dovetail.int64).dtype is dovetail.int64
+        assert dovetail.empty_like(x.t()).stride() == (1, 3)
+        assert dovetail.ones_like(x, requires_grad=True).requires_grad
+        assert not dovetail.ones_like(x).requires_grad
+        assert dovetail.zeros_like(x[0, 0]).shape == ()
+        assert dovetail.zeros_like(x, device="meta").is_meta
+        with dovetail.inference_mode():
+            assert dovetail.zeros_like(x).is_inference()
+    with pytest.raises(RuntimeError, match="without overflow"):
+        dovetail.full_like(x.detach().to(dovetail.uint8), 1000)
+
+
+def test_a_packet_remembers_what_the_number_of_arguments_decides() -> None:
+    library = Library("remembered_numbers", "DEF")
+    library.define("f.two(Tensor x, int n) -> Tensor")
+    library.define("f(Tensor x) -> Tensor")
+    library.define("f.flag(Tensor x, bool n, *, int m=1) -> Tensor")
+    for overload, value in (("f.two", 2.0), ("f", 1.0), ("f.flag", 3.0)):
+        library.impl(overload, lambda x, *rest, value=value, **named: x * value, "CPU")
+    f, x = dovetail.ops.remembered_numbers.f, dovetail.ones(1)
+    for _ in range(2):
+        assert [f(x).item(), f(x, 5).item(), f(x, n=5).item()] == [1.0, 2.0, 2.0]
+        assert f(x, True, m=2).item() == 3.0
+    library._destroy()
+
+
+def test_zeros_are_remembered_with_their_sign() -> None:
+    x = dovetail.ones(2)
+    for zero in (0.0, -0.0, 0.0, -0.0):
+        assert str((x * zero).tolist()) == str([zero, zero])
+        assert str(dovetail.full((2,), zero).tolist()) == str([zero, zero])
+        assert str(dovetail.zeros(2).fill_(zero).tolist()) == str([zero, zero])
+        made = dovetail.full_like(x.to(dovetail.complex64), complex(zero, zero))
+        assert str(made.imag.tolist()) == str([zero, zero])
+
+
 def test_a_factory_heeds_default_dtype_default_device_and_modes() -> None:
     class Seen(TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):

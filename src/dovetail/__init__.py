@@ -65,6 +65,8 @@ if _typing.TYPE_CHECKING:
     from .inspection.tracing import tracing as tracing
     from .serialization.files import load as load
     from .serialization.files import save as save
+    from .streams import Event as Event
+    from .streams import Stream as Stream
     from .torch_imports import as_torch as as_torch
 
     default_generator: Generator
@@ -189,7 +191,9 @@ _ELSEWHERE |= {
     )
 }
 _ELSEWHERE |= {
+    "Event": "dovetail.streams",
     "OutOfMemoryError": "dovetail.cuda",
+    "Stream": "dovetail.streams",
     "cond": "dovetail.control_flow",
     "fork": "dovetail.jit",
     "wait": "dovetail.jit",

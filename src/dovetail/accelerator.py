@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from dovetail_kernel import Device
@@ -11,12 +12,20 @@ from . import cuda
 __all__ = [
     "current_accelerator",
     "current_device_index",
+    "current_stream",
     "device_count",
+    "device_index",
     "empty_cache",
+    "get_memory_info",
     "is_available",
+    "max_memory_allocated",
+    "max_memory_reserved",
     "memory_allocated",
     "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
     "set_device_index",
+    "set_stream",
     "synchronize",
 ]
 
@@ -76,3 +85,53 @@ def memory_allocated(device: Any = None) -> int:
 def memory_reserved(device: Any = None) -> int:
     """Return the bytes that the pool has; 0 where there is no accelerator."""
     return cuda.memory_reserved(device)
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """Return the most bytes that live tensors took; 0 where there is no accelerator."""
+    return cuda.max_memory_allocated(device)
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """Return the most bytes that the pool had; 0 where there is no accelerator."""
+    return cuda.max_memory_reserved(device)
+
+
+def memory_stats(device: Any = None) -> dict[str, Any]:
+    """Return what the pool counts, as `dovetail.cuda.memory_stats`."""
+    return cuda.memory_stats(device)
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Begin the count of the most bytes anew."""
+    cuda.reset_peak_memory_stats(device)
+
+
+def get_memory_info(device: Any = None) -> tuple[int, int]:
+    """Return the bytes of a device that are free, and all."""
+    return cuda.mem_get_info(device)
+
+
+def current_stream(device: Any = None) -> Any:
+    """Return the current stream of a device."""
+    return cuda.current_stream(device)
+
+
+def set_stream(stream: Any) -> None:
+    """Make another stream the current one."""
+    cuda.set_stream(stream)
+
+
+class device_index:
+    """Context manager: another device is the current one inside; None changes nothing."""
+
+    def __init__(self, device: int | None) -> None:
+        self._block: AbstractContextManager[Any] = (
+            nullcontext() if device is None else cuda.device(device)
+        )
+
+    def __enter__(self) -> None:
+        self._block.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._block.__exit__(*error)

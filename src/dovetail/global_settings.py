@@ -9,6 +9,7 @@ from typing import Any
 
 import dovetail_aten as aten
 import dovetail_cpu
+from dovetail_aten import matmul_precision
 from dovetail_kernel import dtype, set_default_dtype
 
 from . import cuda
@@ -35,7 +36,6 @@ _MODES = ("default", "warn", "error")
 _PRECISIONS = ("highest", "high", "medium")
 
 _debug_mode = 0
-_precision = "highest"
 _warns_always = False
 
 
@@ -131,11 +131,10 @@ def is_warn_always_enabled() -> bool:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Say how exact products of float32 matrices must be. They are as exact as float32 is here,
-    whatever is said. A warning says that another word than "highest", "high" and "medium" does
-    nothing.
+    """Say how exact products of float32 matrices must be: "highest", or with "high" and "medium" as
+    exact as TF32, on CUDA devices that have it; elsewhere they are as exact as float32 is. A
+    warning says that another word does nothing.
     """
-    global _precision
     if precision not in _PRECISIONS:
         warnings.warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
@@ -143,12 +142,12 @@ def set_float32_matmul_precision(precision: str) -> None:
             stacklevel=2,
         )
         return
-    _precision = precision
+    matmul_precision.set_precision(precision)
 
 
 def get_float32_matmul_precision() -> str:
     """Return what `set_float32_matmul_precision` was last given; "highest" at first."""
-    return _precision
+    return matmul_precision.get_precision()
 
 
 def get_num_threads() -> int:

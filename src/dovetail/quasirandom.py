@@ -1,5 +1,5 @@
-"""Sobol' sequences, as ``torch.quasirandom``: points that fill the unit cube more evenly than random
-ones. SciPy makes them; scrambling draws PyTorch's numbers.
+"""Sobol' sequences, as ``torch.quasirandom``: points that fill the unit cube more evenly than
+random ones. SciPy makes them; scrambling draws PyTorch's numbers.
 """
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ class SobolEngine:
         """
         bits = self.MAXBIT
         generator = None if self.seed is None else Generator().manual_seed(self.seed)
+        draw: Any = randint
         values: Any = 2 ** arange(bits)
-        shift: Any = randint(2, (self.dimension, bits), generator=generator)
+        shift: Any = draw(2, (self.dimension, bits), generator=generator)
         self._shift = (shift * values).sum(1)
-        matrices: Any = randint(2, (self.dimension, bits, bits), generator=generator).tril(-1)
+        matrices: Any = draw(2, (self.dimension, bits, bits), generator=generator).tril(-1)
         columns = (matrices * values.flip(0)[:, None]).sum(1) + values.flip(0)
         self._columns = [columns[:, bits - 1 - bit] for bit in range(bits)]
 
@@ -150,6 +151,7 @@ class SobolEngine:
 
 
 def _plain_points(dimension: int, bits: int) -> Any:
-    from scipy.stats.qmc import Sobol  # it takes long to import
+    # It takes long to import.
+    from scipy.stats.qmc import Sobol  # type: ignore[import-untyped, unused-ignore]
 
     return Sobol(dimension, scramble=False, bits=bits)

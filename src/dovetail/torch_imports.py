@@ -15,7 +15,10 @@ from os import PathLike
 from types import ModuleType
 from typing import Any, Final
 
+from dovetail_aten import Tensor
+
 from .absent_names import absence, names_of
+from .nn.parameter import Parameter
 from .torch_version import TorchVersion
 
 TORCH_VERSION: Final = "2.13.0"
@@ -123,11 +126,28 @@ def as_torch() -> Iterator[ModuleType]:
     aside = _take_torch_modules()
     sys.meta_path.insert(0, finder)
     try:
-        yield import_module("torch")
+        with _named_as_in_torch():
+            yield import_module("torch")
     finally:
         sys.meta_path.remove(finder)
         _take_torch_modules()
         sys.modules.update(aside)
+
+
+@contextmanager
+def _named_as_in_torch() -> Iterator[None]:
+    """Let the classes of tensors name PyTorch's modules: by these, libraries that take arrays of
+    any library (opt_einsum, einx, autoray) choose what to call.
+    """
+    places = {Tensor: "torch", Parameter: "torch.nn.parameter"}
+    before = {kind: kind.__module__ for kind in places}
+    try:
+        for kind, name in places.items():
+            kind.__module__ = name
+        yield
+    finally:
+        for kind, name in before.items():
+            kind.__module__ = name
 
 
 def _take_torch_modules() -> dict[str, ModuleType]:

@@ -113,6 +113,7 @@ OPERATORS = {
 }
 
 
+@pytest.mark.cpu_only(reason="the operators have kernels for the cpu")
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("name", OPERATORS)
 def test_the_same_checks_fail(name: str, requires_grad: bool) -> None:

@@ -298,6 +298,7 @@ def test_a_kernel_of_one_tensor_returns_it() -> None:
         assert getattr(lib.ops, run.ns).foo(x).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.cpu_only(reason="the kernels are for the key CPU")
 @pytest.mark.parametrize("lib", LIBRARIES, ids=["dovetail", "torch"])
 def test_a_python_kernel_runs_with_and_without_its_keys(lib: Any) -> None:
     ns = f"dispatcher{next(_NUMBERS)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from devices import cpu_only_where
 from same_programs import Programs, assert_same
 
 CALLS = {
@@ -31,6 +32,8 @@ for name, call in CALLS.items():
     programs(name)(lambda lib, call=call: call(lib, lib.arange(6.0).view(2, 3).requires_grad_()))
 
 
-@pytest.mark.parametrize("name", programs)
+@pytest.mark.parametrize(
+    "name", cpu_only_where(programs, lambda each: each == "get_device", "the device is the cpu")
+)
 def test_what_a_function_says_of_a_tensor_is_what_pytorch_says(name: str) -> None:
     assert_same(programs[name], words=0)

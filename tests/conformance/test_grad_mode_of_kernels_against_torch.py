@@ -121,11 +121,13 @@ def numpy_reads(lib: Any) -> Any:
     return outcomes
 
 
+@pytest.mark.cpu_only(reason="the kernels read their arguments with NumPy")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_kernel_runs_in_the_grad_mode_of_pytorch(name: str) -> None:
     assert_same(PROGRAMS[name])
 
 
+@pytest.mark.cpu_only(reason="the kernels read their arguments with NumPy")
 def test_the_kernel_of_a_recorded_call_may_read_its_arguments_with_numpy() -> None:
     seen = Seen(dovetail)
 

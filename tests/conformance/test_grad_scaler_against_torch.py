@@ -134,6 +134,7 @@ def test_a_disabled_scaler_does_nothing_alike() -> None:
         assert (scaler.get_scale(), scaler.is_enabled(), scaler.state_dict()) == (1.0, False, {})
 
 
+@pytest.mark.cpu_only(reason="the autocast of the cpu")
 def test_functions_run_with_the_autocast_of_their_forward_alike() -> None:
     assert dtypes_inside_functions(dovetail) == dtypes_inside_functions(torch)
 

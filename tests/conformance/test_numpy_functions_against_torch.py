@@ -13,7 +13,10 @@ from same_programs import tried
 import dovetail
 
 # NumPy 2 warns of PyTorch's `__array_wrap__` and `__array__`, which are of NumPy 1.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.cpu_only(reason="NumPy reads memory of the host"),
+]
 
 A = np.array([1.0, 2.0, 3.0])
 PICK = np.array([True, False, True])

@@ -12,6 +12,7 @@ import dovetail
 FOLDER = Path(__file__).parents[2] / "examples" / "programs"
 
 
+@pytest.mark.cpu_only(reason="other devices draw numbers of their own")
 @pytest.mark.parametrize(
     ("program", "arguments", "steps"),
     [

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from devices import cpu_only_where
 from same_programs import Programs, assert_same, plain
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
@@ -317,7 +318,15 @@ def _(lib: Any) -> Any:
     return counted(lib, lambda: x + x, custom_mapping={add: formula}), refused
 
 
-@pytest.mark.parametrize("name", program)
+ON_CPU = {
+    "settings of autocast by device are those by name",
+    "arguments of a checkpoint are detached, and generators are put back",
+}
+
+
+@pytest.mark.parametrize(
+    "name", cpu_only_where(program, lambda each: each in ON_CPU, "the device is the cpu")
+)
 def test_a_program_of_rarer_names_gives_what_pytorch_gives(name: str) -> None:
     assert_same(lambda lib: plain(program[name](lib)))
 

@@ -79,6 +79,7 @@ def test_integers_are_not_clamped_in_place_by_wider_bounds(expression: str) -> N
     assert ours.tolist() == [2, 5] and ours._version == 0
 
 
+@pytest.mark.cpu_only(reason="the autocast of the cpu")
 @pytest.mark.parametrize("source", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("expression", AUTOCAST)
 def test_autocast_gives_composites_the_dtype_of_pytorch(expression: str, source: str) -> None:

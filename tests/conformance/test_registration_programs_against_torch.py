@@ -16,6 +16,8 @@ from registration_language import differences, line, run, script
 from registration_programs import random_program
 from shrinking import smaller
 
+pytestmark = pytest.mark.cpu_only(reason="the programs register kernels for the cpu")
+
 PROGRAMS = int(os.environ.get("DOVETAIL_REGISTRATIONS", "100"))
 FIRST = int(os.environ.get("DOVETAIL_FIRST_REGISTRATION", "0"))
 PAGE = Path(__file__).parents[2] / "docs" / "differences.md"

@@ -20,6 +20,7 @@ import dovetail
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
+pytestmark = pytest.mark.cpu_only(reason="other devices draw numbers of their own")
 PAGE = Path(__file__).parents[2] / "docs" / "seeds.md"
 SEQUENCES = int(os.environ.get("DOVETAIL_CALLS", "12"))
 Draw = Callable[[Any], Any]

@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 import torch
+from devices import cpu_only_where
 from same_programs import Programs, assert_same
 
 import dovetail
@@ -96,7 +97,10 @@ for assign in (False, True):
     )
 
 
-@pytest.mark.parametrize("name", programs)
+@pytest.mark.parametrize(
+    "name",
+    cpu_only_where(programs, lambda each: each.startswith("device of"), "the device is the cpu"),
+)
 def test_a_tensor_without_a_shape_does_the_same(name: str) -> None:
     assert_same(programs[name], words=43)
 

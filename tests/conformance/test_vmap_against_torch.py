@@ -26,7 +26,7 @@ PLACES = np.array([2, 0, 1])
 def of_library(lib: Any, value: Any) -> Any:
     """Return arrays in containers as tensors of a library."""
     if isinstance(value, np.ndarray):
-        return lib.from_numpy(value.copy())
+        return lib.from_numpy(value.copy()).to(lib.get_default_device())
     if isinstance(value, (list, tuple)):
         return type(value)([of_library(lib, each) for each in value])
     if isinstance(value, dict):

@@ -98,3 +98,9 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(error, match=text):
         F.embedding_bag(*args, **options)
+
+
+def test_an_unknown_way_to_reduce_is_refused() -> None:
+    table = dovetail.ones(3, 2)
+    with pytest.raises(RuntimeError, match=r"`mode` must be sum, mean, or max, but got 5. Give 0"):
+        dovetail.embedding_bag(table, dovetail.tensor([0, 1]), dovetail.tensor([0, 1]), mode=5)

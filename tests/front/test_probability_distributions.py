@@ -104,12 +104,13 @@ JUMPING = (
 """Of gamma numbers, which are proposed and rejected: another parameter may take another proposal.
 The samples of `_standard_gamma_grad` compare their gradients with SciPy's quantiles.
 """
-DIFFERENTIABLE = [
-    name
-    for name in BUILDERS
-    # The gradients of the straight-through ones are those of something else, on purpose.
-    if example(name).has_rsample and name not in (*JUMPING, "OneHotCategoricalStraightThrough")
-]
+with dovetail.device("cpu"):  # where values are computed, also with strict kernels for CUDA
+    DIFFERENTIABLE = [
+        name
+        for name in BUILDERS
+        # The gradients of the straight-through ones are those of something else, on purpose.
+        if example(name).has_rsample and name not in (*JUMPING, "OneHotCategoricalStraightThrough")
+    ]
 
 
 class Given:

@@ -1,6 +1,7 @@
 """``as_torch``, ``dovetail run``, and what asks for a compiler."""
 
 import importlib.metadata
+import pickle
 import subprocess
 import sys
 import warnings
@@ -229,3 +230,13 @@ def test_the_context_of_a_function_has_a_class() -> None:
     assert seen == [True, True]
     assert isinstance(y.grad_fn, BackwardCFunction)
     assert not isinstance((x * x).grad_fn, FunctionCtx)
+
+
+def test_classes_of_tensors_name_the_modules_of_torch_inside() -> None:
+    before = dovetail.Tensor.__module__, dovetail.nn.Parameter.__module__
+    with dovetail.as_torch():
+        assert dovetail.Tensor.__module__ == "torch"
+        assert dovetail.nn.Parameter.__module__ == "torch.nn.parameter"
+        parameter = dovetail.nn.Parameter(dovetail.ones(2))
+        assert pickle.loads(pickle.dumps(parameter)).tolist() == [1, 1]
+    assert (dovetail.Tensor.__module__, dovetail.nn.Parameter.__module__) == before

@@ -273,8 +273,8 @@ def _numbers(tensor: Any) -> Any:
         plain = plain.resolve_conj().resolve_neg()
         plain = torch.zeros_like(plain) if plain._is_zerotensor() else plain
     if plain.dtype.is_complex:
-        return plain.to(lib.complex128).numpy()
-    return (plain.to(lib.float64) if plain.dtype.is_floating_point else plain).numpy()
+        return plain.to(lib.complex128).cpu().numpy()
+    return (plain.to(lib.float64) if plain.dtype.is_floating_point else plain).cpu().numpy()
 
 
 def _close(ours: Any, theirs: Any, tolerance: tuple[float, float]) -> bool:

@@ -130,7 +130,7 @@ def _memory_twin(tensor: Any, dtype: Any) -> Any:
     elements = tensor.as_strided((count,), (1,), 0)
     bits = BITS.get(tensor.dtype)
     array = (elements if bits is None else elements.view(bits)).numpy()
-    made = dovetail.from_numpy(np.array(array))
+    made = dovetail.from_numpy(np.array(array)).to(dovetail.get_default_device())
     return made if bits is None else made.view(dtype)
 
 

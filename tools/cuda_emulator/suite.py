@@ -2,7 +2,7 @@
 
     python tools/cuda_emulator/suite.py [--sample N] [--seed SEED] [--strict] [PYTEST ARGUMENT...]
 
-One of N tests that any backend can run (default: 100; 1: all) is chosen by the seed, which is
+One of N tests that any backend can run (default: 300; 1: all) is chosen by the seed, which is
 printed. With paths among the arguments of pytest, these are run instead (default: all of them).
 """
 
@@ -23,7 +23,11 @@ OTHERS = (
     "plugins/autograd/tests",
     "plugins/cpu/tests",
     "tests/front",
+    "tests/conformance",
+    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/test_*.py"))),
+    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("examples/*/tests"))),
 )
+EXCEPTIONS = "tests/exceptions/cuda.txt"
 PLUGIN = "cuda_emulator_pytest"
 
 
@@ -36,8 +40,9 @@ def main(arguments: Sequence[str]) -> int:
     own, rest = parser.parse_known_args(arguments)
     settings = environment(["--strict"] if own.strict else [])
     paths = [each for each in rest if (ROOT / each.partition("::")[0]).exists()]
-    own.sample = own.sample or (1 if paths else 100)
+    own.sample = own.sample or (1 if paths else 300)
     sampled = ["--backend", "cuda", "--sample", str(own.sample), "--seed", str(own.seed)]
+    sampled += ["--exceptions", EXCEPTIONS]
     # Tests of any backend expect errors of indices at once.
     blocking = {**settings, "CUDA_LAUNCH_BLOCKING": "1"}
     if paths:

@@ -7,6 +7,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dovetail_aten.array_kernels.recurrent_cells import RecurrentCells
+
 SHAPES = ((5,), (3, 40), (64, 1000), (2, 0), ())
 
 
@@ -234,3 +236,49 @@ def test_the_backward_of_a_large_layer_normalization_agrees_with_the_generic_ker
         if ours is not None:
             assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
             np.testing.assert_allclose(ours, theirs, tolerance, tolerance)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "float16"))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_softmax_of_masked_rows_agrees_with_pytorch(shape, dtype, compare):
+    x = sample(shape, dtype)
+    compare("_safe_softmax", x, -1)
+    if x.ndim == 2 and x.size:
+        x[::2] = -np.inf
+        x[1, 0] = -np.inf
+        x[-1, -1] = np.nan
+        compare("_safe_softmax", x, 1)
+        compare("_safe_softmax", x, 0)
+        compare("_safe_softmax", x.T, 0)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64", "int32"))
+@pytest.mark.parametrize("mask_shape", ((4, 6), (6,), (1, 6), (8, 1, 1), (8, 4, 6), ()))
+def test_a_mask_of_any_shape_fills_as_in_pytorch(mask_shape, dtype, compare):
+    x = sample((8, 4, 6), dtype)
+    if dtype != "int32":
+        x[..., :3] = np.inf, np.nan, -0.0
+    mask = np.asarray(np.random.default_rng(3).random(mask_shape) < 0.5)
+    for value in (2, -0.0, -np.inf, np.nan) if dtype != "int32" else (2,):
+        compare("masked_fill.Scalar", x, mask, value)
+        turned = np.broadcast_to(mask, x.shape).swapaxes(0, 2)
+        compare("masked_fill.Scalar", x.swapaxes(0, 2), turned, value)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shape", ((2, 3), (4, 64), (2, 3, 5), (0, 4)))
+def test_a_step_of_an_lstm_is_what_the_generic_kernel_makes_of_it(shape, dtype, table):
+    gates, cell = (*shape[:-1], 4 * shape[-1]), sample(shape, dtype)
+    given, own = sample(gates, dtype, 1) * 9, sample(gates[::-1], dtype, 2).T.copy()
+    bias = sample(gates[-1:], dtype, 3)
+    if given.size:
+        given.flat[:3] = np.inf, -np.inf, np.nan
+    family = table.kernels["_thnn_fused_lstm_cell"].fn.__self__
+    with np.errstate(all="ignore"):
+        for biases in ((), (bias,), (bias, bias)):
+            fast = family.fused_lstm_cell(given, own, cell, *biases)
+            generic = RecurrentCells.fused_lstm_cell(family, given, own, cell, *biases)
+            for one, other in zip(fast, generic, strict=True):
+                assert one.dtype == other.dtype
+                assert one.flags.c_contiguous
+                np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Final
+
+from dovetail_aten import matmul_precision
 
 from .attention_switches import (
     allow_fp16_bf16_reduction_math_sdp,
@@ -37,14 +38,49 @@ __all__ = [
     "sdp_kernel",
 ]
 
-matmul: Final = SimpleNamespace(
-    allow_tf32=False,
-    allow_fp16_reduced_precision_reduction=True,
-    allow_bf16_reduced_precision_reduction=True,
-    allow_fp16_accumulation=False,
-    fp32_precision="none",
-)
-"""Whether products may be computed with less precision: CuPy's own settings decide."""
+
+class Products:
+    """How products of matrices may be computed; what is not TF32 is noted, and nothing follows.
+
+    Attributes
+    ----------
+    allow_fp16_reduced_precision_reduction, allow_bf16_reduced_precision_reduction
+        Whether sums may be half precision. cuBLAS is asked for float32.
+    allow_fp16_accumulation
+        The same.
+    """
+
+    allow_fp16_reduced_precision_reduction = True
+    allow_bf16_reduced_precision_reduction = True
+    allow_fp16_accumulation = False
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether factors of float32 may be rounded to TF32: what
+        `dovetail.set_float32_matmul_precision` says, too.
+        """
+        return matmul_precision.get_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        matmul_precision.allow_tf32(bool(allowed))
+
+    @property
+    def fp32_precision(self) -> str:
+        """The same in other words: "tf32", or "none", which is float32 as it is."""
+        return "tf32" if self.allow_tf32 else "none"
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision: str) -> None:
+        if precision not in ("none", "ieee", "tf32"):
+            raise RuntimeError(
+                f"Invalid precision for backend cuda: {precision!r}. Give 'ieee' or 'tf32'."
+            )
+        matmul_precision.allow_tf32(precision == "tf32")
+
+
+matmul: Final = Products()
+"""How products of matrices may be computed on CUDA devices."""
 
 
 def is_built() -> bool:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ..absent_names import names_of as _names_of
 
 __all__ = [
+    "Event",
+    "Stream",
     "current_device",
+    "current_stream",
     "device_count",
     "is_available",
     "is_initialized",
     "set_device",
+    "stream",
     "synchronize",
 ]
 
@@ -42,6 +47,58 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Do nothing: the work of a call is done when it returns."""
+
+
+class Stream:
+    """The work of the cpu, which is done when a call returns: nothing has to wait for it.
+
+    Parameters
+    ----------
+    priority
+        Nothing follows from it.
+    """
+
+    def __init__(self, priority: int = -1) -> None:
+        pass
+
+    def wait_stream(self, stream: Any) -> None:
+        """Do nothing."""
+
+    def record_event(self) -> None:
+        """Do nothing."""
+
+    def wait_event(self, event: Any) -> None:
+        """Do nothing."""
+
+
+class Event:
+    """A point in the work of the cpu, which is passed."""
+
+    def query(self) -> bool:
+        """Return True."""
+        return True
+
+    def record(self, stream: Any = None) -> None:
+        """Do nothing."""
+
+    def synchronize(self) -> None:
+        """Do nothing."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Do nothing."""
+
+
+_STREAM = Stream()
+
+
+def current_stream(device: Any = None) -> Stream:
+    """Return the one stream."""
+    return _STREAM
+
+
+def stream(stream: Stream | None) -> AbstractContextManager[None]:
+    """Return a context in which all goes on as before: there is one stream."""
+    return nullcontext()
 
 
 if not TYPE_CHECKING:  # it needs the operators' autocast, which few programs do

@@ -16,6 +16,7 @@ if _typing.TYPE_CHECKING:
     from .swapping import swap_tensors
 
 _SUBMODULES = (
+    "_python_dispatch",
     "_pytree",
     "benchmark",
     "checkpoint",

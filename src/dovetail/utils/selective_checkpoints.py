@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, Final
 
@@ -21,8 +21,8 @@ __all__ = [
 
 
 class CheckpointPolicy(Enum):
-    """What a checkpoint does with the result of an operator: keep it, compute it again, or keep it in
-    the memory of the cpu. ``MUST`` and ``PREFER`` are the same here.
+    """What a checkpoint does with the result of an operator: keep it, compute it again, or keep it
+    in the memory of the cpu. ``MUST`` and ``PREFER`` are the same here.
     """
 
     MUST_SAVE = 0
@@ -116,7 +116,7 @@ class _Keeping(TorchDispatchMode):
         self._kept = kept
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
@@ -133,8 +133,8 @@ class _Keeping(TorchDispatchMode):
             )
         if func._schema.is_mutable:
             raise RuntimeError(
-                f"{func} writes to an argument, which the second time has to do as well: its policy "
-                "has to be PREFER_RECOMPUTE"
+                f"{func} writes to an argument, which the second time has to do as well: its "
+                "policy has to be PREFER_RECOMPUTE"
             )
         on_the_cpu = wanted in _ON_THE_CPU
         self._kept[func].append(tree_map(lambda value: _Kept(value, on_the_cpu), result))
@@ -150,7 +150,7 @@ class _GivingBack(TorchDispatchMode):
         self._may_be_written = may_be_written
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
         if func in SAC_IGNORED_OPS:

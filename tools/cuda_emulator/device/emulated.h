@@ -138,6 +138,8 @@ inline float sinpif(float x) { return float(sinpi(x)); }
 inline float cospif(float x) { return float(cospi(x)); }
 inline void sincospi(double x, double *s, double *c) { *s = sinpi(x); *c = cospi(x); }
 inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0.0, std::abs(x)); }
+inline float cyl_bessel_i0f(float x) { return std::cyl_bessel_i(0.0f, std::abs(x)); }
+inline float cyl_bessel_i1f(float x) { return std::copysign(std::cyl_bessel_i(1.0f, std::abs(x)), x); }
 inline double cyl_bessel_i1(double x) { return std::copysign(std::cyl_bessel_i(1.0, std::abs(x)), x); }
 inline double normcdf(double x) { return std::erfc(-x * 0.70710678118654752) / 2; }
 inline float normcdff(float x) { return float(normcdf(x)); }

@@ -1,11 +1,17 @@
-// The functions of the CUDA runtime that CuPy calls, on memory of the host. Everything has happened when a function returns.
+// The functions of the CUDA runtime that CuPy calls, on memory of the host. Everything has happened when a function returns, but
+// for copies into page-locked memory.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "memory.h"
 
@@ -27,6 +33,35 @@ cudaError_t copy(void *destination, const void *source, size_t bytes, cudaMemcpy
         return cudaErrorIllegalAddress;
     emulator_count(to ? (from ? on_device : to_device) : to_host);
     memmove(destination, source, bytes);
+    return cudaSuccess;
+}
+
+// What is copied late: the bytes are those of the time of the call, as later work of the stream comes after the copy.
+struct Late {
+    char *destination;
+    std::string bytes;
+};
+std::mutex pinning;
+std::map<char *, size_t> pinned;
+std::vector<Late> late;
+
+bool is_pinned(const void *address) {
+    std::lock_guard<std::mutex> guard(pinning);
+    auto found = pinned.upper_bound(static_cast<char *>(const_cast<void *>(address)));
+    if (found == pinned.begin()) return false;
+    --found;
+    return static_cast<const char *>(address) < found->first + found->second;
+}
+
+void copy_late() {
+    std::lock_guard<std::mutex> guard(pinning);
+    for (const Late &each : late) memcpy(each.destination, each.bytes.data(), each.bytes.size());
+    late.clear();
+}
+
+cudaError_t waited(Counter counter) {
+    emulator_count(counter);
+    copy_late();
     return cudaSuccess;
 }
 
@@ -107,10 +142,7 @@ cudaError_t cudaDeviceGetPCIBusId(char *text, int length, int device) {
     snprintf(text, length, "0000:0%d:00.0", device);
     return cudaSuccess;
 }
-cudaError_t cudaDeviceSynchronize() {
-    emulator_count(device_syncs);
-    return cudaSuccess;
-}
+cudaError_t cudaDeviceSynchronize() { return waited(device_syncs); }
 // No device reaches the memory of another one: what forgets to copy fails here, as it does on machines without such a path.
 cudaError_t cudaDeviceCanAccessPeer(int *can, int, int) {
     *can = 0;
@@ -154,14 +186,27 @@ cudaError_t cudaFree(void *address) { return !address || emulator_free(address) 
 cudaError_t cudaFreeAsync(void *address, cudaStream_t) { return cudaFree(address); }
 cudaError_t cudaHostAlloc(void **address, size_t bytes, unsigned) {
     *address = malloc(bytes ? bytes : 1);
-    return cudaSuccess;
+    return cudaHostRegister(*address, bytes ? bytes : 1, 0);
 }
 cudaError_t cudaFreeHost(void *address) {
+    cudaHostUnregister(address);
     free(address);
     return cudaSuccess;
 }
-cudaError_t cudaHostRegister(void *, size_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaHostUnregister(void *) { return cudaSuccess; }
+cudaError_t cudaHostRegister(void *address, size_t bytes, unsigned) {
+    std::lock_guard<std::mutex> guard(pinning);
+    pinned[static_cast<char *>(address)] = bytes;
+    return cudaSuccess;
+}
+cudaError_t cudaHostUnregister(void *address) {
+    std::lock_guard<std::mutex> guard(pinning);
+    char *start = static_cast<char *>(address), *end = start + pinned[start];
+    pinned.erase(start);
+    // A copy that is under way would be written to memory of something else.
+    bool used = std::any_of(late.begin(), late.end(), [=](const Late &each) { return each.destination >= start && each.destination < end; });
+    if (used) emulator_set_error("page-locked memory was freed while a copy into it was under way");
+    return used ? cudaErrorIllegalAddress : cudaSuccess;
+}
 cudaError_t cudaMemGetInfo(size_t *available, size_t *all) {
     *all = size_t(4) << 30;
     *available = *all - emulator_in_use(emulator_current_device());
@@ -170,7 +215,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *all) {
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *found, const void *address) {
     memset(found, 0, sizeof *found);
     int owner = emulator_owner(address);
-    found->type = owner < 0 ? cudaMemoryTypeUnregistered : cudaMemoryTypeDevice;
+    found->type = owner >= 0 ? cudaMemoryTypeDevice : is_pinned(address) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
     found->device = owner < 0 ? emulator_current_device() : owner;
     found->devicePointer = owner < 0 ? nullptr : const_cast<void *>(address);
     return cudaSuccess;
@@ -179,8 +224,19 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *found, const void *a
 cudaError_t cudaMemcpy(void *destination, const void *source, size_t bytes, cudaMemcpyKind kind) {
     return copy(destination, source, bytes, kind);
 }
+// A copy into page-locked memory is late: it happens when the host waits. Others have happened on return, as on devices from memory
+// that is not page-locked.
 cudaError_t cudaMemcpyAsync(void *destination, const void *source, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
-    return copy(destination, source, bytes, kind);
+    bool is_late = is_pinned(destination) && emulator_owner(source) >= 0 && emulator_readable(source, bytes);
+    if (!is_late) {
+        if (is_pinned(source)) copy_late();  // earlier work of the stream comes before
+        return copy(destination, source, bytes, kind);
+    }
+    emulator_count(to_host);
+    const char *from = static_cast<const char *>(source);
+    std::lock_guard<std::mutex> guard(pinning);
+    late.push_back({static_cast<char *>(destination), std::string(from, bytes)});
+    return cudaSuccess;
 }
 cudaError_t cudaMemcpyPeer(void *destination, int to, const void *source, int from, size_t bytes) {
     if (bytes && (emulator_owner(destination) != to || emulator_owner(source) != from)) {
@@ -207,11 +263,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     free(stream);
     return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
-    emulator_count(stream_syncs);
-    return cudaSuccess;
-}
-cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return waited(stream_syncs); }
+cudaError_t cudaStreamQuery(cudaStream_t) { return late.empty() ? cudaSuccess : cudaErrorNotReady; }
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status) {
     *status = cudaStreamCaptureStatusNone;
@@ -239,11 +292,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t first, cudaEve
     *milliseconds = std::chrono::duration<float, std::milli>(between).count();
     return cudaSuccess;
 }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventSynchronize(cudaEvent_t) {
-    emulator_count(event_syncs);
-    return cudaSuccess;
-}
+cudaError_t cudaEventQuery(cudaEvent_t) { return late.empty() ? cudaSuccess : cudaErrorNotReady; }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return waited(event_syncs); }
 int cudaProfilerStart() { return 0; }
 int cudaProfilerStop() { return 0; }
 }

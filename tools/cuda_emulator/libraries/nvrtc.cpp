@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -18,6 +19,8 @@ constexpr int compilation_error = 6;
 
 struct Program {
     std::string source, log, library;
+    std::set<std::string> instances;  // of templates, as the program names them
+    std::string lowered;              // what was last asked for
 };
 
 std::string setting(const char *name) {
@@ -39,16 +42,31 @@ const char *style_of(const std::string &source) {
     return contains(source, "CUPY_FOR") && !contains(source, "return;") ? "0" : "1";
 }
 
-// Return the source for g++: shared memory of a size that the launch gives is one buffer, and every kernel has a door.
-std::string translated(const std::string &source) {
-    static const std::regex shared("extern\\s+__shared__\\s+([\\w ]+?)\\s*(\\w+)\\[\\];");
-    static const std::regex kernel("__global__\\s+void\\s+(?:__launch_bounds__\\([^)]*\\)\\s*)?(\\w+)\\s*\\(");
+// Return a name of C for an instance of a template.
+std::string lowered(std::string name) {
+    for (char &each : name)
+        if (!isalnum(static_cast<unsigned char>(each))) each = '_';
+    return name;
+}
+
+// Return the door of a kernel.
+std::string door(const std::string &kernel, const char *style) {
+    std::string name = lowered(kernel);
+    return "\nextern \"C\" void " + name + "__run(void **given) { emulated_run(&" + kernel + ", given); }" +
+           "\nextern \"C\" { int " + name + "__style = " + style + "; }\n";
+}
+
+// Return the source for g++: shared memory of a size that the launch gives is one buffer, and every kernel has a door; a template of
+// kernels has one for each instance.
+std::string translated(const std::string &source, const std::set<std::string> &instances) {
+    static const std::regex shared("extern\\s+__shared__\\s+([\\w:<> ]+?)\\s*(\\w+)\\[\\];");
+    static const std::regex kernel(
+        "(template\\s*<[^>]*>\\s*)?__global__\\s+void\\s+(?:__launch_bounds__\\([^)]*\\)\\s*)?(\\w+)\\s*\\(");
     std::string made = std::regex_replace(source, shared, "$1* $2 = ($1*)emulator_shared_memory;");
-    for (std::sregex_iterator each(source.begin(), source.end(), kernel), end; each != end; ++each) {
-        std::string name = (*each)[1];
-        made += "\nextern \"C\" void " + name + "__run(void **given) { emulated_run(&" + name + ", given); }";
-        made += "\nextern \"C\" { int " + name + "__style = " + style_of(source) + "; }\n";
-    }
+    for (std::sregex_iterator each(source.begin(), source.end(), kernel), end; each != end; ++each)
+        if (!(*each)[1].matched) made += door((*each)[2], style_of(source));
+    for (const std::string &each : instances)
+        if (contains(each, "<")) made += door(each, style_of(source));
     return made;
 }
 
@@ -74,7 +92,7 @@ int nvrtcGetSupportedArchs(int *found) {
 const char *nvrtcGetErrorString(int status) { return status ? "the compiler of the host refuses it" : "no error"; }
 
 int nvrtcCreateProgram(Program **program, const char *source, const char *, int, const char **, const char **) {
-    *program = new Program{source, "", ""};
+    *program = new Program{source, "", "", {}, ""};
     return 0;
 }
 int nvrtcDestroyProgram(Program **program) {
@@ -89,7 +107,7 @@ int nvrtcCompileProgram(Program *program, int count, const char **given) {
         bool own = contains(option, "nvidia") || contains(option, "_cccl");  // headers for nvcc
         if ((option.rfind("-D", 0) == 0 || option.rfind("-I", 0) == 0) && !own) options += " " + quoted(option);
     }
-    std::string flags = setting("EMULATOR_FLAGS"), source = translated(program->source);
+    std::string flags = setting("EMULATOR_FLAGS"), source = translated(program->source, program->instances);
     char name[32];
     snprintf(name, sizeof name, "/%016llx", (unsigned long long)hash(source + options + flags + home));
     std::string base = folder + name, own = base + "." + std::to_string(getpid());
@@ -132,9 +150,13 @@ int nvrtcGetProgramLog(Program *program, char *log) {
     strcpy(log, program->log.c_str());
     return 0;
 }
-int nvrtcAddNameExpression(Program *, const char *) { return 0; }
-int nvrtcGetLoweredName(Program *, const char *name, const char **lowered) {
-    *lowered = name;
+int nvrtcAddNameExpression(Program *program, const char *name) {
+    program->instances.insert(name);
+    return 0;
+}
+int nvrtcGetLoweredName(Program *program, const char *name, const char **found) {
+    program->lowered = lowered(name);
+    *found = program->lowered.c_str();
     return 0;
 }
 }

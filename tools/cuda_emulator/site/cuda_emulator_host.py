@@ -26,6 +26,7 @@ OF_SCIPY = ("lu", "lu_factor", "lu_solve", "solve_triangular", "expm")
 def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of NumPy for arrays of CuPy."""
     import cupy
+    import cupyx
 
     def there(value: Any) -> Any:
         return cupy.asnumpy(value) if isinstance(value, cupy.ndarray) else value
@@ -40,9 +41,24 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         named = {name: there(value) for name, value in kwargs.items()}
-        return back(function(*map(there, args), **named))
+        given = [there(value) for value in args]
+        try:
+            return back(function(*given, **named))
+        except np.linalg.LinAlgError:
+            if cupyx.geterr()["linalg"] == "raise":
+                raise
+            return back(without_value(function(np.eye(given[0].shape[-1]), *given[1:], **named)))
 
     return run
+
+
+def without_value(results: Any) -> Any:
+    """Return results with NaN in the place of every number: unless told otherwise, CuPy goes on
+    with what cuSOLVER leaves of a matrix that fails.
+    """
+    if isinstance(results, tuple):
+        return tuple(without_value(each) for each in results)
+    return np.full_like(results, np.nan)
 
 
 def prepare() -> None:

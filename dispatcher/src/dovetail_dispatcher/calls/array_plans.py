@@ -28,7 +28,7 @@ from .array_calls import (
     moves,
     promoted_operands,
 )
-from .array_wrapping import array_wrapper, dtype_of
+from .array_wrapping import array_wrapper, dtype_of, list_wrapper
 from .plan import RoutePlan, Step, Value, argument_value
 from .promotion_rules import check_operands, check_writable_as, operand_check, static_dtype
 from .replaced_arrays import note_views
@@ -109,8 +109,8 @@ def _wrapping(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     if kinds == [TENSOR_LIST]:
         arrays = Value("arrays")
         compute = kernel_call(call, promotion, (arrays,))
-        wrap_each = array_wrapper(call.backend, call.base)
-        step_ = WrapArrays(arrays, _RESULT, wrap_each, _shared(call))
+        wrap_all = list_wrapper(call.backend, call.base)
+        step_ = WrapArrays(arrays, _RESULT, wrap_all, _shared(call))
         return RoutePlan(call.op, (compute, step_), (_RESULT,))
     return RoutePlan(call.op, (kernel_call(call, promotion, (_RESULT,)),), results)
 

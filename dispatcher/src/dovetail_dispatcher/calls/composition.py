@@ -136,7 +136,7 @@ def set_autograd_layer(
         Takes the plan of a call that goes below autograd, and returns one that notes whose views
         the results are.
     fusion_layer
-        Returns the plan of a composite that is recorded as one call, or None.
+        Returns the plan of a composite that is computed as one call, or None.
     """
     global _autograd_layer, _view_layer, _fusion_layer
     with registry.lock:
@@ -231,10 +231,10 @@ def _through_autograd(composition: Composition, kernel: Kernel) -> RoutePlan:
 
 
 def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
-    """Return the plan of a composite that is computed and recorded as one call; None if this call
+    """Return the plan of a composite that is computed, and recorded, as one call; None if this call
     is not.
     """
-    if composition.op.fusion is None or _fusion_layer is None or not composition.records:
+    if composition.op.fusion is None or _fusion_layer is None:
         return None
     return _fusion_layer(composition, kernel)
 

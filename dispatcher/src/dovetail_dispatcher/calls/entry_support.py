@@ -81,18 +81,21 @@ def _as_given(
 
     Compares by identity wherever there may be a tensor, whose ``==`` is an operator.
     """
-    positional = [a for a in op.schema.arguments if not a.kwarg_only]
-    if len(args) <= len(positional):
-        missing = next((i for i, value in enumerate(args) if value is MISSING), len(args))
-        named = {
-            a.name: v
-            for a, v in zip(positional[missing:], args[missing:], strict=False)
-            if v is not MISSING
-        }
-        args, kwargs = args[:missing], {**named, **kwargs}
-        while args and equals_default(positional[len(args) - 1], args[-1]):
-            args = args[:-1]
-    arguments = {a.name: a for a in op.schema.arguments}
+    schema = op.schema
+    positional, arguments = schema._positional, schema._by_name
+    given = len(args)
+    if given <= len(positional):
+        for place, value in enumerate(args):
+            if value is MISSING:
+                rest = zip(positional[place:], args[place:], strict=False)
+                named = {a.name: v for a, v in rest if v is not MISSING}
+                args, kwargs, given = args[:place], {**named, **kwargs}, place
+                break
+        while given and equals_default(positional[given - 1], args[given - 1]):
+            given -= 1
+        args = args[:given]
+    if not kwargs:
+        return args, kwargs
     return args, {
         name: value
         for name, value in kwargs.items()

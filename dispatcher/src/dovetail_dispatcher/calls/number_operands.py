@@ -81,16 +81,21 @@ def number_cache(
     """Return a mapping of numbers to their 0-d tensors, and the function that fills it.
 
     A route owns one mapping, and knows the Python type of its numbers from the call key; so equal
-    keys mean equal tensors, except for zeros (-0.0 == 0.0) and NaN, which are never kept.
+    keys mean equal tensors, except for zeros (-0.0 == 0.0), which are kept by their text, and NaN,
+    which is never kept.
     """
     known: dict[Any, TensorBase] = {}
 
     def remember(number: Any) -> TensorBase:
+        key = number if number or isinstance(number, int) else str(number)
+        found = known.get(key)
+        if found is not None:
+            return found
         tensor = number_tensor(number, backend, wanted)
-        if number == number and (number != 0 or isinstance(number, int)):
+        if number == number:
             if len(known) >= _CACHED_NUMBERS:
                 known.clear()
-            known[number] = tensor
+            known[key] = tensor
         return tensor
 
     return known, remember

@@ -77,3 +77,11 @@ def decided_by_class(op: Operator, args: tuple[Any, ...]) -> bool:
         elif type(value) not in (int, float, bool, NoneType):
             return False
     return True
+
+
+def refused_by_number(op: Operator, count: int) -> bool:
+    """Return whether `op` takes no call of `count` positional arguments and nothing else."""
+    arguments = op.schema.arguments
+    left_out = arguments[count:]
+    too_many = count > len(arguments) or any([each.kwarg_only for each in arguments[:count]])
+    return too_many or not all([each.has_default_value() for each in left_out])

@@ -17,7 +17,7 @@ from ..table import registry
 from ..table.operator import Operator
 from ..table.tags import Tag
 from .entry_support import make_entry, miss, redispatch_entry
-from .overload_resolution import decided_by_class, resolve_overload
+from .overload_resolution import decided_by_class, refused_by_number, resolve_overload
 
 
 class OpOverload:
@@ -243,6 +243,10 @@ class OpOverloadPacket:
         return [*super().__dir__(), *self.overloads()]
 
     def __getattr__(self, name: str) -> OpOverload:
+        if self._epoch == registry.epoch:
+            found = self._found.get(name)
+            if found is not None:
+                return found
         printed = self._qualified_op_name.replace("::", ".")
         if name.startswith("__"):
             raise AttributeError(
@@ -250,11 +254,7 @@ class OpOverloadPacket:
                 "op has no attribute "
                 f"{name}."
             )
-        if self._epoch == registry.epoch:
-            found = self._found.get(name)
-            if found is not None:
-                return found
-        else:
+        if self._epoch != registry.epoch:
             self._forget()
         epoch = self._epoch
         wanted = "" if name == "default" else name
@@ -307,8 +307,10 @@ class OpOverloadPacket:
         operators = self._operators
         chosen = resolve_overload(self._qualified_op_name, operators, args, kwargs)
         overload: OpOverload = chosen.handle
-        if not kwargs and chosen is operators[0] and decided_by_class(chosen, args):
-            self._known[tuple(map(type, args))] = overload
+        if not kwargs and decided_by_class(chosen, args):
+            before, count = operators[: operators.index(chosen)], len(args)
+            if all([refused_by_number(each, count) for each in before]):
+                self._known[tuple(map(type, args))] = overload
         return overload
 
     def __repr__(self) -> str:

@@ -175,7 +175,11 @@ def promoter(
     known: dict[tuple[int, ...], tuple[dtype, Any, int]] = {}
 
     def promote(*tensors: TensorBase) -> tuple[list[Any], dtype]:
-        kinds = tuple([t._signature & _KIND for t in tensors])
+        # By loops: a comprehension has a frame of its own.
+        each_kind = []
+        for tensor in tensors:
+            each_kind.append(tensor._signature & _KIND)
+        kinds = tuple(each_kind)
         found = known.get(kinds)
         if found is None:
             if rule == "exact":
@@ -184,9 +188,11 @@ def promoter(
             check_computes(op, wanted)
             found = known[kinds] = wanted, arrays.native_dtypes[wanted], wanted.bit
         wanted, native, bit = found
-        return [
-            t.array if t._signature & bit else arrays.cast(t.array, native) for t in tensors
-        ], wanted
+        operands = []
+        for tensor in tensors:
+            array = tensor.array
+            operands.append(array if tensor._signature & bit else arrays.cast(array, native))
+        return operands, wanted
 
     def promote_with_number(tensor: TensorBase, number: complex) -> tuple[list[Any], dtype]:
         (array,), wanted = promote(tensor)

@@ -224,6 +224,16 @@ class FunctionSchema(_Frozen):
         """Whether some argument is written to."""
         return any([argument.is_write for argument in self.arguments])
 
+    @kept
+    def _positional(self) -> tuple[Argument, ...]:
+        """The arguments that may be given by position."""
+        return tuple([argument for argument in self.arguments if not argument.kwarg_only])
+
+    @kept
+    def _by_name(self) -> dict[str, Argument]:
+        """The arguments by their names."""
+        return {argument.name: argument for argument in self.arguments}
+
     def _is_view_op(self) -> bool:
         """Say whether some argument is aliased but not written to."""
         return any(

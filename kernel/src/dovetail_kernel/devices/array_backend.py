@@ -91,6 +91,28 @@ class ArrayBackend:
         """
         raise NotImplementedError
 
+    def from_host_soon(self, array: Any) -> Any:
+        """Return a copy of an array in host memory, which a device may still be reading where that
+        memory is page-locked. Default: `asarray`.
+        """
+        return self.asarray(array)
+
+    def to_host_soon(self, array: Any) -> Any:
+        """Return a copy of `array` as a NumPy array, in page-locked memory, to which a device may
+        still be writing. Default: a copy of what `to_host` returns.
+        """
+        return self.to_host(array).copy()
+
+    def is_pinned(self, array: Any) -> bool:
+        """Return whether a NumPy array lies in memory that is page-locked for these devices."""
+        return False
+
+    def empty_pinned(self, like: Any) -> Any:
+        """Return an uninitialised NumPy array in page-locked memory, in the shape and order of
+        strides of a NumPy array.
+        """
+        raise NotImplementedError
+
     def empty(
         self, shape: tuple[int, ...], native_dtype: Any, device_index: int | None = None
     ) -> Any:

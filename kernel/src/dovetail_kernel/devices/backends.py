@@ -182,7 +182,6 @@ _META_PRIORITY: Final = 1 << 30
 _WRAPPED: Final = "_wrapped"
 _by_name: dict[str, Backend] = {}
 _by_bit: dict[int, Backend] = {}
-_BUILT_IN: Final = CPU_BIT | CUDA_BIT | META_BIT | WRAPPED_BIT
 _in_order: tuple[Backend, ...] = ()
 _observers: list[Callable[[Backend], object]] = []
 _sources: list[Callable[[], Iterable[str]]] = []
@@ -252,25 +251,26 @@ def all_backends() -> tuple[Backend, ...]:
     return _in_order
 
 
-def backend_of_signature(signature: int) -> Backend:
-    """Return the backend in the signature of a tensor; of several in a call key, the one of highest
-    priority.
+class _KnownBackends(dict[int, Backend]):
+    """The backend of each signature that was asked for: they are few."""
 
-    Raises
-    ------
-    RuntimeError
-        If the signature has none.
-    """
-    found = _by_bit.get(signature & _BUILT_IN)
-    if found is not None and signature < 1 << 30:
-        return found
-    several = backends_of_signature(signature)
-    if not several:
-        raise RuntimeError(
-            f"signature {signature:#x} has no backend; the tensor was not made by "
-            "dovetail_kernel.wrap"
-        )
-    return several[-1]
+    def __missing__(self, signature: int) -> Backend:
+        several = backends_of_signature(signature)
+        if not several:
+            raise RuntimeError(
+                f"signature {signature:#x} has no backend; the tensor was not made by "
+                "dovetail_kernel.wrap"
+            )
+        if len(self) >= 1024:
+            self.clear()
+        self[signature] = several[-1]
+        return several[-1]
+
+
+backend_of_signature: Final[Callable[[int], Backend]] = _KnownBackends().__getitem__
+"""Return the backend in the signature of a tensor; of several in a call key, the one of highest
+priority. A RuntimeError says that the signature has none.
+"""
 
 
 def backends_of_signature(signature: int) -> tuple[Backend, ...]:

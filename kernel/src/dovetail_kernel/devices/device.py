@@ -66,6 +66,17 @@ class Device(Immutable):
         return Device, (str(self),)
 
 
+class _Unnumbered(dict[str, Device]):
+    """The devices without an index by their type: reading one costs less than asking for it."""
+
+    def __missing__(self, type: str) -> Device:
+        made = self[type] = Device(type)
+        return made
+
+
+UNNUMBERED: Final = _Unnumbered()
+"""``UNNUMBERED[type]`` is ``Device(type)``."""
+
 CPU: Final = _interned.setdefault(("cpu", None), Device.make(type="cpu", index=None))
 
 

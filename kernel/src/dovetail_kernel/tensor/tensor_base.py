@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..devices.backends import Backend, backend_of_signature
-from ..devices.device import Device
+from ..devices.device import UNNUMBERED, Device
 from ..keys.interception import (
     class_bits,
     disabled_torch_dispatch_impl,
@@ -91,7 +91,8 @@ class TensorBase(OtherKinds):
         if not backend.is_device:
             wrapped: Device = self.array.physical.device
             return wrapped
-        return Device(backend.name, backend.arrays.device_index(self.array))
+        index = backend.arrays.device_index(self.array)
+        return UNNUMBERED[backend.name] if index is None else Device(backend.name, index)
 
     @property
     def shape(self) -> Size:

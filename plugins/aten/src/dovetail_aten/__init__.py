@@ -8,6 +8,7 @@ from dovetail_kernel import hookimpl, plugin_manager, set_tensor_class
 from . import library as _library  # first: it defines the operators that the functions look up
 from ._generated import functions as functions
 from ._generated.functions import *  # noqa: F403 - its __all__ says which
+from .backend import matmul_precision as matmul_precision  # for the front end
 from .backend.generator import (
     Generator,
     get_rng_state,

@@ -49,10 +49,6 @@ class _AdoptedMemory:
         }
 
 
-_copy = getattr(np.copyto, "_implementation", np.copyto)
-"""What stands behind the function that asks for ``__array_function__``."""
-
-
 def _turned(array: Array) -> Array:
     """Return a copy in C order of an array that lies in Fortran's: tile by tile, so that the lines
     of the cache that are written are still there when their next element is.
@@ -159,6 +155,12 @@ class CpuArrays(CpuRandom):
         """Return an uninitialised C-contiguous array."""
         return np.empty(tuple(shape), native_dtype)
 
+    def filled(self, shape: Sequence[int], number: Any, native_dtype: Any) -> Array:
+        """Return a new C-contiguous array full of `number`."""
+        made: Array = np.empty(shape, native_dtype)
+        made.fill(number)
+        return made
+
     def clone(self, array: Any) -> Array:
         """Return a new array with the same elements, in the same order of strides; of an expanded
         one, in C order.
@@ -191,7 +193,7 @@ class CpuArrays(CpuRandom):
         """
         try:
             if source.dtype == destination.dtype:
-                _copy(destination, source)
+                destination[...] = source
             else:
                 _copyto(destination, _without_imaginary(source, destination.dtype), "unsafe")
         except TypeError:

@@ -19,7 +19,12 @@ from dovetail_aten.array_kernels.pointwise import Pointwise
 from .blocks import blockwise
 from .elementary import TUNED
 
+_FEW = 1 << 9
+"""Elements up to which `maximum` and `minimum` cost less than what stands before clip."""
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
+_BITS = {each: numpy.dtype(f"i{each.itemsize}") for each in _FLOATS}
+_FOR_MANY = 4
+"""For how many elements each of a mask has to be, so that choosing by bits pays."""
 
 
 @blockwise(
@@ -72,8 +77,13 @@ class FastPointwise(Pointwise):
 class FastChoices(Choices):
     """Bounds by clip."""
 
-    def _clipped(self, x: Any, least: Any, greatest: Any) -> Any | None:
-        """Return an array of floats limited to two numbers; None for what is none."""
+    def define_in(self, kernel: KernelTable) -> None:
+        """Define the kernels, and what limits an array in place."""
+        super().define_in(kernel)
+        kernel("clamp", self.clamp, general_out_function=self.clamp_into)
+
+    def _bounds(self, x: Any, least: Any, greatest: Any) -> list[Any] | None:
+        """Return two numbers as bounds of an array of floats; None for what is none."""
         if not x.ndim or x.dtype not in _FLOATS:
             return None
         bounds = []
@@ -82,7 +92,48 @@ class FastChoices(Choices):
             if bound.__class__ not in (int, float):
                 return None
             bounds.append(self.numbers.fitting(x, bound))
-        return x.clip(*bounds)
+        return bounds
+
+    def _clipped(self, x: Any, least: Any, greatest: Any) -> Any | None:
+        """Return an array of floats limited to two numbers; None for what is none."""
+        bounds = self._bounds(x, least, greatest)
+        if bounds is None:
+            return None
+        if x.size > _FEW:
+            return x.clip(*bounds)
+        made = numpy.maximum(x, bounds[0])
+        return numpy.minimum(made, bounds[1], out=made)
+
+    def clamp_into(self, x: Any, min: Any = None, max: Any = None, *, out: Any) -> Any:
+        """Write `clamp` into `out`, of an array of floats itself without a copy."""
+        bounds = self._bounds(x, min, max) if x is out and (min, max) != (None, None) else None
+        if bounds is not None:
+            return x.clip(*bounds, out)
+        made = self.clamp(x, min, max)
+        if made.shape != out.shape:
+            raise ValueError(f"cannot broadcast {made.shape} into {out.shape}")
+        numpy.copyto(out, made)
+        return out
+
+    def _filled(self, x: Any, mask: Any, value: Any) -> Any:
+        """Return `x` with `value` where `mask` is true; of a mask that is one for many elements by
+        their bits, which takes a third of the time of ``where``.
+        """
+        bits = _BITS.get(x.dtype)
+        if (
+            bits is None
+            or mask.dtype != self._boolean
+            or not mask.ndim
+            or mask.size * _FOR_MANY > x.size
+            or value.ndim
+            or x.shape[: x.ndim - mask.ndim] + mask.shape != x.shape
+            or not x.flags.c_contiguous
+        ):
+            return Choices._filled(self, x, mask, value)
+        kept = numpy.subtract(mask, 1, dtype=bits, casting="unsafe")
+        made = numpy.bitwise_and(x.view(bits), kept)
+        numpy.bitwise_and(numpy.invert(kept, out=kept), value.view(bits), out=kept)
+        return numpy.bitwise_or(made, kept, out=made).view(x.dtype)
 
     def clamp(self, x: Any, min: Any = None, max: Any = None) -> Any:
         """Return `x` limited to ``[min, max]``; a bound that is None is none."""

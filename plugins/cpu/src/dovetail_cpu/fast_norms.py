@@ -12,12 +12,13 @@ from dovetail_aten.array_kernels.norms import Norms
 from dovetail_aten.array_kernels.reductions import Dims
 
 from .constants import ones_of
+from .fast_softmax import is_safe, is_small
 from .threads import run_pieces
 
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _MANY: Final = 1 << 14
 """Elements from which this pays."""
-_ROW: Final = 128
+_ROW: Final = 1024
 """Length of the rows that the squares of everything are summed in."""
 _LONGEST: Final = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
@@ -45,6 +46,10 @@ class FastNorms(Norms):
 
     def _norm_of(self, x: Any, ord: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
         """Return the vector norm of an array of full precision."""
+        whole = len(dims) == x.ndim and not keepdim
+        if whole and ord == 2 and x.size <= _LONGEST and x.dtype in _FLOATS:
+            flat = x.ravel()
+            return numpy.sqrt(flat.dot(flat))
         shape = _kept(x, dims, keepdim) if ord == 2 else None
         if shape is None:
             return Norms._norm_of(self, x, ord, dims, keepdim)
@@ -66,6 +71,9 @@ class FastNorms(Norms):
     def logsumexp(self, x: Any, dim: Dims, keepdim: bool = False) -> Any:
         """Return ``log(sum(exp(x)))`` over `dim` without overflow."""
         dims = wrap_dims(dim, x.ndim)
+        if not keepdim and len(dims) == 1 and is_small(x, dims[0]) and is_safe(x):
+            total = numpy.exp(x).dot(ones_of(x.shape[1], x.dtype))
+            return numpy.log(total, out=total)
         shape = _kept(x, dims, keepdim)
         if shape is None:
             return Norms.logsumexp(self, x, dim, keepdim)

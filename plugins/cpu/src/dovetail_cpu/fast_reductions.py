@@ -32,6 +32,7 @@ is PyTorch's.
 _add: Any = numpy.add.reduce
 _multiply: Any = numpy.multiply.reduce
 _greatest: Any = numpy.maximum.reduce
+_divide = numpy.divide
 
 
 def _tested(test: Any, generic: Function) -> Function:
@@ -184,9 +185,13 @@ class FastReductions(Reductions):
             return _add(x, None, None, None, keepdim)
         ndim = x.ndim
         dims = wrap_dims(dim, ndim)
-        if ndim == 2 and len(dims) == 1 and not keepdim and x.size <= _LONGEST and own in _BLAS:
+        if ndim == 2 and len(dims) == 1 and x.size <= _LONGEST and own in _BLAS:
             rows, columns = x.shape
-            return x.dot(ones_of(columns, own)) if dims[0] else ones_of(rows, own).dot(x)
+            if dims[0]:
+                result = x.dot(ones_of(columns, own))
+                return result.reshape(rows, 1) if keepdim else result
+            result = ones_of(rows, own).dot(x)
+            return result.reshape(1, columns) if keepdim else result
         if x.size >= _MANY and (result := self._sum_of_matrix(x, dims, keepdim)) is not None:
             return result
         result = _add(x, dims, None, None, keepdim)
@@ -206,9 +211,9 @@ class FastReductions(Reductions):
             return Reductions.mean(self, x, dim, keepdim, dtype=dtype)
         if dim is None:
             return self.sum(x, None, keepdim) / (x.size or x.dtype.type(nan))
-        dims = wrap_dims(dim, x.ndim)
-        total = self.sum(x, dims, keepdim)
-        return total / (prod([x.shape[d] for d in dims]) or x.dtype.type(nan))
+        shape, dims = x.shape, wrap_dims(dim, x.ndim)
+        size = shape[dims[0]] if len(dims) == 1 else prod([shape[d] for d in dims])
+        return _divide(self.sum(x, dims, keepdim), self.numbers.of_dtype(size or nan, x.dtype))
 
     def var(
         self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False
@@ -221,12 +226,11 @@ class FastReductions(Reductions):
         freedom = size - (1 if correction is None else correction)
         if freedom <= 0:
             return Reductions.var(self, x, dim, correction=correction, keepdim=keepdim)
-        total = _add(x, dims, None, None, True) if x.size <= _FEW else self.sum(x, dims, True)
-        away = numpy.subtract(x, total / size)
-        return (
-            self.sum(numpy.multiply(away, away, out=away if away.ndim else None), dims, keepdim)
-            / freedom
-        )
+        number = self.numbers.of_dtype
+        mean = _divide(self.sum(x, dims, True), number(size, x.dtype))
+        away = numpy.subtract(x, mean)
+        squares = numpy.multiply(away, away, out=away if away.ndim else None)
+        return _divide(self.sum(squares, dims, keepdim), number(freedom, x.dtype))
 
     def std(
         self, x: Any, dim: Dims = None, *, correction: Any = None, keepdim: bool = False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy
@@ -35,28 +37,36 @@ class FastViews(Views):
         shape, own = tuple(size), x.shape
         if shape == own:
             return x
-        lead = len(shape) - len(own)
-        if lead < 0 or 0 in shape or not x.flags.c_contiguous:
+        found = _expansion(shape, own, x.strides) if x.flags.c_contiguous else None
+        if found is None:
             return Views.expand(self, x, size)
-        steps = [0] * lead
-        for wanted, present, step in zip(shape[lead:], own, x.strides, strict=True):
-            if wanted == present or wanted == -1:
-                steps.append(step)
-            elif present == 1 and wanted > 0:
-                steps.append(0)
-            else:
-                return Views.expand(self, x, size)
-        if -1 in shape:
-            shape = (*shape[:lead], *map(_kept, shape[lead:], own))
-        if min(shape) < 0:
-            return Views.expand(self, x, size)
+        sizes, steps, repeats = found
         # An array is a buffer, also for ndarray's own constructor: numpy.broadcast_to takes eight
         # times as long.
-        result = _make(shape, x.dtype, x, 0, steps)
-        if result.size > x.size:
+        result = _make(sizes, x.dtype, x, 0, steps)
+        if repeats:
             result.flags.writeable = False
         return result
 
 
-def _kept(wanted: int, present: int) -> int:
-    return present if wanted == -1 else wanted
+@lru_cache(1024)
+def _expansion(
+    shape: tuple[int, ...], own: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...], bool] | None:
+    """Return sizes and strides of an array of `own` shape broadcast to `shape`, and whether
+    elements repeat; None for an expansion that the generic kernel has to look at.
+    """
+    lead = len(shape) - len(own)
+    if lead < 0 or 0 in shape or 0 in own or min(shape[:lead], default=0) < 0:
+        return None
+    sizes, steps = [*shape[:lead]], [0] * lead
+    for wanted, present, step in zip(shape[lead:], own, strides, strict=True):
+        if wanted in (present, -1):
+            sizes.append(present)
+            steps.append(step)
+        elif present == 1 and wanted > 0:
+            sizes.append(wanted)
+            steps.append(0)
+        else:
+            return None
+    return tuple(sizes), tuple(steps), prod(sizes) > prod(own)

@@ -12,15 +12,20 @@ __all__ = ["device_count", "dovetail_backend", "unavailable_because"]
 
 
 def _load() -> None:
-    import cupy
-
+    from dovetail_aten.backend.matmul_precision import tell_tf32
     from dovetail_aten.backends import register_backend
 
     from .arrays import CudaArrays
     from .fused_arithmetic import define_logical
     from .fused_kernels import FUSED_FAMILIES
+    from .kernel_namespace import kernel_namespace
+    from .matmul_precision import set_tf32
 
-    register_backend("cuda", cupy, CudaArrays, kernels=[define_logical], families=FUSED_FAMILIES)
+    namespace = kernel_namespace()
+    register_backend(
+        "cuda", namespace, CudaArrays, kernels=[define_logical], families=FUSED_FAMILIES
+    )
+    tell_tf32(set_tf32)
 
 
 @hookimpl

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import cupy
+import cupyx
 import cupyx.scipy.special
 import ml_dtypes
 import numpy as np
@@ -16,12 +17,21 @@ from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_kernel import bfloat16
 
 from .availability import device_count
-from .device_guard import check_single_places, into_single_places, on_device_of_arrays
+from .combined_places import combined
+from .device_guard import (
+    check_single_places,
+    into_single_places,
+    on_device_of_arrays,
+    single_places,
+)
 from .index_errors import raise_reported
-from .linear_functions import blas_functions
+from .kernel_namespace import like_operands
+from .linear_functions import LIBRARIES
+from .pinned_copies import copied_soon, is_pinned
+from .polynomial_kernels import polynomial
 from .random_arrays import CudaRandom
 
-_MAKES_ARRAYS: Final = ("cast", "clone", "contiguous", "overwritten", "to_host")
+_MAKES_ARRAYS: Final = ("cast", "clone", "contiguous", "overwritten", "to_host", "to_host_soon")
 """Methods that are called outside of kernels, with an array whose device is to be theirs."""
 _ADDED_AS: Final = {
     np.dtype(own): np.dtype(other)
@@ -33,6 +43,8 @@ _ADDED_AS: Final = {
     for own in narrower
 }
 """What to add in where CuPy has no atomic addition; narrowing afterwards wraps."""
+_erf: Final = like_operands(cupyx.scipy.special.erf)
+_erfc: Final = like_operands(cupyx.scipy.special.erfc)
 
 
 class CudaArrays(CudaRandom):
@@ -103,8 +115,11 @@ class CudaArrays(CudaRandom):
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
         complex numbers.
         """
-        check_single_places(destination)
         index = destination.device.id
+        if getattr(source, "ndim", 0):
+            check_single_places(destination)
+        else:
+            destination = single_places(destination)
         if isinstance(source, cupy.ndarray):
             source = self.to_device(source, index)
         with cupy.cuda.Device(index):
@@ -130,9 +145,34 @@ class CudaArrays(CudaRandom):
         """Return `value` as an array, of a NumPy array a copy in the same order of strides. Raises
         as `CoreArrays.asarray`.
         """
-        if isinstance(value, np.ndarray):
-            return in_order_of_strides(lambda each: self._asarray(each, native_dtype), value)
-        return self._asarray(value, native_dtype)
+        if not isinstance(value, np.ndarray):
+            return self._asarray(value, native_dtype)
+        found = in_order_of_strides(lambda each: self._asarray(each, native_dtype), value)
+        if is_pinned(value):  # CuPy reads it where it is; what is not pinned it copies first
+            cupy.cuda.get_current_stream().synchronize()
+        return found
+
+    def from_host_soon(self, array: Any) -> Any:
+        """Return a copy of a NumPy array, which the current stream may still be reading if it is
+        page-locked; CuPy keeps it alive until then.
+        """
+        return in_order_of_strides(cupy.asarray, array)
+
+    def to_host_soon(self, array: Any) -> Any:
+        """Return a copy of `array` in page-locked memory, to which the current stream may still be
+        writing.
+        """
+        return in_order_of_strides(copied_soon, array)
+
+    def is_pinned(self, array: Any) -> bool:
+        """Return whether a NumPy array lies in page-locked memory."""
+        return is_pinned(array)
+
+    def empty_pinned(self, like: Any) -> Any:
+        """Return an uninitialised NumPy array in page-locked memory, in the shape and order of
+        strides of another one.
+        """
+        return in_order_of_strides(lambda each: cupyx.empty_pinned(each.shape, each.dtype), like)
 
     def _asarray(self, value: Any, native_dtype: Any) -> Any:
         return super().asarray(value, native_dtype)
@@ -188,21 +228,32 @@ class CudaArrays(CudaRandom):
             cupy.add.at(made, key, values)
         return made
 
+    def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:
+        """Return a copy with `values` combined with what is at ``[key]``: by ``multiply``,
+        ``maximum`` or ``minimum``, also at repeated places.
+        """
+        return combined(self.clone(array), key, values, function)
+
     def scipy(self, function: str) -> Any | None:
         """Return a function of `cupyx.scipy`, by its dotted name there; None if there is none."""
-        if function == "linalg.get_blas_funcs":
-            return blas_functions
-        return super().scipy(function)
+        if function in LIBRARIES:
+            return LIBRARIES[function]
+        if function.startswith("special.eval_"):
+            return polynomial(function.removeprefix("special.eval_"))
+        found = super().scipy(function)
+        if found is None or not function.startswith("special."):
+            return found
+        return like_operands(found)
 
     # -- functions that CuPy keeps elsewhere -------------------------------------------------------
 
     def erf(self, array: Any) -> Any:
         """Return the error function, in the dtype of `array`."""
-        return cupyx.scipy.special.erf(array).astype(array.dtype, copy=False)
+        return _erf(array).astype(array.dtype, copy=False)
 
     def erfc(self, array: Any) -> Any:
         """Return the complementary error function, in the dtype of `array`."""
-        return cupyx.scipy.special.erfc(array).astype(array.dtype, copy=False)
+        return _erfc(array).astype(array.dtype, copy=False)
 
 
 def in_order_of_strides(convert: Callable[[Any], Any], array: Any) -> Any:

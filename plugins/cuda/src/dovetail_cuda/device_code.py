@@ -8,6 +8,8 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
+from .kernel_namespace import like_operands
+
 WIDE: Final = """
 template <class T> struct wide_of { typedef T type; };
 template <> struct wide_of<float16> { typedef float type; };
@@ -54,9 +56,10 @@ def pointwise(name: str, parameters: str, results: str, code: str, before: str =
     `W`.
     """
     body = f"typedef typename wide_of<T>::type W;\n{code}"
-    return cupy.ElementwiseKernel(
+    kernel = cupy.ElementwiseKernel(
         parameters, results, body, f"dovetail_{name}", preamble=WIDE + before
     )
+    return kernel if "raw" in parameters + results else like_operands(kernel)
 
 
 @cache

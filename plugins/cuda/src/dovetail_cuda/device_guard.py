@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 import cupy
+import numpy as np
 
 from .availability import device_count
 
@@ -87,6 +88,13 @@ def _numbers_on(index: int, value: Any) -> Any:
     return value
 
 
+def single_places(array: Any) -> Any:
+    """Return a view of an array that shows each place in memory once, where it was expanded."""
+    if 0 not in array.strides:
+        return array
+    return array[tuple([slice(None) if step else slice(0, 1) for step in array.strides])]
+
+
 def check_single_places(array: Any) -> None:
     """Refuse an array that was expanded: some of its elements lie in the same memory.
 
@@ -95,21 +103,39 @@ def check_single_places(array: Any) -> None:
     ValueError
         In NumPy's words for an array that is not to be written.
     """
-    if 0 in array.strides and any(
-        step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)
+    if (
+        0 in array.strides
+        and array.size
+        and any(
+            step == 0 and size > 1 for step, size in zip(array.strides, array.shape, strict=True)
+        )
     ):
         raise ValueError("assignment destination is read-only")
 
 
 def into_single_places(function: Function) -> Function:
-    """Return a function that refuses an ``out`` that was expanded. Raises as
-    `check_single_places`.
+    """Return a function that refuses an ``out`` that was expanded, or into which its result does
+    not fit, as NumPy's functions do.
+
+    Raises
+    ------
+    ValueError
+        By the function returned, in NumPy's words.
     """
 
     @wraps(function)
     def run(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is not None:
             check_single_places(out)
-        return function(*args, out=out, **kwargs)
+        try:
+            return function(*args, out=out, **kwargs)
+        except ValueError as error:
+            if str(error) != "Out shape is mismatched":
+                raise
+            shape = np.broadcast_shapes(*[np.shape(each) for each in args])
+            raise ValueError(
+                f"non-broadcastable output operand with shape {out.shape} doesn't match the "
+                f"broadcast shape {shape}"
+            ) from None
 
     return run

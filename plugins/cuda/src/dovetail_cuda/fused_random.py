@@ -21,7 +21,7 @@ _dropout = cupy.ElementwiseKernel(
     preamble=WIDE + DEVICE_CODE,
 )
 _masked = cupy.ElementwiseKernel(
-    "T grad, bool mask, float64 scale",
+    "T grad, M mask, float64 scale",
     "T y",
     """typedef typename wide_of<T>::type W;
     y = (T)(WIDE(grad) * (W)mask * (W)scale);""",

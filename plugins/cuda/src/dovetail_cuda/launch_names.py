@@ -6,6 +6,7 @@ import ctypes
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,6 +76,7 @@ def _subscribe(cupti: Any, to: Callable[[str], None]) -> str | None:
     return None
 
 
+@cache  # each time a library is opened leaves classes that only the garbage collector takes away
 def _library() -> Any:
     name = f"libcupti.so.{_version()}"
     for folder in (Path(), *_folders()):

@@ -1,16 +1,41 @@
-"""Functions of BLAS under the names that SciPy has for them, where CuPy has others."""
+"""Functions of BLAS and LAPACK under the names and with the results that SciPy has for them, where
+CuPy has others.
+"""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
+import cupy
 import cupyx.scipy.linalg
+import numpy as np
+
+_Function = Callable[..., Any]
 
 
-def blas_functions(names: Sequence[str], arrays: Sequence[Any]) -> list[Callable[..., Any]]:
+def _blas(names: Sequence[str], arrays: Sequence[Any]) -> list[_Function]:
     """Return functions as ``scipy.linalg.get_blas_funcs`` does; there is ``trsm`` alone."""
-    return [_FUNCTIONS[name] for name in names]
+    return [{"trsm": _trsm}[name] for name in names]
+
+
+def _lapack(names: Sequence[str], arrays: Sequence[Any]) -> list[_Function]:
+    """Return functions as ``scipy.linalg.get_lapack_funcs`` does: ``getrf`` and ``potrf``.
+
+    Raises
+    ------
+    NotImplementedError
+        For another one: CuPy offers no LDL factorization.
+    """
+    known: dict[str, _Function] = {"getrf": _getrf, "potrf": _potrf}
+    for name in names:
+        if name not in known:
+            raise NotImplementedError(
+                f"LAPACK's {name} is not available on device cuda: CuPy does not offer it. Move "
+                "the matrices to the cpu: x.cpu()."
+            )
+    return [known[name] for name in names]
 
 
 def _trsm(alpha: float, a: Any, b: Any, *, side: bool, lower: bool, diag: bool) -> Any:
@@ -22,4 +47,61 @@ def _trsm(alpha: float, a: Any, b: Any, *, side: bool, lower: bool, diag: bool) 
     return alpha * solve(a, b, lower=lower, unit_diagonal=diag)
 
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {"trsm": _trsm}
+def _getrf(a: Any) -> tuple[Any, Any, Any]:
+    """Return both triangular factors in one matrix, the rows exchanged, and the place of the first
+    zero on the diagonal, counted from 1; 0 where there is none.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of that zero
+        factor, pivots = cupyx.scipy.linalg.lu_factor(a, check_finite=False)
+    zeros = cupy.diagonal(factor) == 0
+    place = cupy.where(zeros.any(), zeros.argmax() + 1, 0)
+    return factor, pivots, place.astype(np.int32)
+
+
+_cholesky: Final = cupy.ElementwiseKernel(
+    "int64 n",
+    "raw T factor, raw int32 info",
+    """
+    info[0] = 0;
+    for (long long k = 0; k < n; k++) {
+      T rest = factor[k * n + k];
+      for (long long j = 0; j < k; j++)
+        rest -= factor[k * n + j] * conj(factor[k * n + j]);
+      factor[k * n + k] = rest;
+      const bool is_positive = real(rest) > 0;
+      if (!is_positive) {
+        info[0] = k + 1;
+        break;
+      }
+      factor[k * n + k] = sqrt(rest);
+      for (long long row = k + 1; row < n; row++) {
+        for (long long j = 0; j < k; j++)
+          factor[row * n + k] -= factor[row * n + j] * conj(factor[k * n + j]);
+        factor[row * n + k] /= factor[k * n + k];
+      }
+    }
+    """,
+    "dovetail_cholesky",
+    preamble="""
+    __device__ float real(float x) { return x; }
+    __device__ double real(double x) { return x; }
+    __device__ float conj(float x) { return x; }
+    __device__ double conj(double x) { return x; }
+    """,
+)
+"""Of one matrix, in one thread: taken where some matrices of a batch fail."""
+
+
+def _potrf(a: Any, *, lower: int) -> tuple[Any, Any]:
+    """Return the lower triangular factor of a matrix, as far as it is positive-definite, and the
+    order of the first part that is not; 0 where the whole is.
+    """
+    factor = cupy.tril(cupy.ascontiguousarray(a))
+    info = cupy.empty((), np.int32)
+    _cholesky(len(a), factor, info, size=1)
+    return factor, info
+
+
+LIBRARIES: Final = {"linalg.get_blas_funcs": _blas, "linalg.get_lapack_funcs": _lapack}
+"""By their names in SciPy, the functions that return functions."""

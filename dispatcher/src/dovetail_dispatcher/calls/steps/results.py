@@ -177,14 +177,13 @@ class WrapArrays(Step):
 
     arrays: Value
     result: Value
-    wrap: Callable[..., Any]
+    wrap_all: Callable[..., Any]
     shared: Value | None
 
     def print(self, to: Printer) -> None:
-        wrap, each = to.bind("wrap", self.wrap), to.scratch("array")
+        wrap_all = to.bind("wrap_all", self.wrap_all)
         shared = None if self.shared is None else to.name(self.shared)
-        arrays = to.name(self.arrays)
-        to.add(f"{to.name(self.result)} = [{wrap}({each}, {shared}) for {each} in {arrays}]")
+        to.add(f"{to.name(self.result)} = {wrap_all}({to.name(self.arrays)}, {shared})")
 
 
 class NoteViews(Step):

@@ -171,6 +171,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'hardtanh_backward', 'leaky_relu', 'leaky_relu_backward', 'relu', 'threshold',
         'threshold_backward',
     ),
+    'recurrent_cells.RecurrentCells': (
+        '_thnn_fused_lstm_cell',
+    ),
     'reductions.Reductions': (
         'all', 'all.dim', 'all.dims', 'amax', 'amin', 'aminmax', 'any', 'any.dim', 'any.dims',
         'argmax', 'argmin', 'count_nonzero', 'count_nonzero.dim_IntList', 'max', 'max.dim',
@@ -207,7 +210,8 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'tanh_backward',
     ),
     'softmax.Softmax': (
-        '_log_softmax', '_log_softmax_backward_data', '_softmax', '_softmax_backward_data',
+        '_log_softmax', '_log_softmax_backward_data', '_safe_softmax', '_softmax',
+        '_softmax_backward_data',
     ),
     'special.Special': (
         'digamma', 'erfinv', 'i0', 'igamma', 'igammac', 'lgamma', 'logit', 'logit_backward',

@@ -67,6 +67,9 @@ class Capabilities(Protocol):
     def empty(self, shape: Sequence[int], native_dtype: Any) -> Any:
         """Return a new uninitialised array."""
 
+    def filled(self, shape: Sequence[int], number: Any, native_dtype: Any) -> Any:
+        """Return a new array full of what `number` returned."""
+
     def clone(self, array: Any) -> Any:
         """Return a copy of `array`; of a dense one in the same order of strides."""
 

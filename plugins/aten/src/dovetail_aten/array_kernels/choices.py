@@ -9,7 +9,7 @@ from dovetail_kernel import result_dtype, uint8
 from dovetail_kernel.types.dtype import COMPLEX
 
 from .capabilities import Capabilities
-from .family import Family, operator
+from .family import Family, never_warns, operator
 from .table import KernelTable
 
 
@@ -86,6 +86,7 @@ class Choices(Family):
         return self.xp.minimum(*self._bound_and(x, max))
 
     @operator("where.self")
+    @never_warns
     def where(self, condition: Any, x: Any, other: Any) -> Any:
         """Return `x` where `condition` is true, else `other`."""
         kind = self.dtypes[condition.dtype]

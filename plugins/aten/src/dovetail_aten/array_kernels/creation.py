@@ -82,8 +82,7 @@ class Creation(Family):
 
     def _filled(self, shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
         """Return a new array full of a number that its dtype must be able to hold."""
-        check_representable(value, self.dtypes[dtype])
-        return self.xp.full(shape, self.capabilities.number(value, dtype), dtype=dtype)
+        return self.capabilities.filled(shape, self.numbers.stored(value, dtype), dtype)
 
     @operator("full")
     def full(

@@ -49,6 +49,9 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
         return (dim,) if ndim else ()
     if not dims:
         return tuple(range(ndim))
+    if len(dims) == 1 and ndim:
+        dim = dims[0]
+        return (dim if 0 <= dim < ndim else wrap_dim(dim, ndim),)
     wrapped = tuple([wrap_dim(dim, ndim) for dim in dims])
     if len(wrapped) > 1 and len(set(wrapped)) < len(wrapped):
         twice = next(dim for dim in wrapped if wrapped.count(dim) > 1)

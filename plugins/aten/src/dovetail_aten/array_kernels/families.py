@@ -73,6 +73,7 @@ FAMILIES: Final = (
     "sigmoids.Sigmoids",
     "hard_activations.HardActivations",
     "gated_units.GatedUnits",
+    "recurrent_cells.RecurrentCells",
     "softmax.Softmax",
     "losses.Losses",
     "likelihood.Likelihood",

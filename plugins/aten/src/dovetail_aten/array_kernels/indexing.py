@@ -93,7 +93,7 @@ class Indexing(Family):
             return self.capabilities.clone(x)
         try:
             return x[key]
-        except IndexError as error:
+        except (IndexError, ValueError) as error:
             raise self._worded(error, key) from None
 
     @operator("index_put")

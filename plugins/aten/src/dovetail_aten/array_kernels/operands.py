@@ -85,7 +85,9 @@ class Numbers:
 
     def like(self, array: Any, value: Any) -> Any:
         """Return `value` as an operand of the dtype of `array`."""
-        return self.of_dtype(value, array.dtype)
+        native_dtype = array.dtype
+        known = self._known.get((value, value.__class__, native_dtype))
+        return self.of_dtype(value, native_dtype) if known is None else known
 
     def fitting(self, array: Any, value: Any) -> Any:
         """Return `value`, which is to be stored in it, as an operand of the dtype of `array`.
@@ -95,14 +97,25 @@ class Numbers:
         RuntimeError
             If the dtype cannot hold it.
         """
-        key = (value, value.__class__, array.dtype)
+        native_dtype = array.dtype
+        known = self._fitting.get((value, value.__class__, native_dtype))
+        return self.stored(value, native_dtype) if known is None else known
+
+    def stored(self, value: Any, native_dtype: Any) -> Any:
+        """Return `value`, which is to be stored as that, as an operand of `native_dtype`. Raises as
+        `fitting`.
+        """
+        key = (value, value.__class__, native_dtype)
         known = self._fitting.get(key)
         if known is not None:
             return known
-        own = self._dtypes[array.dtype]
+        if not value and value.__class__ is not complex:  # held by any dtype; and 0.0 == -0.0
+            return self.of_dtype(value, native_dtype)
+        own = self._dtypes[native_dtype]
         check_representable(value, own)
-        known = self.like(array, real_number(value) if own.category != COMPLEX else value)
-        if value and value == value:  # -0.0 would be found for 0.0, and a NaN never
+        number = real_number(value) if own.category != COMPLEX else value
+        known = self.of_dtype(number, native_dtype)
+        if value and value == value:  # -0j would be found for 0j, and a NaN never
             _keep(self._fitting, key, known)
         return known
 

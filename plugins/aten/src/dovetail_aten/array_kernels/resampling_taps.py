@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from dovetail_kernel import float32
+from dovetail_kernel import float32, int64
 
 from .family import Family
 
@@ -136,9 +136,9 @@ class ResamplingTaps(Family):
 
     def _clipped(self, places: Any, size: int) -> Any:
         """Return places as indices within the image."""
-        xp = self.xp
-        index = places.astype(xp.int64)
-        low, high = self.number(0, xp.int64), self.number(size - 1, xp.int64)
+        xp, wide = self.xp, self.native_dtypes[int64]
+        index = places.astype(wide)
+        low, high = self.number(0, wide), self.number(size - 1, wide)
         return xp.minimum(xp.maximum(index, low), high)
 
 

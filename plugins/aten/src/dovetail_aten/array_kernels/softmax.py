@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
@@ -27,6 +28,13 @@ class Softmax(Family):
     def softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
         """Return ``exp(x) / sum(exp(x))`` along `dim`, with the maximum taken out."""
         return self._forward("softmax", self._softmax_of, x, dim, half_to_float)
+
+    @operator("_safe_softmax")
+    def safe_softmax(self, x: Any, dim: int, dtype: Any = None) -> Any:
+        """Return `softmax`, and 0 where all elements along `dim` are minus infinity."""
+        if dtype is not None and x.dtype != dtype:
+            x = self.precision.converted(x, dtype)
+        return self._forward("softmax", self._safe_softmax_of, x, dim, False)
 
     @operator("_log_softmax")
     def log_softmax(self, x: Any, dim: int, half_to_float: bool) -> Any:
@@ -99,6 +107,14 @@ class Softmax(Family):
             return self.capabilities.clone(x)
         powers = xp.exp(xp.subtract(x, x.max(axis=axis, keepdims=True)))
         return xp.true_divide(powers, powers.sum(axis=axis, keepdims=True))
+
+    def _safe_softmax_of(self, x: Any, dim: int) -> Any:
+        """Return `_softmax_of`, and 0 where all elements along `dim` are minus infinity."""
+        if not x.size:
+            return self._softmax_of(x, dim)
+        xp = self.xp
+        masked = xp.equal(x.max(axis=self._axis_of(x, dim), keepdims=True), -math.inf)
+        return xp.where(masked, self.numbers.like(x, 0), self._softmax_of(x, dim))
 
     def _log_softmax_of(self, x: Any, dim: int) -> Any:
         """Return the logarithm of the softmax of a floating-point array of full precision."""

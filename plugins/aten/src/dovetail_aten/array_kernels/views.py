@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from dovetail_dispatcher.calls.array_errors import (
@@ -75,7 +76,7 @@ class Views(Family):
     def squeeze(self, x: Any, dim: int | Sequence[int] | None = None) -> Any:
         """Return a view without dimensions of size 1: all of them, or those of `dim`."""
         if dim is None:
-            return x[(*[0 if size == 1 else _ALL for size in x.shape], ...)]
+            return x[_without_ones(x.shape)]
         dims = wrap_dims(dim, x.ndim) if isinstance(dim, int) or dim else ()
         key = tuple(
             [0 if size == 1 and axis in dims else _ALL for axis, size in enumerate(x.shape)]
@@ -85,18 +86,7 @@ class Views(Family):
     @operator("permute")
     def permute(self, x: Any, dims: Sequence[int]) -> Any:
         """Return a view with the dimensions in the order `dims`."""
-        ndim = x.ndim
-        if len(dims) != ndim:
-            raise RuntimeError(
-                "permute(sparse_coo): number of dimensions in the tensor input does not match the "
-                "length of the desired "
-                f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = "
-                f"{len(dims)}"
-            )
-        order = [wrap_dim(dim, ndim) for dim in dims]
-        if len(set(order)) < ndim:
-            raise RuntimeError("permute(): duplicate dims are not allowed.")
-        return x.transpose(order)
+        return x.transpose(_order(tuple(dims), x.ndim))
 
     @operator("transpose.int")
     def transpose(self, x: Any, dim0: int, dim1: int) -> Any:
@@ -274,6 +264,28 @@ class Views(Family):
             pieces.append(x[(*before, slice(start, start + length))])
             start += length
         return pieces
+
+
+@lru_cache(1024)
+def _without_ones(shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the index that drops the dimensions of size 1 of an array of `shape`."""
+    return (*[0 if size == 1 else _ALL for size in shape], ...)
+
+
+@lru_cache(1024)
+def _order(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
+    """Return the order of dimensions that `permute` is given, counted from 0."""
+    if len(dims) != ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the "
+            "length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = "
+            f"{len(dims)}"
+        )
+    order = tuple([wrap_dim(dim, ndim) for dim in dims])
+    if len(set(order)) < ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return order
 
 
 def _no_gradient_error(grad: Any, shape: Sequence[int]) -> RuntimeError:

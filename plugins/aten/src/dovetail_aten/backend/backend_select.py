@@ -34,6 +34,7 @@ from dovetail_kernel import (
 )
 
 from .devices import as_device, backend_for
+from .pinned_memory import pinned_if_possible
 
 _dense: dict[str, DispatchKeySet] = {}
 _routes: dict[tuple[Operator, Backend], dict[int, Callable[..., Any]]] = {}
@@ -159,6 +160,9 @@ def _selecting(op: Operator) -> Callable[..., Any]:
         if options["dtype"] is None:
             options["dtype"] = default(args)
         backend = backend_for(device)
+        if options.get("pin_memory"):
+            made = route_below(op, backend, state())(*args, *options.values())
+            return pinned_if_possible(made)
         if device.index is None:
             return route_below(op, backend, state())(*args, *options.values())
         with backend.arrays.on_device(device.index):
@@ -179,9 +183,10 @@ def _like(op: Operator) -> Callable[..., Any]:
     def select(*args: Any, **options: Any) -> Any:
         tensor, device = args[0], options["device"]
         if device is None or not tensor._backend.is_device or _holds(device, tensor):
-            return route_below(op, tensor._backend, tensor._signature | state())(
+            made = route_below(op, tensor._backend, tensor._signature | state())(
                 *args, *options.values()
             )
+            return pinned_if_possible(made) if options.get("pin_memory") else made
         given = {"size": tuple(tensor.shape), **dict(zip(names, args, strict=True))}
         options["dtype"] = options["dtype"] or tensor.dtype
         if "memory_format" in options and base != "empty":
@@ -208,17 +213,24 @@ def _copying(op: Operator) -> Callable[..., Any]:
                 backend_for(device)
                 replace_array(copied, backend.arrays.to_device(copied.array, device.index))
             return copied
-        backend = backend_for(device)
+        backend, soon = backend_for(device), options["non_blocking"]
         if device.index is None:
-            return copy_to_backend(self, backend, options["dtype"] or self.dtype)
+            return copy_to_backend(self, backend, options["dtype"] or self.dtype, soon)
         with backend.arrays.on_device(device.index):
-            return copy_to_backend(self, backend, options["dtype"] or self.dtype)
+            return copy_to_backend(self, backend, options["dtype"] or self.dtype, soon)
 
     return select
 
 
-def copy_to_backend(tensor: TensorBase, backend: Backend, wanted: dtype) -> TensorBase:
+def copy_to_backend(
+    tensor: TensorBase, backend: Backend, wanted: dtype, non_blocking: bool = False
+) -> TensorBase:
     """Return a copy of `tensor` on another backend, by way of host memory.
+
+    Parameters
+    ----------
+    non_blocking
+        Whether a device may copy page-locked memory after the return.
 
     Raises
     ------
@@ -227,10 +239,14 @@ def copy_to_backend(tensor: TensorBase, backend: Backend, wanted: dtype) -> Tens
     """
     arrays = backend.arrays
     native = arrays.native_dtypes[wanted]
+    if non_blocking and backend.name == "cpu" and tensor._backend.name != "meta":
+        own = tensor._backend.arrays
+        found = own.to_host_soon(own.cast(tensor.array, own.native_dtypes[wanted]))
+        return wrap(found, backend)
     source = (
         tensor.array if backend.name == "meta" else tensor._backend.arrays.to_host(tensor.array)
     )
-    array = arrays.asarray(source)
+    array = arrays.from_host_soon(source) if non_blocking else arrays.asarray(source)
     if array.dtype != native or backend.name == "cpu":
         array = arrays.cast(array, native)
     return wrap(array, backend)

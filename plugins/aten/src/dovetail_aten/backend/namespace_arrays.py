@@ -70,6 +70,12 @@ class NamespaceArrays(CoreArrays):
         """Return `value` as a 0-d array."""
         return self.scalar(value, native_dtype)
 
+    def filled(self, shape: Sequence[int], number: Any, native_dtype: Any) -> Any:
+        """Return a new array full of `number`."""
+        return self.needed("full", "filled(self, shape, number, native_dtype)")(
+            shape, number, dtype=native_dtype
+        )
+
     def clone(self, array: Any) -> Any:
         """Return a new array with the same elements, in the same order of strides."""
         return self.needed("array", "clone(self, array)")(array, copy=True)

@@ -80,9 +80,3 @@ def rrelu_(
     if not training:
         return F.leaky_relu_(self, (lower + upper) / 2)
     return F.mul_(self, F._slopes_of_rrelu(self, lower, upper, generator))
-
-
-def safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
-    """Return softmax along `dim`, and 0 where all elements along it are minus infinity."""
-    masked = F.all(F.eq(self, -math.inf), dim, True)
-    return F.masked_fill(F.softmax(self, dim, dtype), masked, 0)

@@ -129,7 +129,8 @@ def _masked(scores: Any, mask: Any, is_causal: bool) -> Any:
                 "is_causal=True. Pass one of them."
             )
         shape = tuple(scores.shape[-2:])
-        mask = F.tril(F.ones(shape, dtype=bool_, device=scores.device))
+        future = F.triu(F.ones(shape, dtype=bool_, device=scores.device), 1)
+        return F.masked_fill(scores, future, -math.inf)
     if mask is None:
         return scores
     if mask.dtype is bool_:

@@ -116,6 +116,11 @@ def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weight
                 f"{name} has to be a 1D Tensor, but got Tensor of dimension {tensor.ndim}. Flatten "
                 "it."
             )
+    if mode not in (SUM, MEAN, MAX):
+        raise RuntimeError(
+            f"embedding_bag: `mode` must be sum, mean, or max, but got {mode}. Give {SUM}, {MEAN} "
+            f"or {MAX}."
+        )
     if weight.ndim != 2:
         raise RuntimeError(
             f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import float32, float64
 
 
 class Weights(NamedTuple):
@@ -18,6 +19,11 @@ class Weights(NamedTuple):
     projection: Any = None
 
 
+_FUSED: Final = (float32, float64)
+"""Dtypes of the operator that is a whole step. Half precision is rounded after every part of a
+step, and autocast may mix dtypes.
+"""
+
 Cell = Callable[[Any, list[Any], Weights], list[Any]]
 """Makes a state of what the input gives to the gates, and of the state before."""
 
@@ -25,13 +31,16 @@ Cell = Callable[[Any, list[Any], Weights], list[Any]]
 def lstm_step(gates: Any, state: list[Any], weights: Weights) -> list[Any]:
     """Return the next hidden and cell state of an LSTM."""
     hidden, cell = state
-    gates = F.add(gates, F.linear(hidden, weights.hidden, weights.hidden_bias))
-    entrance, kept, new, exit = F.chunk(gates, 4, -1)
-    cell = F.add(
-        F.mul(F.sigmoid(kept), cell),
-        F.mul(F.sigmoid(entrance), F.tanh(new)),
-    )
-    hidden = F.mul(F.sigmoid(exit), F.tanh(cell))
+    own = F.linear(hidden, weights.hidden, weights.hidden_bias)
+    if own.dtype in _FUSED and own.dtype is gates.dtype is cell.dtype:
+        hidden, cell, _ = F._thnn_fused_lstm_cell(gates, own, cell)
+    else:
+        entrance, kept, new, exit = F.chunk(F.add(gates, own), 4, -1)
+        cell = F.add(
+            F.mul(F.sigmoid(kept), cell),
+            F.mul(F.sigmoid(entrance), F.tanh(new)),
+        )
+        hidden = F.mul(F.sigmoid(exit), F.tanh(cell))
     if weights.projection is not None:
         hidden = F.linear(hidden, weights.projection)
     return [hidden, cell]

@@ -1,4 +1,4 @@
-"""Arguments that every maker of tensors takes and checks: dtypes, numbers, pinned memory."""
+"""Arguments that every maker of tensors takes and checks: dtypes and numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import complex128, dtype, float64, int64, scalar_category
 
-__all__ = ["PYTHON_DTYPES", "as_dtype", "check_number", "refuse_pinning"]
+__all__ = ["PYTHON_DTYPES", "as_dtype", "check_number"]
 
 PYTHON_DTYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
 """The dtypes of Python's classes of numbers."""
@@ -64,19 +64,3 @@ def _integer_range(wanted: dtype) -> tuple[int, int]:
     """Return the smallest and largest number of an integer dtype."""
     bits = 8 * wanted.itemsize - wanted.is_signed
     return -(1 << bits) if wanted.is_signed else 0, (1 << bits) - 1
-
-
-def refuse_pinning(pin_memory: bool | None) -> None:
-    """Refuse ``pin_memory=True``.
-
-    Raises
-    ------
-    RuntimeError
-        If it is asked for.
-    """
-    if pin_memory:
-        raise RuntimeError(
-            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory "
-            "allocator is available on "
-            "this system. Leave it out."
-        )

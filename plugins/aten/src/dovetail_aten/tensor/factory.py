@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dovetail_dispatcher.calls.array_writes import resize_out
 from dovetail_dispatcher.calls.templates.numpy_names import NUMPY_NAMES
@@ -23,17 +23,26 @@ from dovetail_kernel import dtype as DType
 from dovetail_kernel.devices.default_device import innermost
 from dovetail_kernel.devices.device import CPU
 from dovetail_kernel.keys.state import inference_mode_off
-from dovetail_kernel.types.signature import NO_GRAD
+from dovetail_kernel.types.signature import (
+    DTYPE_MASK,
+    GRAD,
+    INFERENCE,
+    NO_GRAD,
+    NORMAL,
+    VIEW,
+    ZERO_DIM,
+)
 
 from .._generated import functions as aten
 from ..backend.backend_select import check_layout, is_selected_here, route_below
 from ..backend.devices import as_device, backend_for
-from .dtype_arguments import as_dtype, refuse_pinning
+from ..backend.pinned_memory import check_pinning
+from .dtype_arguments import as_dtype
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
 
-__all__ = ["Factory", "check_out", "finished", "like_options", "number_of"]
+__all__ = ["Factory", "LikeFactory", "check_out", "finished", "like_options", "number_of"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -103,7 +112,8 @@ class Factory:
                 )
                 if requires_grad:
                     made.requires_grad = True
-                return cast("Tensor", made)
+                result: Any = made
+                return result  # type: ignore[no-any-return]
         return self._checked(leading, dtype, layout, device, pin_memory, requires_grad, out, tail)
 
     def _checked(
@@ -127,8 +137,12 @@ class Factory:
             dtype, device = _checked_options(self._name, dtype, layout, device, pin_memory, out)
         now, place = state(), as_device(device)
         is_selected, known = self._is_selected(), self._known
-        if not _is_plain(now) or place.index is not None or not is_selected:
-            options = {"dtype": dtype, "device": None if device is None else place}
+        if not _is_plain(now) or place.index is not None or not is_selected or pin_memory:
+            options = {
+                "dtype": dtype,
+                "device": None if device is None else place,
+                "pin_memory": pin_memory or None,
+            }
             if tail:
                 options["memory_format"] = tail[0]
             given = {name: value for name, value in options.items() if value is not None}
@@ -163,6 +177,60 @@ class Factory:
         return self._selected
 
 
+class LikeFactory:
+    """A factory operator that has a tensor to go by, called past the choice of its backend where
+    that is the tensor's and nothing else is asked for.
+    """
+
+    __slots__ = ("_epoch", "_function", "_known", "_op")
+
+    def __init__(self, name: str) -> None:
+        self._op = registry.find_or_throw(f"aten::{name}", "")
+        self._function: Callable[..., Any] = getattr(aten, name)
+        # The routes by signature and state, as long as the table is as it was.
+        self._known: dict[int, Callable[..., TensorBase]] = {}
+        self._epoch = -1
+
+    def __call__(
+        self,
+        like: TensorBase,
+        *leading: Any,
+        memory_format: Any,
+        requires_grad: bool,
+        options: dict[str, Any],
+    ) -> Tensor:
+        """Return the new tensor: `leading` are the arguments of the schema between the tensor and
+        the options.
+        """
+        if not options and self._epoch == registry.epoch and isinstance(like, TensorBase):
+            route = self._known.get(like._signature | state())
+            if route is not None:
+                made = route(like, *leading, None, None, None, None, memory_format)
+                if requires_grad:
+                    made.requires_grad = True
+                result: Any = made
+                return result  # type: ignore[no-any-return]
+        made = self._function(like, *leading, **like_options(options), memory_format=memory_format)
+        if not options:
+            self._remember(like)
+        return finished(made, requires_grad, None)
+
+    def _remember(self, like: TensorBase) -> None:
+        """Keep the route of such calls, if nothing but the tensor's backend has a part in it."""
+        if self._epoch != registry.epoch:
+            self._known = {}
+            self._epoch = registry.epoch
+        now, signature = state(), like._signature
+        backend = like._backend
+        plain = signature & ~(_PLAIN_TENSOR | backend.bit) == 0
+        if plain and backend.is_device and _is_plain(now) and is_selected_here(self._op):
+            self._known[signature | now] = route_below(self._op, backend, signature | now)
+
+
+_PLAIN_TENSOR: Final = DTYPE_MASK | NORMAL | INFERENCE | GRAD | VIEW | ZERO_DIM
+"""The bits of the signatures of tensors that nothing but their backend stands behind."""
+
+
 def _is_plain(now: int) -> bool:
     """Return whether nothing but grad mode and inference mode is in the dispatch state `now`."""
     return not now & ~NO_GRAD or inference_mode_off(now) & ~NO_GRAD == 0
@@ -187,7 +255,12 @@ def like_options(options: dict[str, Any]) -> dict[str, Any]:
         )
     dtype, device = as_dtype(options.get("dtype"), "like"), options.get("device")
     _checked_options("like", dtype, options.get("layout"), device, options.get("pin_memory"), None)
-    return {"dtype": dtype, "device": None if device is None else as_device(device), **named}
+    return {
+        "dtype": dtype,
+        "device": None if device is None else as_device(device),
+        "pin_memory": options.get("pin_memory") or None,
+        **named,
+    }
 
 
 def finished(made: Any, requires_grad: bool, out: Tensor | None, function: str = "") -> Tensor:
@@ -236,7 +309,7 @@ def _checked_options(
     """
     if layout is not None:
         check_layout(function, layout)
-    refuse_pinning(pin_memory)
+    check_pinning(pin_memory)
     if out is None:
         return dtype, device
     if dtype is not None and dtype is not out.dtype:

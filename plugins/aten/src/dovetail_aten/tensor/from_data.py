@@ -27,7 +27,8 @@ from dovetail_kernel.types.dtype import FLOAT
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ..backend.devices import as_device, backend_for, ready_backend
-from .dtype_arguments import as_dtype, refuse_pinning
+from ..backend.pinned_memory import check_pinning
+from .dtype_arguments import as_dtype
 from .host_arrays import from_host, is_device_array, is_host_array
 from .nested_sequences import check_numbers, common_dtype, flatten, shape_of_data
 from .storage_views import vector_of_storage
@@ -67,7 +68,7 @@ def tensor(
     requires_grad
         Whether gradients are computed for it.
     pin_memory
-        Not supported; must be False.
+        Whether it lies in page-locked memory, which needs a CUDA device.
 
     Raises
     ------
@@ -76,7 +77,8 @@ def tensor(
     TypeError
         For data that is no number.
     RuntimeError
-        For data of which no dtype can be inferred, or that overflows `dtype`.
+        For data of which no dtype can be inferred, or that overflows `dtype`; for ``pin_memory``
+        without CUDA, or with another device than the cpu.
     """
     if state() & ~NO_GRAD and dispatch_state().function_modes:
         options = {
@@ -86,7 +88,7 @@ def tensor(
             "pin_memory": pin_memory or None,
         }
         return _overridden(tensor, data, options)
-    refuse_pinning(pin_memory)
+    check_pinning(pin_memory)
     wanted = as_dtype(dtype, "tensor")
     if isinstance(data, TensorBase):
         warnings.warn(
@@ -101,6 +103,8 @@ def tensor(
         made = source.detach().to(device=device, dtype=wanted, copy=True)
     else:
         made = _from_anything(data, wanted, device)
+    if pin_memory:
+        made = made.pin_memory()
     if requires_grad:
         made.requires_grad = True
     result: Tensor = made
@@ -121,7 +125,11 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     wanted = as_dtype(dtype, "as_tensor")
     made: Any = data
     if is_host_array(data):
-        made = from_host(data).to(device=as_device(device), dtype=wanted)
+        made = from_host(data)
+        stays = device is None and innermost() is None and made.is_cpu
+        if stays and (wanted is None or wanted is made.dtype):
+            return made  # type: ignore[no-any-return]
+        made = made.to(device=as_device(device), dtype=wanted)
     elif isinstance(data, TensorBase):
         made = made.to(device=device, dtype=wanted)
     elif is_device_array(data):

@@ -60,7 +60,8 @@ def from_host(array: Any) -> Tensor:
             "given numpy array strides not a multiple of the element byte size. Copy the numpy "
             "array to reallocate the memory."
         )
-    return cast("Tensor", wrap(arrays.adopted(array), backend))
+    made: Any = wrap(arrays.adopted(array), backend)
+    return made  # type: ignore[no-any-return]
 
 
 def number_like(value: Any, like: TensorBase) -> Tensor:
@@ -81,6 +82,8 @@ def number_like(value: Any, like: TensorBase) -> Tensor:
 
 def is_host_array(data: Any) -> bool:
     """Return whether `data` is an array in host memory, and not a NumPy scalar."""
+    if data.__class__ is ready_backend("cpu").arrays.array_types[0]:
+        return True
     return (
         hasattr(data, "__array_interface__")
         and hasattr(data, "strides")

@@ -33,8 +33,7 @@ _VIEWING = {int, slice, NoneType, EllipsisType}
 _WHOLE = slice(None)
 _ZERO_DIM = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
-    "to convert a 0-dim "
-    "tensor to a number"
+    "to convert a 0-dim tensor to a number"
 )
 
 
@@ -58,33 +57,41 @@ def getitem(self: Tensor, index: Any) -> Any:
         return aten.select(self, 0, index)
     if cls is slice and not self._signature & ZERO_DIM:
         return _slice(self, 0, index)
-    if (
-        cls is tuple
-        and 0 < len(index) <= len(self.array.shape)
-        and _SIMPLE.issuperset(map(type, index))
-    ):
-        return _of_integers_and_slices(self, index)
-    view, indices = _apply_basic(self, _as_tuple(index))
-    if indices:
-        return aten.index(view, indices)
+    view = _viewed(self, index) if cls is tuple else None
+    if view is None:
+        view, indices = _apply_basic(self, _as_tuple(index))
+        if indices:
+            return aten.index(view, indices)
     return aten.alias(self) if view is self else view
 
 
-def _of_integers_and_slices(self: Any, items: tuple[Any, ...]) -> Any:
-    """Return the view that nothing but ints and slices select, no more of them than dimensions."""
-    view = self
-    dim = 0
-    for place, item in enumerate(items):
+def _viewed(self: Any, items: tuple[Any, ...]) -> Any | None:
+    """Return the view that ints, slices, None and one ``...`` select, or `self`; None for others,
+    and for those that do not fit.
+    """
+    if not _VIEWING.issuperset(map(type, items)):
+        return None
+    view, dim = self, 0
+    ellipses = items.count(...)
+    left_out = len(self.array.shape) + items.count(None) + ellipses - len(items)
+    if left_out < 0 or ellipses > 1:
+        return None
+    for item in items:
         if item.__class__ is int:
             size = view.array.shape[dim]
             if not -size <= item < size:
-                raise _out_of_bounds(self.array.shape, place, item)
+                return None
             view = aten.select(view, dim, item)
+        elif item is None:
+            view = aten.unsqueeze(view, dim)
+            dim += 1
+        elif item is ...:
+            dim += left_out
         else:
             if item != _WHOLE:
                 view = _slice(view, dim, item, keep=True)
             dim += 1
-    return aten.alias(self) if view is self else view
+    return view
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -110,9 +117,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         raise TypeError(
             f"can't assign a {name} to a {self.type()}. Wrap it: dovetail.tensor(value)."
         )
-    if index.__class__ is int:
-        view, indices = getitem(self, index), None
-    else:
+    cls, indices = index.__class__, None
+    view: Any = getitem(self, index) if cls is int else None
+    if cls is tuple:
+        view = _viewed(self, index)
+    if view is None:
         view, indices = _apply_basic(self, _as_tuple(index))
     if indices:
         values: Any = value if isinstance(value, TensorBase) else number_like(value, self)
@@ -154,8 +163,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
         return (index,)
     warnings.warn(
         "Using a non-tuple sequence for multidimensional indexing is deprecated: use "
-        "x[tuple(seq)] instead of x[seq], "
-        "or x[dovetail.tensor(seq)] for an index tensor.",
+        "x[tuple(seq)] instead of x[seq], or x[dovetail.tensor(seq)] for an index tensor.",
         UserWarning,
         stacklevel=3,
     )
@@ -275,8 +283,7 @@ def _position(item: Any) -> int | None:
     except TypeError:
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
-            "valid indices "
-            f"(got {type(item).__name__})"
+            f"valid indices (got {type(item).__name__})"
         ) from None
 
 
@@ -306,8 +313,7 @@ def _index_tensor(item: Any, device: Any) -> Any:
     if found.dtype not in (int64, int32, uint8, bool_):
         raise IndexError(
             "tensors used as indices must be long, int, byte or bool tensors, but got "
-            f"{found.dtype}. "
-            "Convert it: index.to(dovetail.int64)."
+            f"{found.dtype}. Convert it: index.to(dovetail.int64)."
         )
     if found.dtype is uint8 and not found._signature & ZERO_DIM:
         warnings.warn(
@@ -324,8 +330,7 @@ def _check_mask(mask: Any, view: Any, dim: int) -> None:
         if shape[dim + back] != size:
             raise IndexError(
                 f"The shape of the mask {list(mask.shape)} at index {back} does not match the "
-                "shape of the indexed "
-                f"tensor {list(shape)} at index {dim + back}"
+                f"shape of the indexed tensor {list(shape)} at index {dim + back}"
             )
 
 
@@ -372,8 +377,7 @@ def _check_expandable(value: Any, shape: tuple[int, ...]) -> None:
     if extra < 0:
         raise RuntimeError(
             f"expand({value.type()}{{{list(sizes)}}}, size={list(shape)}): the number of sizes "
-            "provided "
-            f"({len(shape)}) must "
+            f"provided ({len(shape)}) must "
             f"be greater or equal to the number of dimensions in the tensor ({len(sizes)})"
         )
     for dim in reversed(range(len(sizes))):

@@ -10,7 +10,7 @@ from dovetail_dispatcher import overridable
 from dovetail_dispatcher.missing import MISSING
 
 from .._generated import functions as aten
-from .factory import finished, like_options, number_of
+from .factory import LikeFactory, finished, like_options, number_of
 from .random_factories import integer_bounds
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ __all__ = [
     "randn_like",
     "zeros_like",
 ]
+
+_zeros_like = LikeFactory("zeros_like")
+_ones_like = LikeFactory("ones_like")
+_empty_like = LikeFactory("empty_like")
+_full_like = LikeFactory("full_like")
 
 
 @overridable
@@ -56,10 +61,8 @@ def zeros_like(
     TypeError
         If `input` is no tensor.
     """
-    return finished(
-        aten.zeros_like(input, **like_options(options), memory_format=memory_format),
-        requires_grad,
-        None,
+    return _zeros_like(
+        input, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
 
 
@@ -78,10 +81,8 @@ def ones_like(
     input, requires_grad, memory_format, options
         As for `zeros_like`.
     """
-    return finished(
-        aten.ones_like(input, **like_options(options), memory_format=memory_format),
-        requires_grad,
-        None,
+    return _ones_like(
+        input, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
 
 
@@ -100,10 +101,8 @@ def empty_like(
     input, requires_grad, memory_format, options
         As for `zeros_like`.
     """
-    return finished(
-        aten.empty_like(input, **like_options(options), memory_format=memory_format),
-        requires_grad,
-        None,
+    return _empty_like(
+        input, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
 
 
@@ -125,13 +124,10 @@ def full_like(
     input, requires_grad, memory_format, options
         As for `zeros_like`.
     """
-    made = aten.full_like(
-        input,
-        number_of(fill_value, "full_like", "fill_value"),
-        **like_options(options),
-        memory_format=memory_format,
+    number = number_of(fill_value, "full_like", "fill_value")
+    return _full_like(
+        input, number, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
-    return finished(made, requires_grad, None)
 
 
 @overridable

@@ -15,7 +15,8 @@ from dovetail_kernel import (
 
 from ..backend.backend_select import check_layout
 from ..backend.devices import as_device, ready_backend
-from .dtype_arguments import as_dtype, refuse_pinning
+from ..backend.pinned_memory import check_pinning
+from .dtype_arguments import as_dtype
 from .factory import Factory, finished, number_of
 from .file_memory import bytes_of_file
 from .host_arrays import from_host
@@ -199,7 +200,7 @@ def from_file(
     dtype
         How its bytes are read. Default: the default dtype.
     layout, device, pin_memory
-        Of the tensor: strided, on the cpu, not pinned.
+        Of the tensor: strided, on the cpu; pinned memory is a copy of the file.
     requires_grad
         Whether gradients are computed for it.
 
@@ -218,9 +219,11 @@ def from_file(
         )
     if layout is not None:
         check_layout("from_file", layout)
-    refuse_pinning(pin_memory)
+    check_pinning(pin_memory)
     wanted: Any = get_default_dtype() if dtype is None else as_dtype(dtype, "from_file")
     arrays = ready_backend("cpu").arrays
     memory = bytes_of_file(filename, bool(shared), (size or 0) * wanted.itemsize)
     made: Any = from_host(memory.view(arrays.native_dtypes[wanted]))
+    if pin_memory:
+        made = made.pin_memory()
     return finished(made, requires_grad, None)

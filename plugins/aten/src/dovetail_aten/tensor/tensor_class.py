@@ -28,9 +28,11 @@ from dovetail_kernel.types.signature import INFERENCE, NO_GRAD, NORMAL, WRAPPED_
 
 from .._generated import functions as aten
 from ..array_kernels.memory_layout import is_contiguous
+from ..backend.pinned_memory import is_pinned, pin_memory
 from . import indexing, printing
 from .batch_errors import ItemOfBatchError
 from .copying import deepcopy_tensor, reduce_tensor
+from .dimension_order import dim_order
 from .distinct import unique, unique_consecutive
 from .element_functions import apply_elements, map2_elements, map_elements
 from .from_data import tensor
@@ -65,6 +67,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     _is_plain: ClassVar[bool] = True
     __array_priority__: ClassVar[int] = 1000
 
+    dim_order = dim_order
     lu = lu
     norm = norm  # type: ignore[assignment]  # other defaults than the operators of the name have
     nonzero: Callable[..., Any] = nonzero  # with as_tuple
@@ -323,6 +326,12 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         """
         return storage_of(self)
 
+    def module_load(self, other: Any, assign: bool = False) -> Any:
+        """Return what stands in a module for this tensor after loading `other`: itself, with the
+        numbers of `other`, or with `assign` the data of `other`.
+        """
+        return other.detach() if assign else self.copy_(other).detach()
+
     def is_shared(self) -> bool:
         """Return whether other processes see what is written; always True on CUDA."""
         storage: Any = self.untyped_storage()
@@ -339,22 +348,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     map_ = map_elements
     map2_ = map2_elements
 
-    def is_pinned(self, device: Any = None) -> bool:
-        """Return whether the memory is page-locked: no backend here makes such tensors."""
-        return False
-
-    def pin_memory(self, device: Any = None) -> Any:
-        """Refuse: no backend here has page-locked memory.
-
-        Raises
-        ------
-        RuntimeError
-            Always.
-        """
-        raise RuntimeError(
-            "Cannot access accelerator device when none is available: there is no page-locked "
-            "memory here. Leave pin_memory out; copies to a device wait for the memory as it is."
-        )
+    is_pinned = is_pinned
+    pin_memory = pin_memory
 
     def is_set_to(self, tensor: TensorBase) -> Any:
         """Return whether both tensors show the same memory in the same way."""

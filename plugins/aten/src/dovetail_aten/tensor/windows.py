@@ -59,7 +59,7 @@ def hann_window(
         For a negative length, or another dtype.
     """
     options = _options(dtype, layout, device, pin_memory)
-    return finished(F.hann_window(window_length, periodic, **options), requires_grad, None)
+    return _finished(F.hann_window(window_length, periodic, **options), pin_memory, requires_grad)
 
 
 def hamming_window(
@@ -79,7 +79,7 @@ def hamming_window(
     """
     options = _options(dtype, layout, device, pin_memory)
     made = F.hamming_window(window_length, periodic, alpha, beta, **options)
-    return finished(made, requires_grad, None)
+    return _finished(made, pin_memory, requires_grad)
 
 
 def bartlett_window(
@@ -96,7 +96,9 @@ def bartlett_window(
     of `hann_window`.
     """
     options = _options(dtype, layout, device, pin_memory)
-    return finished(F.bartlett_window(window_length, periodic, **options), requires_grad, None)
+    return _finished(
+        F.bartlett_window(window_length, periodic, **options), pin_memory, requires_grad
+    )
 
 
 def blackman_window(
@@ -113,7 +115,9 @@ def blackman_window(
     1))``. Parameters and errors are those of `hann_window`.
     """
     options = _options(dtype, layout, device, pin_memory)
-    return finished(F.blackman_window(window_length, periodic, **options), requires_grad, None)
+    return _finished(
+        F.blackman_window(window_length, periodic, **options), pin_memory, requires_grad
+    )
 
 
 def kaiser_window(
@@ -132,7 +136,7 @@ def kaiser_window(
     """
     options = _options(dtype, layout, device, pin_memory)
     made = F.kaiser_window(window_length, periodic, beta, **options)
-    return finished(made, requires_grad, None)
+    return _finished(made, pin_memory, requires_grad)
 
 
 def fftfreq(
@@ -181,3 +185,7 @@ def rfftfreq(
 
 def _options(dtype: Any, layout: Any, device: Any, pin_memory: Any) -> dict[str, Any]:
     return {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
+
+
+def _finished(made: Any, pin_memory: bool | None, requires_grad: bool) -> Tensor:
+    return finished(made.pin_memory() if pin_memory else made, requires_grad, None)

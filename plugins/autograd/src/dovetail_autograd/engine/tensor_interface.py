@@ -213,7 +213,7 @@ class TensorInterface(HookInterface):
         place.
         """
         if tensor._signature & VIEW:
-            made: Node | None = tensor._meta.view.grad_fn(tensor)
+            made: Node | None = tensor._meta.grad_fn(tensor)
             return made
         node: Node | None = tensor._grad_fn
         return node
@@ -257,7 +257,7 @@ class TensorInterface(HookInterface):
         """Return the tensor that `tensor` is a differentiable view of."""
         if not tensor._signature & VIEW:
             return None
-        base: TensorBase = tensor._meta.view.base
+        base: TensorBase = tensor._meta.base
         return base
 
     def check_inplace_view(self, tensor: TensorBase, name: str) -> None:

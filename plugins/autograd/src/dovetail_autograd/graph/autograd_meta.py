@@ -18,7 +18,6 @@ from .accumulate import AccumulateGrad
 if TYPE_CHECKING:
     from .hooks import Hooks, NodeHooks
     from .node import EdgeTuple, LeafEdge
-    from .views import ViewInfo
 
 UNSET: Final = object()
 """`AutogradMeta.grad_dtype` of a tensor whose gradients have its own dtype."""
@@ -48,8 +47,6 @@ class AutogradMeta:
         Whether a non-leaf keeps its gradient.
     original
         Of a leaf that stands for another one, and leads to its accumulator: that leaf.
-    view
-        What a differentiable view is a view of.
     grad_dtype
         The dtype that gradients must have: `UNSET`, a dtype, or None for any.
     """
@@ -64,7 +61,6 @@ class AutogradMeta:
     requires_grad = False
     retains_grad = False
     original: TensorBase | None = None
-    view: ViewInfo | None = None
     grad_dtype: Any = UNSET
 
     def present_accumulator(self) -> AccumulateGrad | None:
@@ -96,8 +92,8 @@ _lock = renewed_after_fork(Lock())
 def _renew_locks_of_leaves() -> None:
     """Free, in the child of a fork, the leaves to which other threads were adding a gradient."""
     for each in get_objects():
-        if type(each) is AutogradMeta and each.lock is not None and each.lock.locked():
-            each.lock._at_fork_reinit()  # type: ignore[attr-defined]
+        if issubclass(type(each), AutogradMeta) and each.lock is not None and each.lock.locked():
+            each.lock._at_fork_reinit()
 
 
 call_in_child(_renew_locks_of_leaves)
@@ -148,12 +144,13 @@ def gradient_edge(tensor: TensorBase) -> EdgeTuple | None:
     signature = tensor._signature
     if not signature & GRAD:
         return None
+    node = tensor._grad_fn
     if signature & VIEW:
-        node = tensor._meta.view.grad_fn(tensor)
-        if node is None and not tensor._meta.requires_grad:
+        meta = tensor._meta
+        if node is not None or meta.base._signature & GRAD:
+            node = meta.grad_fn(tensor)
+        if node is None and not meta.requires_grad:
             return None
-    else:
-        node = tensor._grad_fn
     return leaf_edge(tensor) if node is None else (node, tensor.output_nr)
 
 
@@ -165,7 +162,7 @@ def requires_grad(tensor: TensorBase) -> bool:
     if not signature & VIEW or tensor._grad_fn is not None:
         return True
     meta = tensor._meta
-    return bool(meta.requires_grad or requires_grad(meta.view.base))
+    return bool(meta.requires_grad or requires_grad(meta.base))
 
 
 def retain_on_node(tensor: TensorBase) -> None:

@@ -33,12 +33,8 @@ class CreationMeta(Enum):
     INFERENCE_MODE = "INFERENCE_MODE"
 
 
-_DEFAULT = CreationMeta.DEFAULT
-_MULTI_OUTPUT_NODE = CreationMeta.MULTI_OUTPUT_NODE
-
-
-class ViewInfo:
-    """Says what a differentiable view is a view of.
+class DifferentiableViewMeta(AutogradMeta):
+    """The AutogradMeta of a differentiable view, which says what it is a view of.
 
     Attributes
     ----------
@@ -51,8 +47,6 @@ class ViewInfo:
     """
 
     # Without a constructor, whose frame would cost as much as all else: see `set_view`.
-    __slots__ = ("attr_version", "base", "creation_meta")
-
     base: TensorBase
     creation_meta: CreationMeta
     attr_version: int
@@ -90,46 +84,44 @@ def mark_view(result: TensorBase, source: TensorBase, several: bool = False) -> 
 
 def view_of(source: TensorBase, several: bool) -> tuple[TensorBase, CreationMeta]:
     """Return the root of a view of `source` that is being made, and how it comes about."""
-    now = state()
-    creation = _DEFAULT if now == 0 else creation_in(now)
-    if several and creation is _DEFAULT:
-        creation = _MULTI_OUTPUT_NODE
+    creation = CreationMeta.DEFAULT
     if source._signature & VIEW:
-        source_view = source._meta.view
-        if creation is _DEFAULT:
-            creation = source_view.creation_meta
-        source = source_view.base
-    return source, creation
+        creation, source = source._meta.creation_meta, source._meta.base
+    if several:
+        creation = CreationMeta.MULTI_OUTPUT_NODE
+    now = state()
+    return source, creation_in(now, creation) if now else creation
 
 
-def creation_in(now: int) -> CreationMeta:
-    """Return how views come about in the dispatch state `now`."""
+def creation_in(now: int, recorded: CreationMeta) -> CreationMeta:
+    """Return how views come about in the dispatch state `now`: as `recorded` where it records."""
     if dispatch_state(now).inference:
         return CreationMeta.INFERENCE_MODE
-    return CreationMeta.NO_GRAD_MODE if now & NO_GRAD else CreationMeta.DEFAULT
+    return CreationMeta.NO_GRAD_MODE if now & NO_GRAD else recorded
 
 
 def set_view(result: TensorBase, base: TensorBase, creation_meta: CreationMeta) -> None:
     """Make `result`, a tensor that was just made, a view of the root `base`."""
     meta = result._meta
     if meta is None:
-        meta = result._meta = AutogradMeta()
+        meta = result._meta = DifferentiableViewMeta()
+    else:
+        meta.__class__ = DifferentiableViewMeta
     counter = result._counter
     if counter is None:
         counter = result._counter = VersionCounter()
-    meta.view = info = ViewInfo()
-    info.base = base
-    info.creation_meta = creation_meta
-    info.attr_version = counter.value
+    meta.base = base
+    meta.creation_meta = creation_meta
+    meta.attr_version = counter.value
     result._signature |= GRAD | VIEW
 
 
-def view_info(tensor: TensorBase) -> ViewInfo | None:
-    """Return what `tensor` is a view of, or None."""
+def view_meta(tensor: TensorBase) -> DifferentiableViewMeta | None:
+    """Return what says what `tensor` is a view of; None if it is no view."""
     if not tensor._signature & VIEW:
         return None
-    info: ViewInfo = tensor._meta.view
-    return info
+    meta: DifferentiableViewMeta = tensor._meta
+    return meta
 
 
 def _regenerate(tensor: TensorBase, base: TensorBase) -> None:
@@ -188,7 +180,7 @@ def check_inplace(tensor: TensorBase, any_requires_grad: bool) -> None:
         return
     if not signature & NORMAL and not dispatch_state().inference:
         return
-    info = view_info(tensor)
+    info = view_meta(tensor)
     if info is None:
         if tensor._grad_fn is None:
             raise RuntimeError(
@@ -207,7 +199,9 @@ def check_inplace(tensor: TensorBase, any_requires_grad: bool) -> None:
         )
 
 
-def _forbidden_view(tensor: TensorBase, info: ViewInfo, written: str = "is being") -> RuntimeError:
+def _forbidden_view(
+    tensor: TensorBase, info: DifferentiableViewMeta, written: str = "is being"
+) -> RuntimeError:
     """Return the error for a view whose making leaves no way to record that it, or what `written`
     says, is modified.
     """
@@ -258,7 +252,7 @@ def rebase_history(tensor: TensorBase, node: Node, output_nr: int = 0) -> None:
     If `tensor` is a view, its base becomes the output of a `CopySlices` that runs `node` on the
     viewed part.
     """
-    info = view_info(tensor)
+    info = view_meta(tensor)
     old = tensor._grad_fn
     if info is None:
         tensor._grad_fn = node
@@ -293,7 +287,7 @@ def take_history(tensor: TensorBase, view: TensorBase) -> None:
         return
     old, tensor._grad_fn = tensor._grad_fn, node
     tensor.output_nr = view.output_nr
-    info = view_info(tensor)
+    info = view_meta(tensor)
     if info is not None:
         info.attr_version = current_version(tensor)
     _move_retain_grad(tensor, old)

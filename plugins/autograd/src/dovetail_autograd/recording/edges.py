@@ -78,7 +78,7 @@ class FindEdge(Step):
             of_view = f"{to.bind('gradient_edge', gradient_edge)}({name})"
             to.add(
                 f"if {name}._signature & {to.bind('VIEW', VIEW)} and "
-                f"({fn} is None or {name}._counter.value != {name}._meta.view.attr_version):",
+                f"({fn} is None or {name}._counter.value != {name}._meta.attr_version):",
                 f"    {edge} = {of_view}",
             )
             first = "elif"

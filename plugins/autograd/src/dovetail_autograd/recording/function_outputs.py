@@ -16,7 +16,7 @@ from ..graph.autograd_meta import gradient_edge, requires_grad
 from ..graph.function_node import DIFFERENTIABLE, FunctionNode
 from ..graph.node import NO_METADATA
 from ..graph.recording_extras import needs_extras
-from ..graph.views import CreationMeta, check_inplace, rebase_history, set_view, view_info
+from ..graph.views import CreationMeta, check_inplace, rebase_history, set_view, view_meta
 
 
 def wrap_outputs(node: FunctionNode, output: Any, inputs: Sequence[Any], recording: bool) -> Any:
@@ -53,7 +53,7 @@ def _mark_view_of_input(output: TensorBase, inputs: Sequence[Any]) -> None:
     """
     for value in inputs:
         if isinstance(value, TensorBase) and value._storage is output._storage:
-            info = view_info(value)
+            info = view_meta(value)
             set_view(
                 output, info.base if info is not None else value, CreationMeta.IN_CUSTOM_FUNCTION
             )
@@ -141,7 +141,7 @@ class _Outputs:
         if is_input:
             source = value
             value = alias_of(source)
-            info = view_info(source)
+            info = view_meta(source)
             if is_listed:
                 return value
             if source._signature & NORMAL and (self.recording or gradient_edge(source) is None):

@@ -268,5 +268,5 @@ def _result_of_inner(node: Any, inner: Node, fusion: Fusion, fused: FusedSlots) 
     tensor._storage = share_storage(source)
     tensor._counter = share_version(source)
     set_view(tensor, source, CreationMeta.DEFAULT)
-    tensor._meta.view.attr_version = getattr(node, f"{fused.inner_input}_version")
+    tensor._meta.attr_version = getattr(node, f"{fused.inner_input}_version")
     return tensor

@@ -1,9 +1,9 @@
-"""Recording routes of composites that are computed and recorded as one call."""
+"""Routes of composites that are computed, and recorded, as one call."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_dispatcher import NoArrayKernelError, kernel_namespace
 from dovetail_dispatcher.calls.array_calls import quiet
@@ -18,8 +18,8 @@ from dovetail_dispatcher.table.fusion import Fusion
 from dovetail_dispatcher.table.kernels import Kernel
 from dovetail_dispatcher.table.operator import Operator
 from dovetail_kernel import Backend, backend_key, backends_of_signature, dtype_of_signature
-from dovetail_kernel.keys.state import DispatchState, intern_state
-from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL
+from dovetail_kernel.keys.state import DispatchState, inference_mode_on, intern_state
+from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, INFERENCE, NO_GRAD, NORMAL
 
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.recording_extras import needs_extras, recording_extras
@@ -31,15 +31,17 @@ from .saving import SaveTensor, SaveValue
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.printer import Printer
 
+_INFERENCE_MODE: Final = inference_mode_on(0)
+
 
 def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
-    """Return the plan that records a call of a composite as one, or None where it is not to be
-    fused.
+    """Return the plan that computes a call of a composite as one, and records it where a graph is
+    recorded; None where it is not to be fused.
 
     Parameters
     ----------
     composition
-        A call that is recorded.
+        The call.
     kernel
         The composite.
     """
@@ -51,6 +53,8 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
     known = DTYPE_MASK | NORMAL | GRAD | backend.bit
     if composition.state.transformed:
         known |= intern_state(DispatchState(transformed=True))
+    elif not composition.records:
+        known |= NO_GRAD | INFERENCE | _INFERENCE_MODE
     if not backend.is_device or key & ~known:
         return None
     if not fusion.takes(key & DTYPE_MASK):
@@ -68,7 +72,8 @@ def fused_plan(composition: Composition, kernel: Kernel) -> RoutePlan | None:
     assert isinstance(inner.formula, Formula)
     fused = fused_slots(fusion, outer.formula, inner.formula)
     node_class = fused_class(fusion, outer.formula, inner.formula)
-    return _FusedCall(composition, kernel, backend, fused).plan(helper, node_class)
+    call = _FusedCall(composition, kernel, backend, fused)
+    return call.recorded_plan(helper, node_class) if composition.records else call.plan(helper)
 
 
 def _is_own(op: Operator, backend: Backend) -> bool:
@@ -92,16 +97,31 @@ class _FusedCall:
         self.fusion: Fusion = self.op.fusion
         self.arguments = {a.name: a for a in self.op.schema.arguments}
         self.values = {a.name: argument_value(a) for a in self.op.schema.arguments}
+        self.result = Value("result")
+        self.arrays = [Value("array"), *map(Value, self.fusion.kept)]
+        self.mark = INFERENCE if composition.state.inference else NORMAL
 
-    def plan(self, helper: Callable[..., Any], node_class: Any) -> RoutePlan:
-        result, arrays = Value("result"), [Value("array"), *map(Value, self.fusion.kept)]
+    def plan(self, helper: Callable[..., Any]) -> RoutePlan:
+        """Return the plan of a call that is not recorded."""
+        steps = (self._unless_fitting(), self._call(helper), self._wrap())
+        return RoutePlan(self.op, steps, (self.result,))
+
+    def _call(self, helper: Callable[..., Any]) -> CallKernel:
+        given = tuple([self._array_of(name) for name in self.fusion.helper_arguments])
+        call = KernelCall("helper", helper, given, quiet=quiet(self.backend, helper))
+        return CallKernel(tuple(self.arrays), call)
+
+    def _wrap(self) -> WrapArray:
+        dtype = dtype_of_signature(self.key & DTYPE_MASK & DIFFERENTIABLE)
+        signature = Signature(self.backend.bit | self.mark, dtype, True, True, self.backend.arrays)
+        return WrapArray(self.arrays[0], self.result, signature)
+
+    def recorded_plan(self, helper: Callable[..., Any], node_class: Any) -> RoutePlan:
+        """Return the plan of a call that is recorded by a node of `node_class`."""
+        arrays, result = self.arrays, self.result
         inputs = [self.arguments[name] for name in self.fused.inputs]
         found = [find_edge(a, self.key, is_given=True) for a in inputs]
         edges = tuple([each.edge for each in found])
-        given = tuple([self._array_of(name) for name in self.fusion.helper_arguments])
-        call = KernelCall("helper", helper, given, quiet=quiet(self.backend, helper))
-        dtype = dtype_of_signature(self.key & DTYPE_MASK & DIFFERENTIABLE)
-        signature = Signature(self.backend.bit | NORMAL, dtype, True, True, self.backend.arrays)
         return RoutePlan(
             self.op,
             (
@@ -109,8 +129,8 @@ class _FusedCall:
                 *([self._composite(UnlessUnwatched)] if needs_extras() else []),
                 *found,
                 self._composite(UnlessEdge, edge=edges[self.fused.place]),
-                CallKernel(tuple(arrays), call),
-                WrapArray(arrays[0], result, signature).recorded(0),
+                self._call(helper),
+                self._wrap().recorded(0),
                 RecordNode(
                     node_class,
                     edges,

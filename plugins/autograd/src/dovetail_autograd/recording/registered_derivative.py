@@ -23,7 +23,7 @@ from dovetail_kernel.keys.state import below_autograd, inside_recorded, set_stat
 from dovetail_kernel.types.signature import NO_GRAD, VIEW
 
 from ..graph.recording_extras import needs_extras
-from ..graph.views import CreationMeta, view_info
+from ..graph.views import CreationMeta, view_meta
 from .edges import Edge, any_edge, find_edge
 from .record_node import NODE, AttachResult, RecordNode, TupleOf
 from .registered_nodes import node_class, unmark
@@ -159,7 +159,7 @@ class NoteCustomViews(Step):
 def note_custom_views(output: Any) -> None:
     """Refuse writes in place, in grad mode, to the views among what a call returned."""
     for tensor in tensors_among([output]):
-        info = view_info(tensor)
+        info = view_meta(tensor)
         if info is not None:
             info.creation_meta = CreationMeta.IN_CUSTOM_FUNCTION
 

@@ -17,10 +17,10 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, VIEW
 
 from ..graph import engine_ops as calls
-from ..graph.autograd_meta import AutogradMeta, gradient_edge
+from ..graph.autograd_meta import gradient_edge
 from ..graph.views import (
     CreationMeta,
-    ViewInfo,
+    DifferentiableViewMeta,
     check_inplace,
     creation_in,
     mark_view,
@@ -94,31 +94,36 @@ class MarkView(Step):
 
     Attributes
     ----------
-    is_root
-        The argument is no view itself, and the result a tensor that the route has made: what
-        `mark_view` does is written out.
+    is_new
+        The result is a tensor that the route has made: what `mark_view` does is written out.
+    of_view
+        Whether the argument is a view itself; None: it may be.
     """
 
     result: Value
     source: Value
-    is_root: bool
+    is_new: bool
+    of_view: bool | None
 
     def print(self, to: Printer) -> None:
         result, source = to.name(self.result), to.name(self.source)
-        if not self.is_root:
+        if not self.is_new or self.of_view is None:
             to.add(f"{to.bind('mark_view', mark_view)}({result}, {source})")
             return
-        now, info, meta = to.scratch("now"), to.scratch("info"), to.scratch("meta")
-        default = to.bind("DEFAULT", CreationMeta.DEFAULT)
+        now, meta = to.scratch("now"), to.scratch("meta")
+        base, recorded = source, to.bind("DEFAULT", CreationMeta.DEFAULT)
+        if self.of_view:
+            viewed = to.scratch("viewed")
+            base, recorded = f"{viewed}.base", f"{viewed}.creation_meta"
+            to.add(f"{viewed} = {source}._meta")
+        creation = f"{to.bind('creation_in', creation_in)}({now}, {recorded})"
         to.add(
             f"{now} = {to.bind('state', state)}()",
-            f"{info} = {to.bind('ViewInfo', ViewInfo)}()",
-            f"{info}.base = {source}",
-            f"{info}.creation_meta = "
-            f"{to.bind('creation_in', creation_in)}({now}) if {now} else {default}",
-            f"{info}.attr_version = {result}._counter.value",
-            f"{meta} = {result}._meta = {to.bind('AutogradMeta', AutogradMeta)}()",
-            f"{meta}.view = {info}",
+            f"{meta} = {result}._meta = "
+            f"{to.bind('DifferentiableViewMeta', DifferentiableViewMeta)}()",
+            f"{meta}.base = {base}",
+            f"{meta}.creation_meta = {creation} if {now} else {recorded}",
+            f"{meta}.attr_version = {result}._counter.value",
             f"{result}._signature |= {to.bind('GRAD_AND_VIEW', GRAD | VIEW)}",
         )
 
@@ -158,7 +163,10 @@ def marking_views(plan: RoutePlan, key: int) -> RoutePlan:
     if spelling(schema.returns[0]) != TENSOR:
         return plan.ending_with(MarkViews(result, viewed))
     is_new = any([wrap.result == result and wrap.shared for wrap in plan.each(WrapArray)])
-    return plan.ending_with(MarkView(result, viewed, is_new and not key & VIEW))
+    of_view: bool | None = bool(key & VIEW)
+    if of_view and sum([is_tensor_like(a) for a in schema.arguments]) > 1:
+        of_view = None
+    return plan.ending_with(MarkView(result, viewed, is_new, of_view))
 
 
 # -- what routes call ------------------------------------------------------------------------------
@@ -203,4 +211,13 @@ def mark_views(results: Sequence[TensorBase], source: TensorBase) -> None:
     """Note that every result is a view of `source`."""
     base, creation = view_of(source, several=True)
     for result in results:
-        set_view(result, base, creation)
+        counter = result._counter
+        if counter is None or result._meta is not None:
+            set_view(result, base, creation)
+            continue
+        # As `set_view` does it, without a frame for each.
+        meta = result._meta = DifferentiableViewMeta()
+        meta.base = base
+        meta.creation_meta = creation
+        meta.attr_version = counter.value
+        result._signature |= GRAD | VIEW

@@ -23,7 +23,7 @@ from ..engine.backward import grad_or_zeros
 from ..graph.engine_ops import filled_like, operator
 from ..graph.function_node import DIFFERENTIABLE
 from ..graph.recording_extras import EXTRAS, refuse_hooks
-from ..graph.views import CreationMeta, view_info
+from ..graph.views import CreationMeta, view_meta
 from .captured_writes import as_input
 from .duals import cut, is_tracked, is_tracked_inside, leads_elsewhere
 from .levels import Level, leaves_levels
@@ -87,7 +87,7 @@ class GradLevel(Level):
                 return enclosed
         if tensor.requires_grad and not self.outer_state & NO_GRAD:
             alias: TensorBase = operator("alias", "default")(tensor)
-            info = view_info(alias)
+            info = view_meta(alias)
             assert info is not None
             # It may not be written in place: that would write to the argument of the caller.
             info.creation_meta = CreationMeta.IN_CUSTOM_FUNCTION

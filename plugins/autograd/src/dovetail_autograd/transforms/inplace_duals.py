@@ -12,7 +12,7 @@ from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO
 
 from ..graph.engine_ops import operator
 from ..graph.view_memory import Place, viewed
-from ..graph.views import fills_its_memory, view_info
+from ..graph.views import fills_its_memory, view_meta
 from .arrays import is_wrapped
 from .duals import DualArray
 
@@ -34,7 +34,7 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
         else:
             operator("copy_", "default")(tensor.array.tangent, tangent)
         return
-    info = view_info(tensor)
+    info = view_meta(tensor)
     base = tensor if info is None else info.base
     views = _views_of(base)
     if not views:
@@ -97,7 +97,7 @@ def _views_of(base: TensorBase) -> list[TensorBase]:
     found = []
     for each in get_referrers(storage):
         if isinstance(each, TensorBase) and each is not base and each._storage is storage:
-            info = view_info(each)
+            info = view_meta(each)
             if info is not None and info.base is base:
                 found.append(each)
     return found

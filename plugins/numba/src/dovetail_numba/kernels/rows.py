@@ -80,6 +80,16 @@ def softmax(below: Any, x: Any, dim: int, half_to_float: bool) -> Any:
     return below(x, dim, half_to_float) if made is None else made
 
 
+@over("_safe_softmax", least=1024)
+def safe_softmax(below: Any, x: Any, dim: int, dtype: Any = None) -> Any:
+    """Return `softmax`, and 0 where all elements along `dim` are minus infinity."""
+    made = _softmax(x, dim, is_log=False) if dtype is None else None
+    # Of minus infinities alone `softmax` makes NaN, as it does of NaN.
+    if made is None or np.isnan(made.take(0, dim)).any():
+        return below(x, dim, dtype)
+    return made
+
+
 @over("_log_softmax", least=1024)
 def log_softmax(below: Any, x: Any, dim: int, half_to_float: bool) -> Any:
     """Return ``x - log(sum(exp(x)))`` along `dim`."""

@@ -171,7 +171,7 @@ def conv1d(*args, **kwargs):
         A vector of shape `(C_out,)` that is added to every place.
     stride : int or list of int
         The distance of two places of the kernel, at least 1. Default: [1].
-    padding : int or list of int
+    padding : int or list of int or str
         How many zeros come before and after, at least 0; or "valid" for none, or "same" for as many
         as keep the size, which needs a stride of 1. Default: [0].
     dilation : int or list of int
@@ -268,7 +268,7 @@ def conv2d(*args, **kwargs):
     stride : int or list of int
         The distance of two places of the kernel, at least 1; one number or one for each dimension
         of space. Default: [1, 1].
-    padding : int or list of int
+    padding : int or list of int or str
         How many zeros come before and after, at least 0; or "valid" for none, or "same" for as many
         as keep the size, which needs a stride of 1. Default: [0, 0].
     dilation : int or list of int
@@ -366,7 +366,7 @@ def conv3d(*args, **kwargs):
     stride : int or list of int
         The distance of two places of the kernel, at least 1; one number or one for each dimension
         of space. Default: [1, 1, 1].
-    padding : int or list of int
+    padding : int or list of int or str
         How many zeros come before and after, at least 0; or "valid" for none, or "same" for as many
         as keep the size, which needs a stride of 1. Default: [0, 0, 0].
     dilation : int or list of int

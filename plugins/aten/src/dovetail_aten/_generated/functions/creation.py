@@ -348,7 +348,7 @@ def new_empty_strided(input=MISSING, size=MISSING, stride=MISSING, surplus=MISSI
     device : Device or None
         Where the result is; None for where the tensor is.
     pin_memory : bool or None
-        Without effect.
+        Whether the memory is page-locked; only CUDA has such memory.
 
     Raises
     ------
@@ -435,7 +435,7 @@ def fill(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    value : number
+    value : number or Tensor
         A number, or a tensor without dimensions; it is converted to the dtype of `input`.
     out : Tensor
         A tensor to write the result into.
@@ -562,4 +562,20 @@ def fill_(*args, **kwargs):
                 return fill__Tensor(*args)
     return _fill__overloads.choose(args, kwargs)
 
-def zero_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(zero_, "aten::zero_", "")(input, surplus=surplus, x=x, x1=x1, a=a)
+
+def zero_(input=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """zero_(input)
+
+    Set every element to 0.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(zero_, "aten::zero_", "")(input, surplus=surplus, x=x, x1=x1, a=a)

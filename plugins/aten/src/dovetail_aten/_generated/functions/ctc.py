@@ -69,9 +69,9 @@ def ctc_loss(*args, **kwargs):
         sample; float32 or float64.
     targets : Tensor
         Labels, of shape `(N, S)`, or of all samples one after the other in one dimension.
-    input_lengths : list of int
+    input_lengths : list of int or Tensor
         For each sample how much of the time counts, at most T; integers or a tensor.
-    target_lengths : list of int
+    target_lengths : list of int or Tensor
         For each sample how many labels it has; integers or a tensor.
     blank : int
         The class that stands for no label. Default: 0.

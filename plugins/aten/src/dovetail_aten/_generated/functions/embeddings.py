@@ -24,7 +24,30 @@ __all__ = [
     "embedding_bag",
 ]
 def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1): return complete(_embedding_bag, "aten::_embedding_bag", "")(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
-def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, surplus=MISSING, x=None, x1=None, a=None): return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, surplus=MISSING, x=None, x1=None, a=None):
+    """embedding_renorm_(input, indices, max_norm, norm_type)
+
+    Scale rows of a table down to a norm, in place, if they are longer.
+
+    Parameters
+    ----------
+    input : Tensor
+        The table, `(rows, features)`; it is written.
+    indices : Tensor
+        Which rows to look at; integers of any shape.
+    max_norm : float
+        The greatest norm that rows have afterwards.
+    norm_type : float
+        The exponent of the norm.
+
+    Returns
+    -------
+    Tensor
+        The table itself.
+    """
+    return complete(embedding_renorm_, "aten::embedding_renorm_", "")(input, indices, max_norm, norm_type, surplus=surplus, x=x, x1=x1, a=a)
 
 
 embedding_bag_op, embedding_bag_routes = operator("aten::embedding_bag", "")

@@ -1408,14 +1408,14 @@ def linalg_pinv(*args, **kwargs):
     ----------
     input : Tensor
         Matrices `(*, m, n)`.
-    rcond : float
+    rcond : float or Tensor
         An older name of `rtol`.
     hermitian : bool
         Whether the matrices are symmetric or Hermitian; then absolute values of eigenvalues count.
         Default: False.
-    atol : float or None
+    atol : float or Tensor or None
         A number, or a tensor of one for each matrix; None means 0.
-    rtol : float or None
+    rtol : float or Tensor or None
         A number, or a tensor of one for each matrix; None means the precision of the dtype times
         max(m, n), or 0 where `atol` is given.
     out : Tensor
@@ -1475,14 +1475,14 @@ def linalg_matrix_rank(*args, **kwargs):
     ----------
     input : Tensor
         Matrices `(*, m, n)`.
-    tol : float
+    tol : float or Tensor
         An older name of `atol`.
     hermitian : bool
         Whether the matrices are symmetric or Hermitian; then absolute values of eigenvalues count.
         Default: False.
-    atol : Tensor or None
+    atol : Tensor or float or None
         A number, or a tensor of one for each matrix; None means 0.
-    rtol : Tensor or None
+    rtol : Tensor or float or None
         A number, or a tensor of one for each matrix; None means the precision of the dtype times
         max(m, n), or 0 where `atol` is given.
     out : Tensor
@@ -1880,7 +1880,7 @@ def linalg_norm(*args, **kwargs):
     ----------
     input : Tensor
         A tensor of floating-point or complex dtype.
-    ord : number or None
+    ord : number or str or None
         A number, `"fro"` or `"nuc"`.
     dim : int or list of int or None
         One dimension for vectors, two for matrices; None means all, of a tensor of one or two
@@ -1942,8 +1942,8 @@ def linalg_matrix_norm(*args, **kwargs):
     ----------
     input : Tensor
         Matrices `(*, m, n)` of floating-point or complex dtype.
-    ord : number
-        `"fro"`, `"nuc"`, 1, 2, infinity or their negatives.
+    ord : number or str
+        `"fro"`, `"nuc"`, 1, 2, infinity or their negatives. Default: "fro".
     dim : list of int
         The two dimensions, rows first. Default: [-2, -1].
     keepdim : bool
@@ -2003,7 +2003,7 @@ def linalg_cond(*args, **kwargs):
     ----------
     input : Tensor
         Matrices `(*, m, n)`; for other norms than 2, -2 and None they are square.
-    p : number or None
+    p : number or str or None
         The order of `linalg.matrix_norm`.
     out : Tensor
         A tensor to write the result into.

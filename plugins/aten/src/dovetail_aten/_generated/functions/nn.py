@@ -103,7 +103,25 @@ def leaky_relu(input=MISSING, negative_slope=0.01, surplus=MISSING, out=None, x=
         return route(input, negative_slope)
     return miss(leaky_relu_op, (input, negative_slope,), {}, leaky_relu)
 
-def leaky_relu_(input=MISSING, negative_slope=0.01, surplus=MISSING, x=None, x1=None, a=None): return complete(leaky_relu_, "aten::leaky_relu_", "")(input, negative_slope, surplus=surplus, x=x, x1=x1, a=a)
+
+def leaky_relu_(input=MISSING, negative_slope=0.01, surplus=MISSING, x=None, x1=None, a=None):
+    """leaky_relu_(input, negative_slope=0.01)
+
+    Multiply negative elements by a slope, in place.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    negative_slope : number
+        The factor of negative elements. Default: 0.01.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(leaky_relu_, "aten::leaky_relu_", "")(input, negative_slope, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def elu_out(input, alpha=1, scale=1, input_scale=1, *, out): return complete(elu_out, "aten::elu", "out")(input, alpha, scale, input_scale, out=out)
@@ -124,7 +142,33 @@ def elu(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, out=Non
         return route(input, alpha, scale, input_scale)
     return miss(elu_op, (input, alpha, scale, input_scale,), {}, elu)
 
-def elu_(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, x=None, x1=None, a=None): return complete(elu_, "aten::elu_", "")(input, alpha, scale, input_scale, surplus=surplus, x=x, x1=x1, a=a)
+
+def elu_(input=MISSING, alpha=1, scale=1, input_scale=1, surplus=MISSING, x=None, x1=None, a=None):
+    """elu_(input, alpha=1, scale=1, input_scale=1)
+
+    Apply ELU to each element, in place.
+
+    Computes ``scale * x if x > 0 else alpha * scale * (exp(input_scale * x) - 1)``.
+
+    Source: Clevert et al., 2015.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    alpha : number
+        The limit for negative numbers is `-alpha * scale`. Default: 1.
+    scale : number
+        A factor of the result. Default: 1.
+    input_scale : number
+        A factor of negative elements before the exponential. Default: 1.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(elu_, "aten::elu_", "")(input, alpha, scale, input_scale, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def gelu_out(input, *, approximate='none', out): return complete(gelu_out, "aten::gelu", "out")(input, approximate=approximate, out=out)
@@ -259,13 +303,51 @@ def hardtanh(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, out=None, x=
         return route(input, min_val, max_val)
     return miss(hardtanh_op, (input, min_val, max_val,), {}, hardtanh)
 
-def hardtanh_(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, x=None, x1=None, a=None): return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val, surplus=surplus, x=x, x1=x1, a=a)
+
+def hardtanh_(input=MISSING, min_val=-1, max_val=1, surplus=MISSING, x=None, x1=None, a=None):
+    """hardtanh_(input, min_val=-1, max_val=1)
+
+    Limit each element to an interval, in place.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    min_val : number
+        The least value. Default: -1.
+    max_val : number
+        The greatest value. Default: 1.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(hardtanh_, "aten::hardtanh_", "")(input, min_val, max_val, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def log_sigmoid_out(input, *, out): return complete(log_sigmoid_out, "aten::log_sigmoid", "out")(input, out=out)
 
 log_sigmoid_op, log_sigmoid_routes = operator("aten::log_sigmoid", "")
 def log_sigmoid(input=MISSING, surplus=MISSING, out=None, x=None, x1=None, a=None):
+    """log_sigmoid(input, *, out=None)
+
+    Return the logarithm of the sigmoid of each element.
+
+    Computes ``-log(1 + exp(-x))``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    out : Tensor
+        A tensor to write the result into.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `input`; precise also where the sigmoid itself is 0.
+    """
     if surplus is not MISSING or x is not None or x1 is not None or a is not None:
         return numpy_call(log_sigmoid, {"input": input, "out": out}, surplus, {"x": x, "x1": x1, "a": a})
     if out is not None:

@@ -143,7 +143,7 @@ def add(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     alpha : number
         A factor of `other`. Default: 1.
@@ -242,7 +242,7 @@ def sub(input=MISSING, other=MISSING, old1=MISSING, alpha=1, out=None, x=None, x
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     alpha : number
         A factor of `other`. Default: 1.
@@ -371,7 +371,7 @@ def rsub(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     alpha : number
         A factor of `input`. Default: 1.
@@ -427,7 +427,7 @@ def mul(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -560,7 +560,7 @@ def div(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number to divide by; shapes are broadcast.
     rounding_mode : str or None
         None for the true quotient, `'trunc'` to round it towards 0, `'floor'` to round it down.
@@ -637,7 +637,7 @@ def floor_divide(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number to divide by; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -740,7 +740,7 @@ def remainder(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number to divide by; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -847,7 +847,7 @@ def fmod(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number to divide by; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -954,9 +954,9 @@ def pow(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         A tensor or a number; one of `input` and `exponent` must be a tensor.
-    exponent : Tensor
+    exponent : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1063,7 +1063,7 @@ def subtract(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     alpha : number
         A factor of `other`. Default: 1.
@@ -1161,7 +1161,7 @@ def multiply(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1277,7 +1277,7 @@ def divide(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number to divide by; shapes are broadcast.
     rounding_mode : str or None
         None for the true quotient, `'trunc'` to round it towards 0, `'floor'` to round it down.
@@ -1372,7 +1372,7 @@ def true_divide(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number to divide by; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1682,9 +1682,9 @@ def xlogy(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         A tensor or a number; one of `input` and `other` must be a tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -4035,9 +4035,9 @@ def clip(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    min : number or None
+    min : number or Tensor or None
         A tensor or a number, the lower bound; None for none. Shapes are broadcast.
-    max : number or None
+    max : number or Tensor or None
         A tensor or a number, the upper bound; None for none. Shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -4151,9 +4151,9 @@ def clamp(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    min : number or None
+    min : number or Tensor or None
         A tensor or a number, the lower bound; None for none. Shapes are broadcast.
-    max : number or None
+    max : number or Tensor or None
         A tensor or a number, the upper bound; None for none. Shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -4260,7 +4260,7 @@ def clamp_min(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    min : number
+    min : number or Tensor
         A tensor or a number, the lower bound; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -4353,7 +4353,7 @@ def clamp_max(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    max : number
+    max : number or Tensor
         A tensor or a number, the upper bound; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -4576,9 +4576,9 @@ def where(*args, **kwargs):
     ----------
     condition : Tensor
         Bools, or uint8; shapes are broadcast.
-    input : Tensor
+    input : Tensor or number
         A tensor or a number.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number.
     out : Tensor
         A tensor to write the result into.
@@ -4658,7 +4658,7 @@ def lerp(*args, **kwargs):
         A tensor, where the way begins.
     end : Tensor
         A tensor of the dtype of `input`, where the way ends; shapes are broadcast.
-    weight : number
+    weight : number or Tensor
         A number, or a tensor of the dtype of `input`.
     out : Tensor
         A tensor to write the result into.
@@ -4898,7 +4898,7 @@ def masked_fill(*args, **kwargs):
         A tensor.
     mask : Tensor
         Bools, True where the value goes; shapes are broadcast.
-    value : number
+    value : number or Tensor
         A number, or a tensor without dimensions; it is converted to the dtype of `input`.
     out : Tensor
         A tensor to write the result into.
@@ -5219,9 +5219,9 @@ def bitwise_and(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -5323,9 +5323,9 @@ def bitwise_or(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -5427,9 +5427,9 @@ def bitwise_xor(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -5648,7 +5648,7 @@ def eq(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None,
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -5718,7 +5718,7 @@ def ne(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None,
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -5788,7 +5788,7 @@ def lt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None,
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -5860,7 +5860,7 @@ def le(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None,
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -5932,7 +5932,7 @@ def gt(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None,
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -6004,7 +6004,7 @@ def ge(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1=None,
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -6102,7 +6102,7 @@ def greater(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -6194,7 +6194,7 @@ def greater_equal(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -6285,7 +6285,7 @@ def less(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -6377,7 +6377,7 @@ def less_equal(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -6469,7 +6469,7 @@ def not_equal(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -6656,7 +6656,7 @@ def copysign(input=MISSING, other=MISSING, surplus=MISSING, out=None, x=None, x1
     ----------
     input : Tensor
         A tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -7223,9 +7223,9 @@ def bitwise_left_shift(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         A tensor or a number; one of `input` and `other` must be a tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number, how many places; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -7349,9 +7349,9 @@ def bitwise_right_shift(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         A tensor or a number; one of `input` and `other` must be a tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number, how many places; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -7782,9 +7782,9 @@ def float_power(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         A tensor or a number; one of `input` and `exponent` must be a tensor.
-    exponent : Tensor
+    exponent : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.

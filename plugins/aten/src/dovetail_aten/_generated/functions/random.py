@@ -173,12 +173,179 @@ def randperm(*args, **kwargs):
             return randperm_default(*args)
     return _randperm_overloads.choose(args, kwargs)
 
-def uniform_(input=MISSING, from_=0.0, to=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-def normal_(input=MISSING, mean=0.0, std=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-def cauchy_(input=MISSING, median=0.0, sigma=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(cauchy_, "aten::cauchy_", "")(input, median, sigma, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-def exponential_(input=MISSING, lambd=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(exponential_, "aten::exponential_", "")(input, lambd, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-def geometric_(input=MISSING, p=MISSING, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(geometric_, "aten::geometric_", "")(input, p, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
-def log_normal_(input=MISSING, mean=1.0, std=2.0, surplus=MISSING, generator=None, x=None, x1=None, a=None): return complete(log_normal_, "aten::log_normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+
+def uniform_(input=MISSING, from_=0.0, to=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
+    """uniform_(input, from_=0., to=1., *, generator=None)
+
+    Fill with numbers of the uniform distribution on `[from, to)`.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    from_ : float
+        The lower bound. Default: 0..
+    to : float
+        The upper bound. Default: 1..
+    generator : Generator or None
+        Where random numbers come from; if None, the generator of the device.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        If `from` is greater than `to`.
+    """
+    return complete(uniform_, "aten::uniform_", "")(input, from_, to, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def normal_(input=MISSING, mean=0.0, std=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
+    """normal_(input, mean=0., std=1., *, generator=None)
+
+    Fill with numbers of the normal distribution.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    mean : float
+        Its mean. Default: 0..
+    std : float
+        Its standard deviation. Default: 1..
+    generator : Generator or None
+        Where random numbers come from; if None, the generator of the device.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        For a negative `std`.
+    """
+    return complete(normal_, "aten::normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def cauchy_(input=MISSING, median=0.0, sigma=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
+    """cauchy_(input, median=0., sigma=1., *, generator=None)
+
+    Fill with numbers of the Cauchy distribution.
+
+    Computes ``median + sigma * tan(pi * (u - 1/2))``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    median : float
+        Its median. Default: 0..
+    sigma : float
+        Half the distance between its quartiles. Default: 1..
+    generator : Generator or None
+        Where random numbers come from; if None, the generator of the device.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        If `sigma` is not greater than 0.
+    """
+    return complete(cauchy_, "aten::cauchy_", "")(input, median, sigma, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def exponential_(input=MISSING, lambd=1.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
+    """exponential_(input, lambd=1., *, generator=None)
+
+    Fill with numbers of the exponential distribution.
+
+    Computes ``-log(1 - u) / lambd``.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    lambd : float
+        Its rate. Default: 1..
+    generator : Generator or None
+        Where random numbers come from; if None, the generator of the device.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        If `lambd` is not greater than 0.
+    """
+    return complete(exponential_, "aten::exponential_", "")(input, lambd, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def geometric_(input=MISSING, p=MISSING, surplus=MISSING, generator=None, x=None, x1=None, a=None):
+    """geometric_(input, p, *, generator=None)
+
+    Fill with numbers of the geometric distribution, which count trials up to a success.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    p : float
+        The probability of success.
+    generator : Generator or None
+        Where random numbers come from; if None, the generator of the device.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        If `p` is not between 0 and 1.
+    """
+    return complete(geometric_, "aten::geometric_", "")(input, p, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
+
+
+def log_normal_(input=MISSING, mean=1.0, std=2.0, surplus=MISSING, generator=None, x=None, x1=None, a=None):
+    """log_normal_(input, mean=1., std=2., *, generator=None)
+
+    Fill with numbers whose logarithms are normally distributed.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    mean : float
+        The mean of the logarithms. Default: 1..
+    std : float
+        The standard deviation of the logarithms. Default: 2..
+    generator : Generator or None
+        Where random numbers come from; if None, the generator of the device.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        If `std` is not greater than 0.
+    """
+    return complete(log_normal_, "aten::log_normal_", "")(input, mean, std, generator=generator, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def random__from(input, from_, to, *, generator=None): return complete(random__from, "aten::random_", "from")(input, from_, to, generator=generator)
@@ -189,6 +356,36 @@ _random__overloads = Overloads("aten::random_", {
     "from": (random__from, None), "to": (random__to, None), "": (random__default, None),
 })
 def random_(*args, **kwargs):
+    """random_(input, from_, to, *, generator=None)
+    random_(input, to, *, generator=None)
+    random_(input, *, generator=None)
+
+    Fill with integers, all as likely.
+
+    Without bounds they go from 0 to the greatest of the dtype, or to the greatest integer up to
+    which a floating-point dtype has all.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    from_ : int
+        The least integer.
+    to : int or None
+        One more than the greatest.
+    generator : Generator or None
+        Where random numbers come from; if None, the generator of the device.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+
+    Raises
+    ------
+    RuntimeError
+        If `from` is not less than `to`, or a bound is beyond the dtype.
+    """
     if not kwargs:
         count = len(args)
         if count == 1:

@@ -843,7 +843,7 @@ def any(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    dim : int
+    dim : int or list of int or None
         The dimensions to reduce; None means all, an empty list none.
     keepdim : bool
         Keep these dimensions, with size 1. Default: False.
@@ -932,7 +932,7 @@ def all(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    dim : int
+    dim : int or list of int or None
         The dimensions to reduce; None means all, an empty list none.
     keepdim : bool
         Keep these dimensions, with size 1. Default: False.
@@ -2104,7 +2104,7 @@ def count_nonzero(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    dim : int or None
+    dim : int or list of int or None
         The dimensions to count along; None means all.
     out : Tensor
         A tensor to write the result into.

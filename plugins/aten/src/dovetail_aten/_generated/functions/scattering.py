@@ -74,7 +74,7 @@ def index_fill(*args, **kwargs):
         The dimension, counted from the end if negative.
     index : Tensor
         A vector of int64 indices, counted from the end if negative.
-    value : Tensor
+    value : Tensor or number
         The number, or a tensor without dimensions.
     out : Tensor
         A tensor to write the result into.

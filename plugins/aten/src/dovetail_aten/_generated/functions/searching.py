@@ -109,7 +109,7 @@ def searchsorted(*args, **kwargs):
     sorted_sequence : Tensor
         Sequences along the last dimension, ascending: one `(n,)` for all values, or for each row of
         them one, `(*, n)`.
-    input : Tensor
+    input : Tensor or number
         Values, `(*, m)`, or a number for a single sequence.
     out_int32 : bool
         Whether the result is int32 instead of int64. Default: False.
@@ -187,7 +187,7 @@ def bucketize(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         Values, a tensor or a number.
     boundaries : Tensor
         Boundaries `(n,)`, ascending.
@@ -366,7 +366,7 @@ def repeat_interleave(*args, **kwargs):
 
     Parameters
     ----------
-    repeats : Tensor
+    repeats : Tensor or int
         How often, 0 or more: a number, or integers `(n,)`, one for each place along `dim`.
     output_size : int or None
         The size of the result along `dim`, the sum of repeats, if it is known.
@@ -492,7 +492,7 @@ def tril_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device
     device : Device or None
         Where the result is.
     pin_memory : bool or None
-        Without effect.
+        Whether the memory is page-locked; only CUDA has such memory.
 
     Returns
     -------
@@ -541,7 +541,7 @@ def triu_indices(row, col, offset=0, *, dtype=dtype_default, layout=None, device
     device : Device or None
         Where the result is.
     pin_memory : bool or None
-        Without effect.
+        Whether the memory is page-locked; only CUDA has such memory.
 
     Returns
     -------

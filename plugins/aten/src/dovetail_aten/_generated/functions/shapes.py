@@ -94,7 +94,27 @@ def clone(input=MISSING, surplus=MISSING, memory_format=None, out=None, x=None, 
         return route(input, memory_format)
     return miss(clone_op, (input,), {"memory_format": memory_format}, clone)
 
-def copy_(input=MISSING, src=MISSING, non_blocking=False, surplus=MISSING, x=None, x1=None, a=None): return complete(copy_, "aten::copy_", "")(input, src, non_blocking, surplus=surplus, x=x, x1=x1, a=a)
+
+def copy_(input=MISSING, src=MISSING, non_blocking=False, surplus=MISSING, x=None, x1=None, a=None):
+    """copy_(input, src, non_blocking=False)
+
+    Write the elements of another tensor into this one.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    src : Tensor
+        A tensor whose shape broadcasts to that of `input`, of any dtype and device.
+    non_blocking : bool
+        Whether a copy between devices may be under way at return. Default: False.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(copy_, "aten::copy_", "")(input, src, non_blocking, surplus=surplus, x=x, x1=x1, a=a)
 
 
 to_device_op, to_device_routes = operator("aten::to", "device")

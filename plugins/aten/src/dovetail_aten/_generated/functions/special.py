@@ -451,9 +451,9 @@ def special_zeta(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         The exponent `x`, a tensor or a number.
-    other : Tensor
+    other : Tensor or number
         The offset `q`, a tensor or a number; shapes are broadcast. With 1 it is Riemann's zeta.
     out : Tensor
         A tensor to write the result into.
@@ -808,9 +808,9 @@ def special_xlog1py(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         The factor `x`, a tensor or a number.
-    other : Tensor
+    other : Tensor or number
         The argument `y`, a tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1397,9 +1397,9 @@ def special_chebyshev_polynomial_t(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1451,9 +1451,9 @@ def special_chebyshev_polynomial_u(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1505,9 +1505,9 @@ def special_chebyshev_polynomial_v(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1559,9 +1559,9 @@ def special_chebyshev_polynomial_w(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1611,9 +1611,9 @@ def special_shifted_chebyshev_polynomial_t(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1663,9 +1663,9 @@ def special_shifted_chebyshev_polynomial_u(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1715,9 +1715,9 @@ def special_shifted_chebyshev_polynomial_v(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1767,9 +1767,9 @@ def special_shifted_chebyshev_polynomial_w(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1821,9 +1821,9 @@ def special_hermite_polynomial_h(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1875,9 +1875,9 @@ def special_hermite_polynomial_he(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1929,9 +1929,9 @@ def special_laguerre_polynomial_l(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -1983,9 +1983,9 @@ def special_legendre_polynomial_p(*args, **kwargs):
 
     Parameters
     ----------
-    x : Tensor
+    x : Tensor or number
         Where to take the polynomial, a tensor or a number.
-    n : Tensor
+    n : Tensor or number
         Degrees, a tensor or a number; fractions are cut off, shapes are broadcast.
     out : Tensor
         A tensor to write the result into.
@@ -2580,9 +2580,9 @@ def special_xlogy(*args, **kwargs):
 
     Parameters
     ----------
-    input : Tensor
+    input : Tensor or number
         A tensor or a number; one of `input` and `other` must be a tensor.
-    other : Tensor
+    other : Tensor or number
         A tensor or a number; shapes are broadcast.
     out : Tensor
         A tensor to write the result into.

@@ -330,7 +330,7 @@ def quantile(*args, **kwargs):
     ----------
     input : Tensor
         A tensor of float32 or float64.
-    q : Tensor
+    q : Tensor or float
         A number, or a tensor of several `(k,)` of the dtype of `input`, within 0 and 1.
     dim : int or None
         The dimension to reduce; None means all elements.
@@ -418,7 +418,7 @@ def nanquantile(*args, **kwargs):
     ----------
     input : Tensor
         A tensor of float32 or float64.
-    q : Tensor
+    q : Tensor or float
         A number, or a tensor of several `(k,)` of the dtype of `input`, within 0 and 1.
     dim : int or None
         The dimension to reduce; None means all elements.
@@ -636,10 +636,10 @@ def gradient(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    spacing : number or None
+    spacing : number or list of number or list of Tensor or None
         The distance of samples: one number, one for each dimension, or for each a vector of the
         coordinates of all samples. None means 1.
-    dim : int or None
+    dim : int or list of int or None
         The dimensions to take derivatives along; None means all.
     edge_order : int
         The degree of the polynomials at the edges, 1 or 2. Default: 1.
@@ -962,8 +962,9 @@ def histogram(*args, **kwargs):
     ----------
     input : Tensor
         A tensor of float32 or float64.
-    bins : Tensor
+    bins : Tensor or int
         How many bins of equal width, or a vector of edges, ascending, which is not checked.
+        Default: 100.
     weight : Tensor or None
         How much each element counts, of the shape of `input`; None means 1.
     density : bool
@@ -1070,7 +1071,7 @@ def histogramdd(*args, **kwargs):
     ----------
     input : Tensor
         Points, `(*, N)` of float32 or float64.
-    bins : list of int
+    bins : list of int or int or list of Tensor
         How many bins of equal width, for all coordinates or for each; or a vector of edges for
         each, ascending.
     range : list of float or None

@@ -819,7 +819,7 @@ def squeeze(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    dim : int
+    dim : int or list of int
         The dimension or dimensions to remove where their size is 1; others stay. Without it all of
         size 1.
 
@@ -1004,7 +1004,7 @@ def split(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    split_size : int
+    split_size : int or list of int
         The size of all pieces, of which the last may be smaller; or a list with the size of each.
     dim : int
         The dimension, counted from the end if negative. Default: 0.
@@ -1274,7 +1274,7 @@ def narrow(*args, **kwargs):
         A tensor.
     dim : int
         The dimension, counted from the end if negative.
-    start : int
+    start : int or Tensor
         The first index, counted from the end if negative; or a tensor of integers without
         dimensions.
     length : int
@@ -1410,9 +1410,9 @@ def movedim(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    source : int
+    source : int or list of int
         The dimension or dimensions to move, counted from the end if negative.
-    destination : int
+    destination : int or list of int
         The place of each in the result, counted from the end if negative.
 
     Raises
@@ -1472,9 +1472,9 @@ def moveaxis(*args, **kwargs):
     ----------
     input : Tensor
         A tensor.
-    source : list of int
+    source : list of int or int
         The dimension or dimensions to move, counted from the end if negative.
-    destination : list of int
+    destination : list of int or int
         The place of each in the result, counted from the end if negative.
 
     Raises
@@ -2015,8 +2015,52 @@ def as_strided_(input=MISSING, size=MISSING, stride=MISSING, storage_offset=None
     """
     return complete(as_strided_, "aten::as_strided_", "")(input, size, stride, storage_offset, surplus=surplus, x=x, x1=x1, a=a)
 
-def resize_(input=MISSING, *sizes_, size=None, memory_format=None, **named): return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format, **named)
-def resize_as_(input=MISSING, the_template=MISSING, surplus=MISSING, memory_format=None, x=None, x1=None, a=None): return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
+
+def resize_(input=MISSING, *sizes_, size=None, memory_format=None, **named):
+    """resize_(input, *size, memory_format=None)
+
+    Give the tensor another size, in place; its memory grows where that needs more.
+
+    Elements that the memory had stay, in the order of the memory; new ones are not set. Operations
+    on a tensor that requires grad are refused.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    size : list of int
+        The sizes of the dimensions.
+    memory_format : MemoryFormat or None
+        The order of the result in memory.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(resize_, "aten::resize_", "")(input, *sizes_, size=size, memory_format=memory_format, **named)
+
+
+def resize_as_(input=MISSING, the_template=MISSING, surplus=MISSING, memory_format=None, x=None, x1=None, a=None):
+    """resize_as_(input, the_template, *, memory_format=None)
+
+    Give the tensor the size of another one, in place.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    the_template : Tensor
+        A tensor of the size that is wanted.
+    memory_format : MemoryFormat or None
+        The order of the result in memory.
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
+    return complete(resize_as_, "aten::resize_as_", "")(input, the_template, memory_format=memory_format, surplus=surplus, x=x, x1=x1, a=a)
 
 
 def set__source_Storage(input, source): return complete(set__source_Storage, "aten::set_", "source_Storage")(input, source)
@@ -2033,6 +2077,30 @@ _set__overloads = Overloads("aten::set_", {
     "": (set__default, None),
 })
 def set_(*args, **kwargs):
+    """set_(input, source)
+    set_(input, source, storage_offset, size, stride=[])
+    set_(input)
+
+    Let the tensor show other memory, in place.
+
+    Parameters
+    ----------
+    input : Tensor
+        A tensor.
+    source : Storage or Tensor
+        A tensor or a storage, whose memory is shown from then on.
+    storage_offset : int
+        Where the first element is, counted in elements.
+    size : list of int
+        The sizes of the dimensions.
+    stride : list of int
+        The steps between elements of each dimension; in C order if there are none. Default: [].
+
+    Returns
+    -------
+    Tensor
+        The tensor itself.
+    """
     if not kwargs:
         count = len(args)
         if count == 1:

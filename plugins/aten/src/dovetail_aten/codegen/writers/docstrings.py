@@ -27,7 +27,7 @@ ARGUMENTS: Final = {
     "generator": "Where random numbers come from; if None, the generator of the device.",
     "layout": "`strided`, the only one.",
     "device": "Where the result is.",
-    "pin_memory": "Without effect.",
+    "pin_memory": "Whether the memory is page-locked; only CUDA has such memory.",
     "memory_format": "The order of the result in memory.",
     "requires_grad": "Whether operations on the result are recorded.",
     "reduction": "How losses are reduced: 0 not at all, 1 to their mean, 2 to their sum.",
@@ -139,15 +139,17 @@ def _default(argument: Argument) -> str:
 
 def _parameters(overloads: OverloadSet, text: Documentation) -> Iterator[str]:
     """Yield the lines of the section of parameters: those of all overloads."""
-    known: dict[str, Argument] = {}
+    known: dict[str, list[Argument]] = {}
     for function in overloads.overloads:
         for argument in python_schema(function.schema).arguments:
-            known.setdefault(parameter(argument), argument)
-    for name, argument in known.items():
+            known.setdefault(parameter(argument), []).append(argument)
+    for name, arguments in known.items():
         meaning = text.arguments.get(name) or ARGUMENTS.get(name, "")
-        default = _default(argument) if argument.has_default_value() else "None"
-        meaning += f" Default: {default}." if default != "None" else ""
-        yield f"{name} : {_kind(argument)}"
+        defaults = [_default(each) for each in arguments if each.has_default_value()]
+        if defaults and defaults[0] != "None":
+            meaning += f" Default: {defaults[0]}."
+        kinds = [kind for each in arguments for kind in _kinds(each)]
+        yield f"{name} : {' or '.join(dict.fromkeys(sorted(kinds, key='None'.__eq__)))}"
         yield from _filled(meaning.strip(), INDENT)
     if overloads.outs:
         outs = next(iter(overloads.outs.values())).schema.returns
@@ -156,16 +158,16 @@ def _parameters(overloads: OverloadSet, text: Documentation) -> Iterator[str]:
         yield from _filled(text.arguments.get("out", several), INDENT)
 
 
-def _kind(argument: Argument) -> str:
-    """Return the type of an argument in words: ``int or list of int, optional``."""
+def _kinds(argument: Argument) -> list[str]:
+    """Return the types that an argument takes, in words."""
     spelled = argument.real_type.schema_str
     plain = spelled.removesuffix("?")
-    words = " or None" * (spelled != plain)
+    none = ["None"] * (spelled != plain)
     if not plain.endswith("]"):
-        return _KINDS.get(plain, plain) + words
+        return [_KINDS.get(plain, plain), *none]
     element, _, size = plain[:-1].rpartition("[")
     inner = _KINDS.get(element.removesuffix("?"), element.removesuffix("?"))
-    return f"{inner} or list of {inner}{words}" if size else f"list of {inner}{words}"
+    return [*([inner] if size else []), f"list of {inner}", *none]
 
 
 def _returned(overloads: OverloadSet) -> str:

@@ -13,6 +13,7 @@ from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import bfloat16, float16
 
 from ..samples import BY_VALUES, FLOATING, INEXACT, NO_SHAPE, Samples, indices, op_info, refusals
+from .fused_cells import UNFIT_FUSED_CELLS, fused_cell_reference, fused_cells
 
 ROUNDED = {float16: (1e-2, 1e-2), bfloat16: (8e-2, 8e-2)}
 info = partial(op_info, family="recurrent", domain=(-0.7, 0.7), tolerances=ROUNDED)
@@ -378,6 +379,13 @@ OP_INFOS = [
             ),
         )
     ],
+    info(
+        "_thnn_fused_lstm_cell",
+        fused_cells,
+        fused_cell_reference,
+        FLOATING,
+        errors=UNFIT_FUSED_CELLS,
+    ),
     info(
         "_pack_padded_sequence",
         several_lengths,

@@ -1,0 +1,37 @@
+"""How exact products of float32 matrices have to be: what programs say, and the devices that can do
+with less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+__all__ = ["allow_tf32", "get_precision", "set_precision", "tell_tf32"]
+
+_precision = "highest"
+_listeners: list[Callable[[bool], None]] = []
+
+
+def get_precision() -> str:
+    """Return "highest", "high" or "medium"; "highest" at first."""
+    return _precision
+
+
+def set_precision(precision: str) -> None:
+    """Say it for all devices."""
+    global _precision
+    _precision = precision
+    for listener in _listeners:
+        listener(precision != "highest")
+
+
+def allow_tf32(allowed: bool) -> None:
+    """Say whether factors may be rounded to TF32."""
+    set_precision("high" if allowed else "highest")
+
+
+def tell_tf32(listener: Callable[[bool], None]) -> None:
+    """Call `listener` with whether TF32 is allowed when that is said, and now if it is."""
+    _listeners.append(listener)
+    if _precision != "highest":
+        listener(True)

@@ -1,0 +1,101 @@
+"""Tensors of the cpu in page-locked memory, which a CUDA device copies while the host goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail_kernel import (
+    Device,
+    PluginError,
+    TensorBase,
+    backend,
+    has_backend,
+    plugin_manager,
+    wrap,
+)
+
+__all__ = ["check_pinning", "is_pinned", "pin_memory", "pinned_if_possible"]
+
+_ACCELERATOR = "cuda"
+
+
+def check_pinning(wanted: bool | None) -> None:
+    """Refuse ``pin_memory=True`` where no device could copy from such memory.
+
+    Raises
+    ------
+    RuntimeError
+        With the reason why there is none.
+    """
+    if wanted:
+        _accelerator("pin_memory=True requires a CUDA or other accelerator backend; no pinned ")
+
+
+def is_pinned(tensor: TensorBase, device: Any = None) -> bool:
+    """Return whether the memory of a tensor is page-locked.
+
+    Parameters
+    ----------
+    tensor
+        Of any device; only on the cpu it may be.
+    device
+        The one that is to copy from it: a CUDA device, which is the default.
+    """
+    _check_device(device)
+    if tensor._backend.name != "cpu" or not has_backend(_ACCELERATOR):
+        return False
+    found = backend(_ACCELERATOR)
+    return found.is_attached and found.arrays.is_pinned(tensor.array)
+
+
+def pin_memory(tensor: TensorBase, device: Any = None) -> Any:
+    """Return a copy of a tensor of the cpu in page-locked memory, in its order of strides; itself
+    if it lies there already.
+
+    Parameters
+    ----------
+    tensor
+        On the cpu.
+    device
+        As of `is_pinned`.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no CUDA device, or for a tensor of another device than the cpu.
+    """
+    _check_device(device)
+    found = _accelerator("Cannot access accelerator device when none is available: no page-locked ")
+    if tensor._backend.name != "cpu":
+        raise RuntimeError(
+            f"cannot pin '{tensor.type()}' only dense CPU tensors can be pinned. Copy it to the "  # type: ignore[attr-defined]
+            "cpu: x.cpu()."
+        )
+    if found.arrays.is_pinned(tensor.array):
+        return tensor
+    made: Any = wrap(found.arrays.empty_pinned(tensor.array), tensor._backend)
+    return made.copy_(tensor)
+
+
+def pinned_if_possible(tensor: TensorBase) -> Any:
+    """Return a new tensor in page-locked memory; as it is where there is no CUDA. Raises as
+    `pin_memory`.
+    """
+    is_possible = has_backend(_ACCELERATOR) and backend(_ACCELERATOR).is_attached
+    return pin_memory(tensor) if is_possible else tensor
+
+
+def _accelerator(refusal: str) -> Any:
+    try:
+        return plugin_manager.attached_backend(_ACCELERATOR)
+    except PluginError as reason:
+        raise RuntimeError(
+            f"{refusal}memory allocator is available on this system ({reason}). Leave it out."
+        ) from reason
+
+
+def _check_device(device: Any) -> None:
+    if device is not None and Device(device).type != _ACCELERATOR:
+        raise RuntimeError(
+            f"Memory is pinned for CUDA devices, not for {Device(device)}. Leave device out."
+        )

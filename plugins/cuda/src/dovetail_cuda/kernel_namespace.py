@@ -1,0 +1,120 @@
+"""CuPy as the array kernels see it: functions of every element lay their results out in memory as
+their operands are, as NumPy's do, and functions of matrices that fail raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from itertools import zip_longest
+from types import ModuleType
+from typing import Any
+
+import cupy
+import cupyx
+import ml_dtypes
+import numpy as np
+
+__all__ = ["kernel_namespace", "like_operands"]
+
+Function = Callable[..., Any]
+
+
+def kernel_namespace() -> ModuleType:
+    """Return CuPy's functions, of which some are changed."""
+    made = ModuleType("cupy")
+    made.__dict__.update(vars(cupy))
+    for name, value in vars(cupy).items():
+        if isinstance(value, cupy.ufunc):
+            setattr(made, name, like_operands(value))
+    made.where = _where  # type: ignore[attr-defined]
+    made.linalg = _raising(cupy.linalg)  # type: ignore[attr-defined]
+    return made
+
+
+def like_operands(function: Function) -> Function:
+    """Return a function of every element whose results have their dimensions in the order in
+    memory that the first operand of their shape has; `function` lays them out in C order.
+    """
+
+    @wraps(function, updated=())
+    def run(*args: Any, **kwargs: Any) -> Any:
+        for each in args:
+            if each.__class__ is cupy.ndarray and not each._c_contiguous:
+                order = None if kwargs.get("out") is not None else _order_in_memory(args)
+                return (
+                    function(*args, **kwargs)
+                    if order is None
+                    else _in_order(function, order, args, kwargs)
+                )
+        return function(*args, **kwargs)
+
+    return run
+
+
+_where_in_order = like_operands(cupy.where)
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def _where(condition: Any, *choices: Any) -> Any:
+    if not choices:
+        return cupy.where(condition)
+    if all(getattr(each, "dtype", None) == _BFLOAT16 for each in choices):
+        # CuPy would make float32 of it.
+        bits = [each.view(np.int16) for each in choices]
+        return _where_in_order(condition, *bits).view(_BFLOAT16)
+    return _where_in_order(condition, *choices)
+
+
+def _order_in_memory(operands: tuple[Any, ...]) -> list[int] | None:
+    """Return the dimensions from the slowest to the fastest; None where that is C order."""
+    arrays = [each for each in operands if isinstance(each, cupy.ndarray)]
+    sizes = zip_longest(*[reversed(each.shape) for each in arrays], fillvalue=1)
+    # An empty dimension beside one of size 1 is empty.
+    shape = tuple(0 if 0 in each else max(each) for each in sizes)[::-1]
+    if len(shape) < 2 or 0 in shape:
+        return None
+    for each in arrays:
+        # Of what is expanded the strides tell nothing.
+        told = [step for step, size in zip(each.strides, each.shape, strict=True) if size > 1]
+        if each.shape == shape and 0 not in told:
+            order = sorted(range(len(shape)), key=lambda dim: -each.strides[dim])
+            return None if order == list(range(len(shape))) else order
+    return None
+
+
+def _in_order(
+    function: Function, order: list[int], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    back = sorted(range(len(order)), key=order.__getitem__)
+    results = function(*[_turned(each, order) for each in args], **kwargs)
+    if isinstance(results, tuple):
+        return tuple(each.transpose(back) for each in results)
+    return results.transpose(back)
+
+
+def _turned(operand: Any, order: list[int]) -> Any:
+    if not isinstance(operand, cupy.ndarray) or not operand.ndim:
+        return operand
+    whole = operand[(None,) * (len(order) - operand.ndim)]
+    return whole.transpose(order)
+
+
+def _raising(linalg: ModuleType) -> ModuleType:
+    """Return the functions of matrices such that one that fails raises LinAlgError; CuPy's leave
+    NaN and go on.
+    """
+
+    def raising(function: Function) -> Function:
+        @wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with cupyx.errstate(linalg="raise"):
+                return function(*args, **kwargs)
+
+        return run
+
+    made = ModuleType("cupy.linalg")
+    for name, value in vars(linalg).items():
+        is_public_function = callable(value) and not isinstance(value, type) and name[0] != "_"
+        setattr(made, name, raising(value) if is_public_function else value)
+    return made

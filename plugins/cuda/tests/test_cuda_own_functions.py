@@ -1,0 +1,143 @@
+"""What CuPy has not, or does otherwise than NumPy: the same results as on the cpu."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import dovetail
+
+cupy = pytest.importorskip("cupy")
+pytestmark = pytest.mark.skipif(not dovetail.cuda.is_available(), reason="there is no CUDA here")
+
+POLYNOMIALS = (
+    *(f"chebyshev_polynomial_{kind}" for kind in "tuvw"),
+    *("hermite_polynomial_h", "hermite_polynomial_he"),
+    *("laguerre_polynomial_l", "legendre_polynomial_p"),
+)
+SYMMETRIC = [[4.0, 1.0, 2.0], [1.0, 3.0, 0.5], [2.0, 0.5, 9.0]]
+
+
+def same(on_cuda, on_cpu):
+    """Check values and dtypes, of tensors or of tuples of them."""
+    if isinstance(on_cpu, tuple):
+        for pair in zip(on_cuda, on_cpu, strict=True):
+            same(*pair)
+        return
+    assert on_cuda.is_cuda and on_cuda.dtype is on_cpu.dtype
+    dovetail.testing.assert_close(on_cuda.cpu(), on_cpu, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", POLYNOMIALS)
+def test_polynomials_of_every_degree_are_those_of_the_cpu(name):
+    function = getattr(dovetail.special, name)
+    x = dovetail.linspace(-1.5, 1.5, 7, dtype=dovetail.float64)
+    degrees = dovetail.tensor([-2, -1, 0, 1, 2, 5, 9])[:, None]
+    same(function(x.cuda(), degrees.cuda()), function(x, degrees))
+    same(function(x.float().cuda(), 4), function(x.float(), 4))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_matrices_that_fail_say_so_and_where(dtype):
+    good = dovetail.tensor(SYMMETRIC, dtype=getattr(dovetail, dtype))
+    batch = dovetail.stack([good, -good, good.new_ones(3, 3), good])
+    batch[3, 2, 2] = 0.5
+    for function in (
+        dovetail.linalg.cholesky_ex,
+        dovetail.linalg.inv_ex,
+        dovetail.linalg.lu_factor_ex,
+        lambda x: dovetail.linalg.solve_ex(x, x[:, 0].unsqueeze(-1)),
+    ):
+        same(tuple(function(batch.cuda())), tuple(function(batch)))
+    with pytest.raises(dovetail.linalg.LinAlgError, match="input is not positive-definite"):
+        dovetail.linalg.cholesky(-good.cuda())
+    with pytest.raises(dovetail.linalg.LinAlgError, match="singular"):
+        dovetail.linalg.inv(dovetail.ones(2, 2, dtype=good.dtype, device="cuda"))
+
+
+def test_what_the_library_has_not_is_said():
+    with pytest.raises(NotImplementedError, match="LAPACK's sytrf is not available on device cuda"):
+        dovetail.linalg.ldl_factor(dovetail.tensor(SYMMETRIC, device="cuda"))
+
+
+@pytest.mark.parametrize("reduce", ["prod", "amax", "amin"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float16", "bfloat16", "int64", "int32", "uint8", "complex64"]
+)
+def test_values_are_combined_also_at_repeated_places(reduce, dtype):
+    if dtype == "complex64" and reduce != "prod":
+        pytest.skip("complex numbers have no order")
+    kind = getattr(dovetail, dtype)
+    x = dovetail.arange(1, 7).reshape(3, 2).to(kind)
+    values = dovetail.tensor([[3, 1], [2, 5], [2, 2], [1, 3]]).to(kind)
+    places = dovetail.tensor([[0, 2], [0, 2], [2, 2], [0, 1]])
+    for include_self in (True, False):
+        results = [
+            each.scatter_reduce(0, at, with_, reduce, include_self=include_self)
+            for each, at, with_ in ((x.cuda(), places.cuda(), values.cuda()), (x, places, values))
+        ]
+        same(*results)
+
+
+def test_extrema_at_places_keep_nan():
+    nan = float("nan")
+    x, values = dovetail.tensor([nan, 1.0, 2.0]), dovetail.tensor([5.0, nan, 7.0, 1.0])
+    places = dovetail.tensor([0, 1, 2, 2])
+    for reduce in ("amax", "amin"):
+        found = x.cuda().scatter_reduce(0, places.cuda(), values.cuda(), reduce)
+        same(found, x.scatter_reduce(0, places, values, reduce))
+
+
+def test_choices_of_bfloat16_stay_bfloat16():
+    x = dovetail.arange(3.0, device="cuda", dtype=dovetail.bfloat16)
+    for found in (dovetail.where(x > 0, x, 7.0), x.masked_fill(x > 0, 7.0)):
+        assert found.dtype is dovetail.bfloat16
+    assert dovetail.where(x > 0, x, 7.0).tolist() == [7.0, 1.0, 2.0]
+
+
+def test_what_is_expanded_takes_a_number():
+    assert dovetail.zeros(1, device="cuda").expand(3).fill_(2).tolist() == [2.0] * 3
+    rows = dovetail.ones(2, 1, device="cuda")
+    assert rows.expand(2, 3).zero_().tolist() == [[0.0] * 3] * 2
+    assert rows.tolist() == [[0.0], [0.0]]
+    with pytest.raises(RuntimeError, match="refers to a single memory location"):
+        rows.expand(2, 3).copy_(dovetail.ones(2, 3, device="cuda"))
+    nothing = dovetail.zeros(0, 3, device="cuda", dtype=dovetail.bfloat16)
+    assert nothing.copy_(dovetail.ones(3, device="cuda")).shape == (0, 3)
+
+
+@pytest.mark.parametrize("dims", [(2, 1, 0), (0, 2, 1), (1, 2, 0)])
+def test_functions_of_every_element_keep_the_order_of_dimensions_in_memory(dims):
+    on_cpu = dovetail.linspace(0.1, 0.9, 24).reshape(2, 3, 4).permute(dims)
+    on_cuda = on_cpu.cuda()
+    row = on_cpu[0, 0]
+    for function in (
+        lambda x, row: x.sin(),
+        lambda x, row: x * 2 + row,
+        lambda x, row: row - x,
+        lambda x, row: dovetail.where(x > 0.5, x, row),
+        lambda x, row: x.erf(),
+        lambda x, row: x.sigmoid(),
+        lambda x, row: x.frexp()[0],
+        lambda x, row: dovetail.special.i0(x),
+        lambda x, row: x.remainder(0.3),
+        lambda x, row: x[:1].expand(x.shape) + x,
+        lambda x, row: x.contiguous() + x,
+    ):
+        found, expected = function(on_cuda, row.cuda()), function(on_cpu, row)
+        assert found.stride() == expected.stride()
+        same(found, expected)
+
+
+def test_the_garbage_collector_finds_nothing_after_a_trace():
+    import gc
+
+    x = dovetail.ones(2, device="cuda")
+    for _ in range(2):
+        with warnings.catch_warnings(), dovetail.tracing():
+            x + 1
+    gc.collect()
+    with dovetail.tracing():
+        x + 1
+    assert gc.collect() == 0
