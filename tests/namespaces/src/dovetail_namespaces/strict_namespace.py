@@ -327,7 +327,9 @@ def _with_numpys_arguments(function: Function) -> Function:
             if name != "order" and not (name == "dtype" and each is None)
         }
         if function.__name__.startswith("logical_"):
-            args = tuple([_as_mask(each) for each in args])
+            args = tuple(map(_as_mask, args))
+        elif function.__name__.startswith("arg"):
+            args = tuple(map(_as_numbers, args))
         given_args = unwrapped(_masks_as_numbers(args))
         if function.__name__ in OF_MASKS and given_args[0].dtype == standard.bool:
             return wrapped(OF_MASKS[function.__name__](*given_args))
@@ -371,18 +373,6 @@ class Namespace:
         place = (axis or 0) % max(array.ndim, 1)
         shape = (*array.shape[:place], *indices.shape, *array.shape[place + 1 :])
         return Array(standard.reshape(taken, shape))
-
-    def argsort(self, array: Array, **options: Any) -> Array:
-        """Return the places in order, of bools too."""
-        return Array(standard.argsort(_as_numbers(array).strict, **options))
-
-    def argmax(self, array: Array, **options: Any) -> Array:
-        """Return the place of the greatest, of bools too."""
-        return Array(standard.argmax(_as_numbers(array).strict, **options))
-
-    def argmin(self, array: Array, **options: Any) -> Array:
-        """Return the place of the least, of bools too."""
-        return Array(standard.argmin(_as_numbers(array).strict, **options))
 
     def full(self, shape: Any, value: Any, dtype: Any = None) -> Array:
         """Return an array full of a number, which may be given as an array."""
