@@ -330,7 +330,9 @@ def _with_numpys_arguments(function: Function) -> Function:
             args = tuple(map(_as_mask, args))
         elif function.__name__.startswith("arg"):
             args = tuple(map(_as_numbers, args))
-        given_args = unwrapped(_masks_as_numbers(args))
+        elif not function.__name__.startswith("take"):  # whose indices are no second operand
+            args = _masks_as_numbers(args)
+        given_args = unwrapped(args)
         if function.__name__ in OF_MASKS and given_args[0].dtype == standard.bool:
             return wrapped(OF_MASKS[function.__name__](*given_args))
         return wrapped(function(*given_args, **given))
