@@ -231,8 +231,14 @@ def _within(key: Any, sizes: Iterator[int]) -> Any:
     return slice(None if start < 0 else start, None if stop < 0 else stop, step)
 
 
+_ORDERS: Final = ("__lt__", "__le__", "__gt__", "__ge__")
+
+
 def _operator(name: str) -> Function:
     def operate(self: Array, other: Any) -> Any:
+        if self.dtype == KINDS["bool"] and (type(other) in (int, float) or name in _ORDERS):
+            # As numbers: NumPy compares masks, also with numbers.
+            self, other = _as_numbers(self), _as_numbers(other)
         result = getattr(self.strict, name)(unwrapped(other))
         return result if result is NotImplemented else wrapped(result)
 
@@ -267,9 +273,10 @@ for _name, _method in REDUCTIONS.items():
 _STANDARD: Final = type(standard.zeros(1))
 
 
-def _as_numbers(array: Array) -> Array:
+def _as_numbers(value: Any) -> Any:
     """Return a mask as zeros and ones, which the standard can order, and all others as they are."""
-    return array.astype(KINDS["uint8"]) if array.dtype == KINDS["bool"] else array
+    is_mask = isinstance(value, Array) and value.dtype == KINDS["bool"]
+    return value.astype(KINDS["uint8"]) if is_mask else value
 
 
 def _as_mask(value: Any) -> Any:
@@ -320,8 +327,12 @@ def _with_numpys_arguments(function: Function) -> Function:
             if name != "order" and not (name == "dtype" and each is None)
         }
         if function.__name__.startswith("logical_"):
-            args = tuple([_as_mask(each) for each in args])
-        given_args = unwrapped(_masks_as_numbers(args))
+            args = tuple(map(_as_mask, args))
+        elif function.__name__.startswith("arg"):
+            args = tuple(map(_as_numbers, args))
+        elif not function.__name__.startswith("take"):  # whose indices are no second operand
+            args = _masks_as_numbers(args)
+        given_args = unwrapped(args)
         if function.__name__ in OF_MASKS and given_args[0].dtype == standard.bool:
             return wrapped(OF_MASKS[function.__name__](*given_args))
         return wrapped(function(*given_args, **given))
@@ -364,18 +375,6 @@ class Namespace:
         place = (axis or 0) % max(array.ndim, 1)
         shape = (*array.shape[:place], *indices.shape, *array.shape[place + 1 :])
         return Array(standard.reshape(taken, shape))
-
-    def argsort(self, array: Array, **options: Any) -> Array:
-        """Return the places in order, of bools too."""
-        return Array(standard.argsort(_as_numbers(array).strict, **options))
-
-    def argmax(self, array: Array, **options: Any) -> Array:
-        """Return the place of the greatest, of bools too."""
-        return Array(standard.argmax(_as_numbers(array).strict, **options))
-
-    def argmin(self, array: Array, **options: Any) -> Array:
-        """Return the place of the least, of bools too."""
-        return Array(standard.argmin(_as_numbers(array).strict, **options))
 
     def full(self, shape: Any, value: Any, dtype: Any = None) -> Array:
         """Return an array full of a number, which may be given as an array."""

@@ -24,8 +24,14 @@ def mean_backward(k: Any, grad: Any, sizes: Sequence[int], dims: Any, keepdim: b
 
 def scale_grad_by_count(k: Any, grad: Any, mask: Any, dims: Any) -> Any:
     """Return `grad` shared evenly by the elements that `mask` chooses along `dims`."""
-    counts = k.to(k.sum(mask, wrap_dims(dims, mask.ndim), True), grad.dtype)
-    return k.div(k.mul(grad, mask), counts)
+    return k.div(k.mul(grad, mask), count_along(k, mask, dims, grad))
+
+
+def count_along(k: Any, mask: Any, dims: Any, like: Any) -> Any:
+    """Return how often `mask` is true along `dims`, in the dtype of `like`, which it divides: array
+    libraries do not all divide numbers by integers.
+    """
+    return k.to(k.sum(mask, wrap_dims(dims, mask.ndim), True), like.dtype)
 
 
 def evenly_distribute_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
@@ -154,7 +160,7 @@ def norm_backward(
     size = k.abs(self)
     if math.isinf(p):
         reached = k.logical_or(k.eq(size, norm), k.logical_and(k.ne(size, size), k.ne(norm, norm)))
-        ties = k.sum(reached, wrap_dims(dims, self.ndim), True) if self.ndim else 1
+        ties = count_along(k, reached, dims, grad) if self.ndim else 1
         return k.mul(k.sgn(self), k.mul(reached, k.div(grad, ties)))
     if p < 1.0:
         powered = k.masked_fill(k.mul(k.sgn(self), k.pow(size, p - 1)), k.eq(self, 0), 0)
