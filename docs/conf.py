@@ -60,5 +60,11 @@ def setup(app: Any) -> None:
             return None
         return str(plain_signature(value)), returned or ""
 
+    def without_calls(_: Any, kind: str, name: str, value: Any, *given: Any) -> None:
+        lines = given[1]
+        while lines and lines[0].startswith(f"{getattr(value, '__name__', None)}("):
+            del lines[0]  # where it has another name here, they are left of what autodoc reads
+
     app.connect("source-read", read)
+    app.connect("autodoc-process-docstring", without_calls)
     app.connect("autodoc-process-signature", called)
