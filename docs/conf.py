@@ -1,6 +1,7 @@
 """Settings of the site: `make docs` builds it, as HTML that opens from disk."""
 
 import sys
+from inspect import Signature
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,9 @@ def setup(app: Any) -> None:
         hides = {"class": "(*args, **kwargs)", "function": "MISSING", "method": "MISSING"}
         if hides.get(kind, "()") not in (arguments or ""):
             return None
-        return str(plain_signature(value)), returned or ""
+        found = plain_signature(value)
+        plain = [each.replace(annotation=each.empty) for each in found.parameters.values()]
+        return str(Signature(plain)), returned or ""
 
     def without_calls(_: Any, kind: str, name: str, value: Any, *given: Any) -> None:
         lines = given[1]
