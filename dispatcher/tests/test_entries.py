@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import re
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,6 +22,8 @@ from dovetail_kernel import PluginError, TensorBase, plugin_manager
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
+
+DOCSTRING = re.compile(r'\n    """.*?"""\n', re.DOTALL)
 
 
 def test_an_entry_checks_classes_makes_the_key_and_looks_up_the_route() -> None:
@@ -96,6 +99,6 @@ def test_the_generated_entries_are_what_the_templates_give() -> None:
             at_first_call += 1
         else:
             ahead += 1
-        assert inspect.getsource(function) == text
+        assert DOCSTRING.sub("\n", inspect.getsource(function), count=1) == text
     assert ahead > 150
     assert at_first_call > 200

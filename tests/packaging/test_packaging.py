@@ -66,7 +66,7 @@ THIRD_PARTY = {
     "dovetail-mpi": {"mpi4py", "numpy"},
     "dovetail-numba": {"numba", "numpy"},
     "dovetail-pytest": {"pytest"},
-    "dovetail": {"numpy", "rich", "typer"},
+    "dovetail": {"numpy", "rich", "scipy", "typer"},
 }
 
 EXTRAS = {

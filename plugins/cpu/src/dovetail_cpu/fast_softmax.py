@@ -28,10 +28,6 @@ _SAFE = 80.0
 """Numbers within these bounds have exponentials, and sums of some hundred, that single precision
 holds: the maximum need not be taken out.
 """
-_NEAR = 4.0
-"""Within these bounds the logarithm of softmax is exact to 1e-6 in single precision also where the
-maximum is not taken out; where all numbers lie far from 0, errors are up to 2.5 times as large.
-"""
 _SMALL = 4096
 """Elements up to which repeating a column costs less than broadcasting it."""
 _BLOCK = 1 << 16
@@ -56,19 +52,16 @@ def is_small(array: Any, dim: int) -> bool:
     )
 
 
-def is_safe(array: Any, bound: float = _SAFE) -> bool:
-    """Return whether all elements of an array lie within a bound: a NaN does not."""
+def is_safe(array: Any) -> bool:
+    """Return whether the exponentials of an array need no maximum taken out: a NaN's do."""
     least: Any = array.item(array.argmin())
-    return bool(array.item(array.argmax()) < bound and least > -bound)
+    return bool(array.item(array.argmax()) < _SAFE and least > -_SAFE)
 
 
 def small_log_softmax(rows: Any) -> Any:
     """Return the logarithm of the softmax of every row of an array that `is_small`."""
     shape = rows.shape
     classes = shape[1]
-    if is_safe(rows, _NEAR):
-        total = _exp(rows, order="C").dot(ones_of(classes, rows.dtype))
-        return _subtract(rows, _log(total, out=total).repeat(classes).reshape(shape), order="C")
     # `across`, without a frame of its own. The maximum down the columns of a copy, as in `softmax`.
     result = _subtract(rows, _highest(_contiguous(rows.T), 0).repeat(classes).reshape(shape))
     total = _exp(result).dot(ones_of(classes, rows.dtype))

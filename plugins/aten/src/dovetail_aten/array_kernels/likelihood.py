@@ -16,6 +16,14 @@ _FEW = 1 << 14
 """Elements up to which comparing all of them is faster than putting a few into zeros."""
 
 
+def unfit_batch(rows: int, samples: int) -> ValueError:
+    """Return the error for targets of another number of samples than the input has."""
+    return ValueError(
+        f"Expected input batch_size ({rows}) to match target batch_size ({samples}). "
+        "The target has the input's shape without the classes."
+    )
+
+
 class Likelihood(Family):
     """Losses of classes."""
 
@@ -201,6 +209,8 @@ class Likelihood(Family):
         self, x: Any, target: Any, reduction: int, ignore_index: int
     ) -> tuple[Any, Any, Any]:
         """Return the loss, the logarithms of the probabilities, and the weight of all samples."""
+        if x.shape[0] != target.shape[0]:
+            raise unfit_batch(x.shape[0], target.shape[0])
         kernels = self.table.kernels
         logarithms = kernels["_log_softmax"].fn(x, 1, False)
         loss, total = kernels["nll_loss_forward"].fn(

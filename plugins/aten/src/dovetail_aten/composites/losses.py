@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from dovetail_aten._generated import functions as F
+from dovetail_aten.array_kernels.likelihood import unfit_batch
 from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM
 
 
@@ -47,10 +48,7 @@ def nll_loss_nd(
         target = F.reshape(target, ())
     samples = target.shape[0] if target.ndim else 0
     if self.ndim > 1 and samples != self.shape[0]:
-        raise ValueError(
-            f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({samples}). "
-            "The target has the input's shape without the classes."
-        )
+        raise unfit_batch(self.shape[0], samples)
     if self.ndim <= 2:
         return nll_loss(self, target, weight, reduction, ignore_index)
     batch, classes, *rest = self.shape

@@ -182,10 +182,10 @@ class LikeFactory:
     that is the tensor's and nothing else is asked for.
     """
 
-    __slots__ = ("_epoch", "_function", "_known", "_op")
+    __slots__ = ("_epoch", "_function", "_known", "_name")
 
     def __init__(self, name: str) -> None:
-        self._op = registry.find_or_throw(f"aten::{name}", "")
+        self._name = name
         self._function: Callable[..., Any] = getattr(aten, name)
         # The routes by signature and state, as long as the table is as it was.
         self._known: dict[int, Callable[..., TensorBase]] = {}
@@ -221,10 +221,10 @@ class LikeFactory:
             self._known = {}
             self._epoch = registry.epoch
         now, signature = state(), like._signature
-        backend = like._backend
+        backend, op = like._backend, registry.find_or_throw(f"aten::{self._name}", "")
         plain = signature & ~(_PLAIN_TENSOR | backend.bit) == 0
-        if plain and backend.is_device and _is_plain(now) and is_selected_here(self._op):
-            self._known[signature | now] = route_below(self._op, backend, signature | now)
+        if plain and backend.is_device and _is_plain(now) and is_selected_here(op):
+            self._known[signature | now] = route_below(op, backend, signature | now)
 
 
 _PLAIN_TENSOR: Final = DTYPE_MASK | NORMAL | INFERENCE | GRAD | VIEW | ZERO_DIM
