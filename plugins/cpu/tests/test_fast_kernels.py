@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import dovetail_aten as aten
 from dovetail_aten.array_kernels.recurrent_cells import RecurrentCells
 
 SHAPES = ((5,), (3, 40), (64, 1000), (2, 0), ())
@@ -282,3 +283,10 @@ def test_a_step_of_an_lstm_is_what_the_generic_kernel_makes_of_it(shape, dtype, 
                 assert one.dtype == other.dtype
                 assert one.flags.c_contiguous
                 np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("count", [1, 3, 8, 17, 100, 600])
+def test_a_zero_at_a_bound_keeps_its_sign(count, step):
+    zeros = aten.full((count * step,), -0.0)[::step]
+    assert zeros.clamp(0.0, 3.0).signbit().all()

@@ -19,8 +19,6 @@ from dovetail_aten.array_kernels.pointwise import Pointwise
 from .blocks import blockwise
 from .elementary import TUNED
 
-_FEW = 1 << 9
-"""Elements up to which `maximum` and `minimum` cost less than what stands before clip."""
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _BITS = {each: numpy.dtype(f"i{each.itemsize}") for each in _FLOATS}
 _FOR_MANY = 4
@@ -97,12 +95,7 @@ class FastChoices(Choices):
     def _clipped(self, x: Any, least: Any, greatest: Any) -> Any | None:
         """Return an array of floats limited to two numbers; None for what is none."""
         bounds = self._bounds(x, least, greatest)
-        if bounds is None:
-            return None
-        if x.size > _FEW:
-            return x.clip(*bounds)
-        made = numpy.maximum(x, bounds[0])
-        return numpy.minimum(made, bounds[1], out=made)
+        return None if bounds is None else x.clip(*bounds)
 
     def clamp_into(self, x: Any, min: Any = None, max: Any = None, *, out: Any) -> Any:
         """Write `clamp` into `out`, of an array of floats itself without a copy."""
