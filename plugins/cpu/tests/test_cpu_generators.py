@@ -91,3 +91,8 @@ def test_many_numbers_are_shuffled_as_few_are(count):
     made = permutation(source, count)
     steps = twin.words(count - 1).astype(np.int64) % np.arange(count, 1, -1)
     assert np.array_equal(made, _swapped(count, np.arange(count - 1) + steps))
+
+
+def test_poisson_numbers_of_an_infinite_rate_are_infinite():
+    drawn = aten.poisson(aten.full((4,), float("inf")))
+    assert drawn.tolist() == [float("inf")] * 4
