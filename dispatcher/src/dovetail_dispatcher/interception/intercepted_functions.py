@@ -107,7 +107,7 @@ class _Overridable:
             return self.original(*args, **kwargs)
         if self.is_method:
             args, kwargs = self._as_given(args, kwargs)
-        elif MISSING in args:  # NumPy's names are among the keywords
+        elif any([each is MISSING for each in args]):  # NumPy's names are among the keywords
             named = zip(self.own_code.co_varnames, args, strict=False)
             args, kwargs = (), {n: v for n, v in named if v is not MISSING} | kwargs
         return call_overrides(self.func, overloaded, args, kwargs)
