@@ -1,5 +1,5 @@
-"""Averages over windows of small images, by a table of the elements of all windows: there every call
-of NumPy costs more than what it computes.
+"""Averages over windows of small images, by a table of the elements of all windows: there every
+call of NumPy costs more than what it computes.
 """
 
 from __future__ import annotations
