@@ -12,6 +12,9 @@ import pytest
 
 PUBLIC_NAMES = {
     "dovetail": """
+bit bits16 bits1x8 bits2x4 bits4x2 bits8 chalf complex32 float4_e2m1fn_x2 float8_e4m3fn
+float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int3 int4 int5 int6 int7
+qint32 qint8 quint2x4 quint4x2 quint8 uint1 uint2 uint3 uint4 uint5 uint6 uint7
 BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
 ComplexDoubleStorage ComplexFloatStorage DispatchKey DispatchKeySet DoubleStorage DoubleTensor
 Event FloatStorage FloatTensor Generator GradScaler
@@ -453,7 +456,8 @@ ALIASES Allocator ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelo
 AutogradInterface BY_NAME Backend BackendSpec DLDeviceType DTYPES DataPtr DatalessArray Device
 DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet DispatchState
 ExcludeDispatchKeyGuard ForceDispatchKeyGuard Guard IncludeDispatchKeyGuard Layout MemoryFormat
-MemoryStatistics PluginError PluginManager PluginNotFoundError PluginRecord PreserveDispatchKeyGuard
+MemoryStatistics NamedDtype named_dtype PluginError PluginManager PluginNotFoundError PluginRecord
+PreserveDispatchKeyGuard
 SetExcludeDispatchKeyGuard Size Storage TensorBase VersionCounter after_ADInplaceOrView_keyset
 after_autograd_keyset all_backends backend backend_key backend_of_array backend_of_signature
 backends_of_signature bfloat16 bool bump_version can_cast channels_last channels_last_3d
