@@ -115,6 +115,7 @@ _OTHER_MODULES = (
     "cpu",
     "distributed",
     "functional",
+    "futures",
     "mps",
     "mtia",
     "quasirandom",
@@ -210,6 +211,19 @@ _ELSEWHERE |= {
         *("uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7"),
     )
 }
+_ELSEWHERE |= {
+    name: "dovetail.rarer_functions"
+    for name in (
+        "get_device_module",
+        "is_distributed",
+        "is_vulkan_available",
+        "norm_except_dim",
+        "range",
+        "set_anomaly_enabled",
+    )
+}
+_ELSEWHERE["Future"] = "dovetail.futures"
+_ELSEWHERE["lobpcg"] = "dovetail._lobpcg"
 _CHECKS = {
     f"_check{kind}": "dovetail.condition_checks"
     for kind in (

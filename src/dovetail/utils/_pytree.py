@@ -163,7 +163,7 @@ def register_dataclass(
     )
 
 
-def register_constant(cls: type) -> None:
+def register_constant(cls: Any) -> None:
     """Make values of a class containers without items: they are part of the structure.
 
     Raises
@@ -195,7 +195,7 @@ def is_constant_class(cls: type) -> bool:
 
 def is_namedtuple_class(cls: type) -> bool:
     """Return whether a class is one of named tuples."""
-    return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
 def is_namedtuple_instance(obj: object) -> bool:
