@@ -74,6 +74,7 @@ FAMILIES: Final = (
     "hard_activations.HardActivations",
     "gated_units.GatedUnits",
     "recurrent_cells.RecurrentCells",
+    "recurrent_sequences.RecurrentSequences",
     "softmax.Softmax",
     "losses.Losses",
     "likelihood.Likelihood",
