@@ -74,7 +74,13 @@ def test_a_factory_takes_a_kernel_that_is_registered_after_its_first_call() -> N
 
 
 @pytest.mark.filterwarnings("ignore:Overriding")  # reported once in a process
-@pytest.mark.parametrize("key", ["CPU", "BackendSelect"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param("CPU", marks=pytest.mark.cpu_only(reason="the kernel is the cpu's")),
+        "BackendSelect",
+    ],
+)
 def test_a_factory_like_a_tensor_takes_a_kernel_that_is_registered_after_its_first_call(
     key: str,
 ) -> None:
@@ -105,6 +111,7 @@ def test_a_factory_like_a_tensor_heeds_dtype_state_and_strides() -> None:
         dovetail.full_like(x.detach().to(dovetail.uint8), 1000)
 
 
+@pytest.mark.cpu_only(reason="the kernels are the cpu's")
 def test_a_packet_remembers_what_the_number_of_arguments_decides() -> None:
     library = Library("remembered_numbers", "DEF")
     library.define("f.two(Tensor x, int n) -> Tensor")

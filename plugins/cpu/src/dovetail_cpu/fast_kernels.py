@@ -39,6 +39,7 @@ FAST_FAMILIES: Final = {
     "channel_normalization.ChannelNormalization": (
         "dovetail_cpu.fast_channels.FastChannelNormalization"
     ),
+    "average_pooling.AveragePooling": "dovetail_cpu.fast_averages.FastAveragePooling",
     "max_pooling.MaxPooling": "dovetail_cpu.fast_maxima.FastMaxPooling",
     "convolution.Convolutions": "dovetail_cpu.fast_convolution.FastConvolutions",
     "patches.Patches": "dovetail_cpu.fast_windows.FastPatches",
