@@ -279,6 +279,7 @@ def test_a_missing_derivative_fails(library: Library) -> None:
     assert state == "failed"
 
 
+@pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 def test_an_error_of_another_type_or_text_fails(library: Library) -> None:
     define(library)
 

@@ -12,6 +12,11 @@ import pytest
 
 PUBLIC_NAMES = {
     "dovetail": """
+Future get_device_module is_distributed is_vulkan_available lobpcg norm_except_dim range
+set_anomaly_enabled
+bit bits16 bits1x8 bits2x4 bits4x2 bits8 chalf complex32 float4_e2m1fn_x2 float8_e4m3fn
+float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int1 int2 int3 int4 int5 int6 int7
+qint32 qint8 quint2x4 quint4x2 quint8 uint1 uint2 uint3 uint4 uint5 uint6 uint7
 BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor CharStorage CharTensor
 ComplexDoubleStorage ComplexFloatStorage DispatchKey DispatchKeySet DoubleStorage DoubleTensor
 Event FloatStorage FloatTensor Generator GradScaler
@@ -107,6 +112,7 @@ memory_reserved memory_stats reset_peak_memory_stats set_device_index set_stream
 GradScaler autocast custom_bwd custom_fwd is_autocast_available
 """.split(),
     "dovetail.autograd": """
+anomaly_mode profiler_util
 Function GradcheckError Variable backward detect_anomaly enable_grad engine forward_ad function
 functional grad grad_mode gradcheck gradgradcheck graph inference_mode is_grad_enabled
 is_inference_mode_enabled is_multithreading_enabled no_grad profiler set_detect_anomaly
@@ -167,6 +173,8 @@ unique_consecutive unravel_index
 download_url_to_file get_dir help list load load_state_dict_from_url set_dir
 """.split(),
     "dovetail.jit": """
+Future enable_onednn_fusion fuser onednn_fusion_enabled optimized_execution
+set_fusion_strategy strict_fusion
 Attribute CompilationUnit Error Final RecursiveScriptModule ScriptFunction ScriptModule
 TopLevelTracedModule TracerWarning TracingCheckError annotate export fork freeze ignore interface
 is_scripting is_tracing isinstance load optimize_for_inference save script script_if_tracing
@@ -454,7 +462,8 @@ ALIASES Allocator ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelo
 AutogradInterface BY_NAME Backend BackendSpec DLDeviceType DTYPES DataPtr DatalessArray Device
 DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet DispatchState
 ExcludeDispatchKeyGuard ForceDispatchKeyGuard Guard IncludeDispatchKeyGuard Layout MemoryFormat
-MemoryStatistics PluginError PluginManager PluginNotFoundError PluginRecord PreserveDispatchKeyGuard
+MemoryStatistics NamedDtype named_dtype PluginError PluginManager PluginNotFoundError PluginRecord
+PreserveDispatchKeyGuard
 SetExcludeDispatchKeyGuard Size Storage TensorBase VersionCounter after_ADInplaceOrView_keyset
 after_autograd_keyset all_backends backend backend_key backend_of_array backend_of_signature
 backends_of_signature bfloat16 bool bump_version can_cast channels_last channels_last_3d

@@ -105,6 +105,7 @@ def test_a_factory_like_a_tensor_heeds_dtype_state_and_strides() -> None:
         dovetail.full_like(x.detach().to(dovetail.uint8), 1000)
 
 
+@pytest.mark.cpu_only(reason="the kernels are the cpu's")
 def test_a_packet_remembers_what_the_number_of_arguments_decides() -> None:
     library = Library("remembered_numbers", "DEF")
     library.define("f.two(Tensor x, int n) -> Tensor")

@@ -115,6 +115,7 @@ _OTHER_MODULES = (
     "cpu",
     "distributed",
     "functional",
+    "futures",
     "mps",
     "mtia",
     "quasirandom",
@@ -199,6 +200,30 @@ _ELSEWHERE |= {
     "wait": "dovetail.jit",
     "while_loop": "dovetail.control_flow",
 }
+_ELSEWHERE |= {
+    name: "dovetail.named_dtypes"
+    for name in (
+        *("chalf", "complex32", "float4_e2m1fn_x2", "float8_e4m3fn", "float8_e4m3fnuz"),
+        *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+        *("qint32", "qint8", "quint2x4", "quint4x2", "quint8"),
+        *("bit", "bits16", "bits1x8", "bits2x4", "bits4x2", "bits8"),
+        *("int1", "int2", "int3", "int4", "int5", "int6", "int7"),
+        *("uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7"),
+    )
+}
+_ELSEWHERE |= {
+    name: "dovetail.rarer_functions"
+    for name in (
+        "get_device_module",
+        "is_distributed",
+        "is_vulkan_available",
+        "norm_except_dim",
+        "range",
+        "set_anomaly_enabled",
+    )
+}
+_ELSEWHERE["Future"] = "dovetail.futures"
+_ELSEWHERE["lobpcg"] = "dovetail._lobpcg"
 _CHECKS = {
     f"_check{kind}": "dovetail.condition_checks"
     for kind in (

@@ -23,8 +23,6 @@ _PLACES: Final = (
 
 _REASONS: Final = {
     "sparse": "Tensors are dense. A SciPy matrix is multiplied by dovetail.sparse.mm.",
-    "complex32": "There is no dtype of complex halves: use dovetail.complex64.",
-    "chalf": "There is no dtype of complex halves: use dovetail.complex64.",
     "qat": "Quantized dtypes are not supported: keep tensors floating.",
     "intrinsic": "Quantized dtypes are not supported: keep tensors floating.",
     "quantiz": "Quantized dtypes are not supported: keep tensors floating.",

@@ -10,12 +10,14 @@ from typing import Any, Final, NoReturn
 
 from .absent_names import names_of as _names_of
 from .compiler import uncompiled
+from .futures import Future
 
 __all__ = [
     "Attribute",
     "CompilationUnit",
     "Error",
     "Final",
+    "Future",
     "RecursiveScriptModule",
     "ScriptFunction",
     "ScriptModule",
@@ -23,20 +25,26 @@ __all__ = [
     "TracerWarning",
     "TracingCheckError",
     "annotate",
+    "enable_onednn_fusion",
     "export",
     "fork",
     "freeze",
+    "fuser",
     "ignore",
     "interface",
     "is_scripting",
     "is_tracing",
     "isinstance",
     "load",
+    "onednn_fusion_enabled",
     "optimize_for_inference",
+    "optimized_execution",
     "save",
     "script",
     "script_if_tracing",
     "script_method",
+    "set_fusion_strategy",
+    "strict_fusion",
     "trace",
     "trace_module",
     "unused",
@@ -159,15 +167,55 @@ def isinstance(obj: Any, target_type: Any) -> bool:
 
 
 def fork(func: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return what `func` gives, which `wait` hands on; it runs at once, as in PyTorch outside a
-    compiled program.
+    """Return a future of what `func` gives; it runs at once, as in PyTorch outside a compiled
+    program.
     """
-    return func(*arguments, **options)
+    future: Future[Any] = Future()
+    future.set_result(func(*arguments, **options))
+    return future
 
 
 def wait(future: Any) -> Any:
-    """Return the result of `fork`."""
-    return future
+    """Return the value of what `fork` returned."""
+    return future.wait()
+
+
+class strict_fusion:
+    """Context manager that changes nothing: no operators are fused by a compiler."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+class optimized_execution(strict_fusion):
+    """Context manager that changes nothing; `should_optimize` is for a compiler."""
+
+    def __init__(self, should_optimize: bool) -> None:
+        pass
+
+
+class fuser(strict_fusion):
+    """Context manager that changes nothing; `name` is of a compiler."""
+
+    def __init__(self, name: str) -> None:
+        pass
+
+
+def set_fusion_strategy(strategy: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return the strategy: nothing follows from it, since no operators are fused by a compiler."""
+    return strategy
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Accept the setting of a compiler; nothing follows from it."""
+
+
+def onednn_fusion_enabled() -> bool:
+    """Return False: no operators are fused by a compiler."""
+    return False
 
 
 def trace(func: Any, *arguments: Any, **options: Any) -> NoReturn:

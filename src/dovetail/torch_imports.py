@@ -74,6 +74,16 @@ class _TorchFinder(MetaPathFinder, Loader):
             here = import_module(f"{_HERE}.{inner}")
             vars(here).setdefault("__getattr__", names_of(here.__name__))
             sys.modules[module.__name__] = here
+            _name_inner_modules(here)
+
+
+def _name_inner_modules(package: ModuleType) -> None:
+    """Let ``torch.x.y`` be found at once where ``dovetail.x.y`` is imported: an import that made
+    it would put the module in the place of a function of its name: ``nn.utils.weight_norm``.
+    """
+    prefix = f"{package.__name__}."
+    for name in [each for each in sys.modules if each.startswith(prefix)]:
+        sys.modules.setdefault(f"torch{name.removeprefix(_HERE)}", sys.modules[name])
 
 
 def _is_module(name: str) -> bool:

@@ -172,3 +172,71 @@ def test_a_recorded_step_keeps_the_new_count_in_the_list() -> None:
         assert p.requires_grad
         counts.append(steps[0].item())
     assert counts == [1.0, 1.0]
+
+
+MATRICES = {
+    "lr": 0.05,
+    "weight_decay": 0.1,
+    "momentum": 0.9,
+    "ns_coefficients": (3.4445, -4.775, 2.0315),
+    "ns_steps": 5,
+    "eps": 1e-7,
+    "has_complex": False,
+}
+FACTORS = {"d": 1.0, "lr": 0.05, "beta2_decay": -0.8, "weight_decay": 0.1, "eps2": 1e-3}
+
+
+def trained_matrices(t: Any, nesterov: bool, rule: str | None) -> list[Any]:
+    draw = np.random.default_rng(5)
+    params = [t.tensor(draw.standard_normal(shape)) for shape in ((3, 2), (2, 4))]
+    buffers = [t.zeros_like(each) for each in params]
+    step = import_module(f"{t.__name__}.optim._muon").muon
+    for _ in range(3):
+        grads = [t.tensor(draw.standard_normal(tuple(each.shape))) for each in params]
+        step(params, grads, buffers, nesterov=nesterov, adjust_lr_fn=rule, **MATRICES)
+    return [each.tolist() for each in (*params, *buffers)]
+
+
+@pytest.mark.parametrize(("nesterov", "rule"), [(True, None), (False, "match_rms_adamw")])
+def test_steps_of_matrices_are_pytorchs(nesterov: bool, rule: str | None) -> None:
+    theirs, ours = (flat(trained_matrices(t, nesterov, rule)) for t in BOTH)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=1e-4)  # iterated in bfloat16
+
+
+def trained_factors(t: Any, least: float, maximize: bool) -> list[Any]:
+    draw = np.random.default_rng(5)
+    params = [t.tensor(draw.standard_normal(shape)) for shape in ((3, 2), (4,))]
+    rows, columns = [t.zeros(3, 1).double(), None], [t.zeros(1, 2).double(), None]
+    variances = [None, t.zeros(4).double()]
+    steps = [t.tensor(0.0), t.tensor(0.0)]
+    step = import_module(f"{t.__name__}.optim._adafactor").adafactor
+    for _ in range(3):
+        grads = [t.tensor(draw.standard_normal(tuple(each.shape))) for each in params]
+        options = {"eps1": least, "maximize": maximize, "foreach": False, **FACTORS}
+        step(params, grads, rows, columns, variances, steps, **options)
+    states = [*params, *rows, *columns, *variances, *steps]
+    return [each.tolist() for each in states if each is not None]
+
+
+@pytest.mark.parametrize(("least", "maximize"), [(1e-8, False), (1e-3, True)])
+def test_steps_with_factors_of_squares_are_pytorchs(least: float, maximize: bool) -> None:
+    theirs, ours = (flat(trained_factors(t, least, maximize)) for t in BOTH)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("t", BOTH, ids=["torch", "dovetail"])
+def test_steps_of_matrices_refuse_what_they_cannot_do(t: Any) -> None:
+    step = import_module(f"{t.__name__}.optim._muon").muon
+    matrix = t.ones(2, 2)
+    options = {"nesterov": True, "adjust_lr_fn": None, **MATRICES}
+    with pytest.raises(RuntimeError, match="Foreach is not supported for Muon"):
+        step([matrix], [matrix], [matrix], foreach=True, **options)
+    with pytest.raises(IndexError, match="list index out of range"):
+        step([matrix], [t.ones(2, 2)], [], **options)
+    assert matrix.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("t", BOTH, ids=["torch", "dovetail"])
+def test_a_rate_of_zero_is_no_rate_of_sparse_adam(t: Any) -> None:
+    with pytest.raises(ValueError, match="Invalid learning rate: 0"):
+        t.optim.SparseAdam([t.nn.Parameter(t.ones(1))], lr=0)

@@ -31,7 +31,7 @@ INFOS = [
     # Storages have no twins in PyTorch here: `test_storage_against_torch.py` compares `set_`.
     # The copy of a matrix that triangular_solve returns requires grad only if the matrix does.
     # PyTorch's gradients of gamma numbers have four digits: `test_seeds_against_torch.py`.
-    # Its fused step of an LSTM is for CUDA alone; `lstm.input` and `lstm_cell` run it here.
+    # Its fused step of an LSTM is for CUDA alone; `lstm_cell` runs it here.
     if info.operator.base_name
     not in (
         "set_",

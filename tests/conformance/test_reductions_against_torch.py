@@ -7,7 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 from same_programs import Programs, assert_same
+
+import dovetail
 
 
 def nan_into_max(lib: Any) -> Any:
@@ -57,3 +60,16 @@ PROGRAMS = Programs(
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_gives_the_same_in_torch(name: str) -> None:
     assert_same(PROGRAMS[name], words=0, close=True)
+
+
+@pytest.mark.parametrize("order", [0.5, 2, 3, -2])
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((), None), ((1,), None), ((2, 1), 1), ((20000, 1), 1), ((1, 1), (0, 1))]
+)
+def test_the_norm_of_one_number_is_its_size_even_where_its_power_is_infinite(
+    shape: tuple[int, ...], dim: Any, order: float
+) -> None:
+    ours, theirs = (
+        lib.linalg.vector_norm(lib.full(shape, -1e30), order, dim) for lib in (dovetail, torch)
+    )
+    assert ours.tolist() == theirs.tolist()

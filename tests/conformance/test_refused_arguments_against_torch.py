@@ -43,6 +43,11 @@ REFUSED = (
     "L.stack([x, x.clone().requires_grad_()], out=L.empty(0))",
     "L.cat([x.clone().requires_grad_(), x], out=L.empty(0))",
 )
+EMPTY_NORMS = tuple(
+    f"L.linalg.vector_norm(L.zeros({shape}), {order}, {dim})"
+    for shape, dim in (((0,), None), ((3, 0), 1), ((0, 3), 0), ((0, 3), (0, 1)))
+    for order in (-0.5, -1, -2, "float('inf')", "-float('inf')")
+)
 WIDER_BOUNDS = (
     "x.clamp_(L.tensor([1.5, 2.5]))",
     "x.clamp_(L.tensor([1.5, 2.5]), L.tensor([1, 2]))",
@@ -66,7 +71,7 @@ def _error(expression: str, lib: Any, **names: Any) -> tuple[str, str]:
     return caught.type.__name__, str(caught.value).splitlines()[0][:34]
 
 
-@pytest.mark.parametrize("expression", REFUSED)
+@pytest.mark.parametrize("expression", [*REFUSED, *EMPTY_NORMS])
 def test_what_pytorch_refuses_is_refused_with_its_words(expression: str) -> None:
     ours, theirs = (_error(expression, lib, x=lib.ones(2)) for lib in (dovetail, torch))
     assert ours == theirs

@@ -106,12 +106,41 @@ def test_without_the_plugin_distributed_names_say_what_to_install():
         DOVETAIL_BLOCK="dovetail-mpi",
     )
     assert [line.split()[0] for line in printed.splitlines()] == [
-        "AttributeError",
+        "Exception",
         "AttributeError",
         "Exception",
         "Exception",
     ]
     assert printed.count("from where dovetail came from (plugins/mpi in a clone)") == 4
+
+
+def test_without_the_plugin_a_program_imports_what_it_may_never_call():
+    printed = run(
+        """
+        import dovetail
+        from dovetail import distributed
+        from dovetail.distributed import ProcessGroup, ReduceOp, all_gather, all_reduce, get_rank
+
+        print(distributed.is_nccl_available(), ReduceOp.SUM != ReduceOp.MAX, all_reduce.__name__)
+        for call in (lambda: all_reduce(dovetail.ones(1), ReduceOp.SUM), get_rank, ProcessGroup):
+            try:
+                call()
+            except RuntimeError as error:
+                print(error)
+        try:
+            from dovetail.distributed import fully_shard
+        except ImportError as error:
+            print(error)
+        """,
+        DOVETAIL_BLOCK="dovetail-mpi",
+    )
+    lines = printed.splitlines()
+    assert lines[0] == "False True all_reduce"
+    names = ("all_reduce", "get_rank", "ProcessGroup")
+    for name, line in zip(names, lines[1:4], strict=True):
+        assert line.startswith(f"dovetail.distributed.{name}: processes do not work together")
+        assert "pip install mpich" in line
+    assert "fully_shard" in lines[4]
 
 
 def test_import_of_dovetail_loads_no_module_of_a_plugin():

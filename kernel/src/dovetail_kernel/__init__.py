@@ -110,6 +110,7 @@ from .types.layout import (
     sparse_csr,
     strided,
 )
+from .types.named_dtype import NamedDtype, named_dtype
 from .types.promotion import (
     can_cast,
     get_default_dtype,
@@ -148,6 +149,7 @@ __all__ = [
     "Layout",
     "MemoryFormat",
     "MemoryStatistics",
+    "NamedDtype",
     "PluginError",
     "PluginManager",
     "PluginNotFoundError",
@@ -202,6 +204,7 @@ __all__ = [
     "is_included_in_alias",
     "jagged",
     "name_of_distribution",
+    "named_dtype",
     "new_storage",
     "on_default_dtype_change",
     "on_new_backend",

@@ -9,6 +9,7 @@ import pytest
 
 import dovetail_aten as aten
 from dovetail_aten.array_kernels.recurrent_cells import RecurrentCells
+from dovetail_aten.array_kernels.recurrent_sequences import RecurrentSequences
 
 SHAPES = ((5,), (3, 40), (64, 1000), (2, 0), ())
 
@@ -283,6 +284,30 @@ def test_a_step_of_an_lstm_is_what_the_generic_kernel_makes_of_it(shape, dtype, 
                 assert one.dtype == other.dtype
                 assert one.flags.c_contiguous
                 np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shape", ((1, 2, 3), (5, 4, 64), (3, 0, 4)))
+def test_the_steps_of_an_lstm_are_what_the_generic_kernel_makes_of_them(
+    shape, dtype, reverse, table
+):
+    size = shape[-1]
+    gates = sample((*shape[:-1], 4 * size), dtype, 1)
+    before = gates.copy()
+    hx, cx = sample(shape[1:], dtype, 2), sample(shape[1:], dtype, 3)
+    weight, bias = sample((4 * size, size), dtype, 4), sample((4 * size,), dtype, 5)
+    family = table.kernels["_lstm_sequence"].fn.__self__
+    for biases in ((None,), (bias,)):
+        operands = (gates, hx, cx, weight, *biases, reverse)
+        with np.errstate(all="ignore"):
+            fast = family.lstm_sequence(*operands)
+            generic = RecurrentSequences.lstm_sequence(family, *operands)
+        np.testing.assert_array_equal(gates, before)
+        for one, other in zip(fast, generic, strict=True):
+            assert one.dtype == other.dtype
+            assert one.flags.c_contiguous
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("step", [1, 2])

@@ -29,10 +29,26 @@ if _typing.TYPE_CHECKING:
     from . import cpu as cpu
     from . import cuda as cuda
     from . import cudnn as cudnn
+    from . import mha as mha
     from . import mkl as mkl
     from . import mkldnn as mkldnn
     from . import mps as mps
+    from . import nnpack as nnpack
     from . import openmp as openmp
+    from . import opt_einsum as opt_einsum
+
+_SWITCHES = [
+    "cpu",
+    "cuda",
+    "cudnn",
+    "mha",
+    "mkl",
+    "mkldnn",
+    "mps",
+    "nnpack",
+    "openmp",
+    "opt_einsum",
+]
 
 __all__ = [
     "Backend",
@@ -48,4 +64,4 @@ __all__ = [
 ]
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__, ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"))
+    __getattr__ = _names_of(__name__, _SWITCHES)

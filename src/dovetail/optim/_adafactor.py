@@ -9,10 +9,11 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_kernel import finfo
 
+from .functional_steps import check_states, refuse_scaling
 from .optimizer import Optimizer, Params
 from .options import check_one_rate, count, number
 
-__all__ = ["Adafactor"]
+__all__ = ["Adafactor", "adafactor"]
 
 
 class Adafactor(Optimizer):
@@ -91,10 +92,7 @@ class Adafactor(Optimizer):
 
     def _step_group(self, group: dict[str, Any]) -> None:
         given = [each for each in group["params"] if each.grad is not None]
-        if any([each.is_complex() for each in given]):
-            raise RuntimeError(
-                "Adafactor does not support complex parameters. Use view_as_real of them."
-            )
+        _refuse_complex(given)
         for parameter in given:
             state = self.state[parameter]
             if not state:
@@ -147,3 +145,81 @@ def _variance(gradient: Tensor, state: dict[str, Any], share: float, least: floa
     columns.lerp_(gradient.norm(dim=-2, keepdim=True).square_().div_(gradient.size(-2)), share)
     product: Tensor = rows @ columns
     return product.div_(rows.mean(dim=-2, keepdim=True).clamp_(min=least))
+
+
+def adafactor(
+    params: list[Tensor],
+    grads: list[Tensor],
+    row_vars: list[Tensor | None],
+    col_vars: list[Tensor | None],
+    variances: list[Tensor | None],
+    state_steps: list[Tensor],
+    foreach: bool | None = None,
+    grad_scale: Tensor | None = None,
+    found_inf: Tensor | None = None,
+    has_complex: bool = False,
+    *,
+    d: float,
+    lr: float | Tensor,
+    beta2_decay: float,
+    weight_decay: float,
+    eps1: float,
+    eps2: float,
+    maximize: bool,
+) -> None:
+    """Take a step of `Adafactor` for each parameter; parameters and states change in place.
+
+    Parameters
+    ----------
+    params, grads
+        Parameters and their gradients.
+    row_vars, col_vars
+        Means over rows and columns, of parameters of two dimensions and more.
+    variances
+        Means of squares of the other parameters.
+    state_steps
+        A tensor for each parameter, which counts its steps.
+    foreach, has_complex
+        Accepted for compatibility.
+    grad_scale, found_inf
+        None: gradients are unscaled before.
+    d, lr, beta2_decay, weight_decay, maximize
+        As in `Adafactor`.
+    eps1, eps2
+        The two of its `eps`; None for the first is that of the dtype.
+
+    Raises
+    ------
+    RuntimeError, IndexError, AssertionError
+        As in `take_steps`; RuntimeError for complex parameters.
+    """
+    refuse_scaling(grad_scale, found_inf)
+    check_states(
+        params,
+        {"grad": grads, "row_var": row_vars, "col_var": col_vars, "variance": variances},
+        state_steps,
+    )
+    _refuse_complex(params)
+    group = {
+        "lr": lr,
+        "beta2_decay": beta2_decay,
+        "eps": (eps1, eps2),
+        "d": d,
+        "weight_decay": weight_decay,
+        "maximize": maximize,
+    }
+    for place, parameter in enumerate(params):
+        state = {
+            "step": state_steps[place],
+            "row_var": row_vars[place],
+            "col_var": col_vars[place],
+            "variance": variances[place],
+        }
+        _update(parameter, grads[place], state, group)
+
+
+def _refuse_complex(parameters: list[Tensor]) -> None:
+    if any([each.is_complex() for each in parameters]):
+        raise RuntimeError(
+            "Adafactor does not support complex parameters. Use view_as_real of them."
+        )

@@ -8,10 +8,11 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 
+from .functional_steps import check_states
 from .optimizer import Optimizer, Params
 from .options import check_one_rate, number
 
-__all__ = ["Muon"]
+__all__ = ["Muon", "muon"]
 
 MOST_ITERATIONS = 100
 
@@ -99,20 +100,82 @@ class Muon(Optimizer):
         return self._step_groups(closure, self._step_group)
 
     def _step_group(self, group: dict[str, Any]) -> None:
-        rate, momentum = number(group["lr"]), group["momentum"]
         given = [each for each in group["params"] if each.grad is not None]
-        if any([each.is_complex() for each in given]):
-            raise RuntimeError("Muon does not support complex parameters. Use Adam for them.")
+        _refuse_complex(given)
         for parameter in given:
             state, gradient = self.state[parameter], parameter.grad
             if "momentum_buffer" not in state:
                 state["momentum_buffer"] = aten.zeros_like(gradient)
-            buffer = state["momentum_buffer"].lerp_(gradient, 1 - momentum)
-            update = gradient.lerp(buffer, momentum) if group["nesterov"] else buffer
-            update = _orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
-            parameter.mul_(1 - rate * group["weight_decay"])
-            factor = _shape_factor(group["adjust_lr_fn"], *parameter.shape)
-            parameter.add_(update.to(parameter.dtype), alpha=-rate * factor)
+            _update(parameter, gradient, state["momentum_buffer"], group)
+
+
+def muon(
+    params: list[Tensor],
+    grads: list[Tensor],
+    muon_momentum_bufs: list[Tensor],
+    *,
+    foreach: bool | None = None,
+    lr: float,
+    weight_decay: float,
+    momentum: float,
+    nesterov: bool,
+    ns_coefficients: tuple[float, float, float],
+    ns_steps: int,
+    eps: float,
+    adjust_lr_fn: str | None,
+    has_complex: bool,
+) -> None:
+    """Take a step of `Muon` for each parameter; parameters and buffers change in place.
+
+    Parameters
+    ----------
+    params, grads, muon_momentum_bufs
+        Matrices, their gradients and their momentum.
+    foreach
+        None or False: the steps are taken one by one.
+    lr, weight_decay, momentum, nesterov, ns_coefficients, ns_steps, eps, adjust_lr_fn
+        As in `Muon`.
+    has_complex
+        False.
+
+    Raises
+    ------
+    RuntimeError
+        For `foreach`, or complex parameters.
+    IndexError
+        If a list is shorter than that of the parameters; nothing has changed then.
+    """
+    if foreach:
+        raise RuntimeError("Foreach is not supported for Muon yet. Leave it out.")
+    check_states(params, {"grad": grads, "muon_momentum_buf": muon_momentum_bufs})
+    _refuse_complex(params)
+    group = {
+        "lr": lr,
+        "weight_decay": weight_decay,
+        "momentum": momentum,
+        "nesterov": nesterov,
+        "ns_coefficients": ns_coefficients,
+        "ns_steps": ns_steps,
+        "eps": eps,
+        "adjust_lr_fn": adjust_lr_fn,
+    }
+    for parameter, gradient, buffer in zip(params, grads, muon_momentum_bufs, strict=False):
+        _update(parameter, gradient, buffer, group)
+
+
+def _update(parameter: Tensor, gradient: Any, buffer: Tensor, group: dict[str, Any]) -> None:
+    rate, momentum = number(group["lr"]), group["momentum"]
+    buffer.lerp_(gradient, 1 - momentum)
+    update = gradient.lerp(buffer, momentum) if group["nesterov"] else buffer
+    update = _orthogonal(update, group["ns_coefficients"], group["ns_steps"], group["eps"])
+    parameter.mul_(1 - rate * group["weight_decay"])
+    factor = _shape_factor(group["adjust_lr_fn"], *parameter.shape)
+    parameter.add_(update.to(parameter.dtype), alpha=-rate * factor)
+
+
+def _refuse_complex(parameters: list[Tensor]) -> None:
+    if any([each.is_complex() for each in parameters]):
+        raise RuntimeError("Muon does not support complex parameters. Use Adam for them.")
 
 
 def _shape_factor(rule: str | None, rows: int, columns: int) -> float:

@@ -13,7 +13,7 @@ from dovetail_aten import Tensor
 from .elementwise import ElementwiseOptimizer
 from .options import check_implementation
 
-__all__ = ["refuse_scaling", "take_steps"]
+__all__ = ["check_states", "refuse_scaling", "take_steps"]
 
 
 def take_steps(
@@ -46,17 +46,7 @@ def take_steps(
     AssertionError
         For flags that contradict each other, as in the step of the optimizer.
     """
-    if not all(isinstance(each, Tensor) for each in states.get("step", ())):
-        raise RuntimeError(
-            "API has changed, `state_steps` argument must contain a list of singleton tensors. "
-            "Pass a tensor(0.0) for each parameter."
-        )
-    for name, values in {"grad": grads, **states}.items():
-        if len(values) < len(params):
-            raise IndexError(
-                f"list index out of range: there are {len(params)} parameters, but {len(values)} "
-                f"values of {name!r}. Pass one for each parameter."
-            )
+    check_states(params, {"grad": grads, **states}, states.get("step", ()))
     group = {"maximize": False, **kind._later_options, "params": params, **options}
     check_implementation(group, kind._captured)
     rule = kind.__new__(kind)  # without parameters of its own
@@ -75,3 +65,22 @@ def refuse_scaling(grad_scale: Tensor | None, found_inf: Tensor | None) -> None:
         raise AssertionError(
             "Expected grad_scale and found_inf to be None. Call GradScaler.unscale_ before."
         )
+
+
+def check_states(
+    params: Sequence[Tensor], lists: dict[str, Any], state_steps: Sequence[Any] = ()
+) -> None:
+    """Raise RuntimeError if steps are not counted by tensors, IndexError if a list is shorter than
+    that of the parameters.
+    """
+    if not all(isinstance(each, Tensor) for each in state_steps):
+        raise RuntimeError(
+            "API has changed, `state_steps` argument must contain a list of singleton tensors. "
+            "Pass a tensor(0.0) for each parameter."
+        )
+    for name, values in lists.items():
+        if len(values) < len(params):
+            raise IndexError(
+                f"list index out of range: there are {len(params)} parameters, but {len(values)} "
+                f"values of {name!r}. Pass one for each parameter."
+            )

@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_aten import Tensor
 
 from .optimizer import Optimizer, Params
-from .options import check_betas, check_rate
+from .options import check_betas, check_rate, number
 
 __all__ = ["SparseAdam"]
 
@@ -44,16 +44,18 @@ class SparseAdam(Optimizer):
         maximize: bool = False,
     ) -> None:
         check_rate(lr)
+        if not number(lr) > 0.0:
+            raise ValueError(f"Invalid learning rate: {number(lr)}. It must be positive.")
         if not eps > 0.0:
             raise ValueError(f"Invalid epsilon value: {eps}. It must be positive.")
         check_betas(betas)
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
-        for number, group in enumerate(self.param_groups):
+        for place_of_group, group in enumerate(self.param_groups):
             places = [place for place, each in enumerate(group["params"]) if each.is_complex()]
             if places:
                 raise ValueError(
-                    f"SparseAdam does not support complex parameters: {places} of group {number} "
-                    "are. Use Adam."
+                    f"SparseAdam does not support complex parameters: {places} of group "
+                    f"{place_of_group} are. Use Adam."
                 )
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:

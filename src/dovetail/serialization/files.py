@@ -29,6 +29,7 @@ from .file_replacement import write_file, write_pieces
 from .pickled_objects import pickle_objects, unpickle_objects
 from .placement import MapLocation, Placement
 from .safetensors_file import Entry, pack, read_start, unpack
+from .settings import settings
 from .stored_tensors import PICKLE_ENTRY, TensorReader, TensorWriter
 from .structure import Decoder, Encoder
 from .tensor_dicts import plain_tensors
@@ -155,7 +156,7 @@ def load(
     weights_only : bool, default True
         Refuse pickled objects, but those of classes that `add_safe_globals` was told of in files of
         ``torch.save``. False runs the code they name: only for files from a source you trust.
-    mmap : bool, default False
+    mmap : bool, default that of `dovetail.utils.serialization.config.load`, False
         Map the file into memory, so that elements are read when they are used. What is written to
         the tensors stays in this process. `f` must be a path.
     encoding : str, default "utf-8"
@@ -183,6 +184,7 @@ def load(
     """
     _check_pickle(pickle_module)
     trusted = weights_only is False
+    mmap = settings().mmap if mmap is None else mmap
     placement = Placement(map_location)
     if isinstance(f, (str, os.PathLike)):
         options = LoadOptions(repr(os.fspath(f)), placement, not trusted, encoding)

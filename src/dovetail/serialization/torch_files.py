@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import pickle
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import IO, Any, Final, NamedTuple
@@ -19,6 +18,7 @@ from .checked_json import FormatError, shown
 from .element_bytes import line_of_array
 from .placement import Placement
 from .restricted_pickles import corrupt, unpickle
+from .settings import byte_order_of_old_files
 from .torch_globals import TorchGlobals, global_named
 from .zip_archive import ZipArchive
 
@@ -99,7 +99,7 @@ def load_zip(source: ByteSource, options: LoadOptions) -> Any:
         data = archive.read(f"data/{wanted.key}", checked=not source.is_mapped)
         if len(data) != wanted.nbytes:
             raise corrupt(f"storage {shown(wanted.key)} has {len(data)} bytes in the file")
-        line = line_of_array(data, wanted.dtype, order or sys.byteorder)
+        line = line_of_array(data, wanted.dtype, order or byte_order_of_old_files())
         return options.placement.moved(line, wanted.location)
 
     content = io.BytesIO(archive.read("data.pkl").tobytes())

@@ -16,10 +16,13 @@ if _typing.TYPE_CHECKING:
     from .swapping import swap_tensors
 
 _SUBMODULES = (
+    "_foreach_utils",
     "_python_dispatch",
     "_pytree",
     "benchmark",
     "checkpoint",
+    "collect_env",
+    "cpp_extension",
     "data",
     "deterministic",
     "dlpack",
@@ -27,6 +30,7 @@ _SUBMODULES = (
     "hooks",
     "model_zoo",
     "module_tracker",
+    "serialization",
     "tensorboard",
     "weak",
 )

@@ -7,28 +7,60 @@ leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import UnionType
 from typing import Any, TypeAlias
 
 from dovetail_autograd.transforms import pytree
 
+from ._pytree_paths import (
+    GetAttrKey,
+    Keyed,
+    KeyEntry,
+    KeyPath,
+    MappingKey,
+    SequenceKey,
+    key_get,
+    keystr,
+    set_keys,
+    tree_flatten_with_path,
+    tree_leaves_with_path,
+    tree_map_with_path,
+)
+
 __all__ = [
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
+    "MappingKey",
     "PyTree",
+    "SequenceKey",
     "TreeSpec",
+    "is_constant_class",
+    "is_namedtuple",
+    "is_namedtuple_class",
+    "is_namedtuple_instance",
+    "key_get",
+    "keystr",
+    "map_only",
+    "register_constant",
+    "register_dataclass",
     "register_pytree_node",
     "tree_all",
     "tree_all_only",
     "tree_any",
     "tree_any_only",
     "tree_flatten",
+    "tree_flatten_with_path",
     "tree_is_leaf",
     "tree_iter",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
     "tree_map_",
     "tree_map_only",
     "tree_map_only_",
+    "tree_map_with_path",
     "tree_structure",
     "tree_unflatten",
 ]
@@ -50,6 +82,8 @@ def register_pytree_node(
     cls: type,
     flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
     unflatten_fn: Callable[[Any, Any], Any],
+    *,
+    flatten_with_keys_fn: Keyed | None = None,
     **options: Any,
 ) -> None:
     """Make values of a class containers, here and in `dovetail.func`.
@@ -62,6 +96,8 @@ def register_pytree_node(
         Gives the items of a value and its context, whatever else makes it.
     unflatten_fn
         Makes a value of a list of items and a context.
+    flatten_with_keys_fn
+        Gives pairs of a key and an item, and the context; paths need it.
     **options
         For writing structures to files, which is not supported; they are not used.
 
@@ -71,6 +107,105 @@ def register_pytree_node(
         If the class is a container already.
     """
     pytree.register_container(cls, flatten_fn, unflatten_fn)
+    if flatten_with_keys_fn is not None:
+        set_keys(cls, flatten_with_keys_fn)
+
+
+def register_dataclass(
+    cls: type,
+    *,
+    field_names: Sequence[str] | None = None,
+    drop_field_names: Sequence[str] | None = None,
+    serialized_type_name: str | None = None,
+) -> None:
+    """Make values of a dataclass containers of their fields.
+
+    Parameters
+    ----------
+    cls
+        The class.
+    field_names
+        The fields that are items; default: those that ``__init__`` takes. It must be given for a
+        class that is no dataclass.
+    drop_field_names
+        Fields that are left out: what is put together again has their defaults.
+    serialized_type_name
+        For writing structures to files, which is not supported; it is not used.
+
+    Raises
+    ------
+    ValueError
+        If the fields and those left out are not those of the class, or it is a container already.
+    """
+    dropped = tuple(drop_field_names or ())
+    own = [each.name for each in vars(cls).get("__dataclass_fields__", {}).values() if each.init]
+    if field_names is None and not own:
+        raise ValueError(
+            "field_names must be specified with a list of all fields used to initialize "
+            f"{cls}, as it is not a dataclass. Give them."
+        )
+    names = [each for each in own if each not in dropped] if field_names is None else field_names
+    if own and {*names, *dropped} != set(own):
+        raise ValueError(
+            f"{cls} has the fields {own}, but {[*names, *dropped]} were given. Name each in "
+            "field_names or in drop_field_names."
+        )
+    fields = tuple(names)
+
+    def keyed(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
+        return [(GetAttrKey(name), getattr(value, name)) for name in fields], fields
+
+    register_pytree_node(
+        cls,
+        lambda value: ([getattr(value, name) for name in fields], fields),
+        lambda items, context: cls(**dict(zip(context, items, strict=True))),
+        flatten_with_keys_fn=keyed,
+    )
+
+
+def register_constant(cls: Any) -> None:
+    """Make values of a class containers without items: they are part of the structure.
+
+    Raises
+    ------
+    TypeError
+        If its values are not compared and hashed by what they are.
+    """
+    if cls.__eq__ is object.__eq__ or cls.__hash__ in (None, object.__hash__):
+        raise TypeError(
+            "register_constant(cls) expects `cls` to have a non-default `__eq__` and `__hash__` "
+            f"implementation, but {cls} has not. Define both."
+        )
+    register_pytree_node(
+        cls,
+        lambda value: ([], value),
+        lambda items, context: context,
+        flatten_with_keys_fn=lambda value: ([], value),
+    )
+    _constants.add(cls)
+
+
+_constants: set[type] = set()
+
+
+def is_constant_class(cls: type) -> bool:
+    """Return whether `register_constant` was called for a class."""
+    return cls in _constants
+
+
+def is_namedtuple_class(cls: type) -> bool:
+    """Return whether a class is one of named tuples."""
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def is_namedtuple_instance(obj: object) -> bool:
+    """Return whether a value is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def is_namedtuple(obj: object) -> bool:
+    """Return whether a value is a named tuple, or a class of such."""
+    return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
@@ -132,27 +267,10 @@ def tree_map(
         If the structure of one of `rests` is another.
     """
     leaves, structure = tree_flatten(tree, is_leaf)
-    others = [_leaves_along(structure, rest) for rest in rests]
+    others = [pytree.leaves_along(structure, rest) for rest in rests]
     return pytree.unflatten(
         structure, [func(*values) for values in zip(leaves, *others, strict=True)]
     )
-
-
-def _leaves_along(structure: TreeSpec, tree: PyTree) -> list[Any]:
-    """Return what `tree` has in the places of the leaves of `structure`."""
-    if structure.kind is None:
-        return [tree]
-    items = pytree.items_like(tree, structure)
-    if items is None:
-        raise ValueError(
-            f"Node type or arity mismatch; expected {structure}, but got {tree_structure(tree)}. "
-            "Pass trees of one structure."
-        )
-    return [
-        leaf
-        for child, item in zip(structure.children, items, strict=True)
-        for leaf in _leaves_along(child, item)
-    ]
 
 
 def tree_map_(
@@ -168,6 +286,20 @@ def _is_one_of(chosen: Types | Callable[[Any], bool]) -> Callable[[Any], bool]:
     if isinstance(chosen, type | tuple | UnionType):
         return lambda value: isinstance(value, chosen)
     return chosen
+
+
+def map_only(
+    type_or_types_or_pred: Types | Callable[[Any], bool], /
+) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Return a decorator of functions: what is not of a type (one of several), or does not fit a
+    predicate, they return as it is.
+    """
+    chosen = _is_one_of(type_or_types_or_pred)
+
+    def decorate(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda value: function(value) if chosen(value) else value
+
+    return decorate
 
 
 def tree_map_only(

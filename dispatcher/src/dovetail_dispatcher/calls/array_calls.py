@@ -157,7 +157,7 @@ def _operand(argument: Argument, backend: Backend) -> Operand:
     if is_tensor_like(argument):
         return _array_of(value, kind)
     if kind in ("ScalarType", "ScalarType?"):
-        return NativeDtype(value, backend.arrays.native_dtypes, kind.endswith("?"))
+        return NativeDtype(value, backend.arrays.asked_dtypes, kind.endswith("?"))
     return value
 
 

@@ -150,7 +150,7 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
         return False
     names = list(parameters)
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
-        return False
+        return kernel.is_our_own  # it hands on what it is given, by the schema's order and names
     positional = [a for a in schema.arguments if not a.kwarg_only]
     offset = 1 if kernel.with_keyset else 0
     if len(names) < offset + len(schema.arguments):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any
 
 from ..types.dtype import dtype
+from ..types.named_dtype import AskedDtypes
 from .allocator import Allocator, DataPtr
 
 
@@ -60,6 +62,11 @@ class ArrayBackend:
     bit_generators: tuple[str, ...] = ()
     several_devices: bool = False
     launches_kernels: bool = False
+
+    @cached_property
+    def asked_dtypes(self) -> Mapping[dtype, Any]:
+        """`native_dtypes` for dtypes that callers give: what is a name alone is refused."""
+        return AskedDtypes(self.native_dtypes)
 
     def may_warn(self, function: Callable[..., Any]) -> bool:
         """Return whether a call of `function` needs the quiet error state; what warns in its

@@ -8,6 +8,7 @@ from math import floor, log10
 from .dtype import BY_NAME, INT, bfloat16, float16, float32, float64
 from .dtype import dtype as DataType
 from .immutable import Immutable
+from .named_dtype import NamedDtype
 from .promotion import get_default_dtype
 
 _MANTISSA_AND_EXPONENT_BITS = {
@@ -107,6 +108,8 @@ class iinfo(Immutable):
 def _finfo(type: DataType) -> finfo:
     real = type.to_real()
     if real not in _MANTISSA_AND_EXPONENT_BITS:
+        if isinstance(real, NamedDtype):
+            raise real.refusal()
         raise TypeError(
             f"dovetail.finfo() requires a floating point input type, not {type!r}. Use "
             "dovetail.iinfo."
@@ -129,6 +132,8 @@ def _finfo(type: DataType) -> finfo:
 
 @cache
 def _iinfo(type: DataType) -> iinfo:
+    if isinstance(type, NamedDtype):
+        raise type.refusal()
     if type.category != INT:
         if type.is_floating_point or type.is_complex:
             raise TypeError(

@@ -20,6 +20,7 @@ from .dtype import (
     uint32,
     uint64,
 )
+from .named_dtype import NamedDtype
 
 _STORAGE_ONLY = frozenset({uint16, uint32, uint64})
 """Unsigned types that exist to hold data: they mix with floating point and with nothing else."""
@@ -40,6 +41,8 @@ def promote_types(first: dtype, second: dtype) -> dtype:
         For anything but dtypes.
     """
     for place, each in enumerate((first, second), 1):
+        if isinstance(each, NamedDtype):
+            raise each.refusal()
         if each.__class__ is not dtype:
             raise TypeError(
                 f"promote_types(): argument 'type{place}' (position {place}) must be "
@@ -150,7 +153,7 @@ def set_default_dtype(d: dtype) -> None:
             "invalid dtype object: only floating-point types are supported as the default type, "
             f"got {d!r}; pass a dtype such as dovetail.float64"
         )
-    if not d.is_floating_point:
+    if not d.is_floating_point or isinstance(d, NamedDtype):
         raise TypeError(
             f"only floating-point types are supported as the default type, got {d!r}; "
             f"pass dovetail.float16, bfloat16, float32 or float64"

@@ -104,10 +104,15 @@ class Strict:
 class Capabilities:
     """The cpu's, on arrays that may be written while they are made."""
 
-    checks_bounds = False
+    checks_bounds = plain_arrays = False
+    quick: ClassVar[dict[str, Any]] = {}
 
     def __init__(self, array_type: type, lazy: bool) -> None:
         self._cpu, self._array_type, self.lazy = cpu.CpuArrays(), array_type, lazy
+
+    def are_below(self, index: Any, size: int) -> bool:
+        below = self._cpu.are_below(plain(index), size)
+        return bool(wrapped(np.asarray(below), self._array_type))
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._cpu, name)

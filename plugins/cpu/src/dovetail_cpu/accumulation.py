@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
 from typing import Any, Final
 
@@ -14,6 +15,9 @@ Array = np.ndarray[Any, Any]
 
 _BLOCK: Final = 1 << 15
 """Elements at a time, whose places stay in the cache."""
+_FEW: Final = 1 << 10
+"""Elements of an index up to which it is worth keeping where their lines begin."""
+_LONG: Final = np.dtype(np.int64)
 _ROUNDS: Final = 10
 """How often one slice may be named before they are added otherwise."""
 
@@ -22,6 +26,9 @@ def _places_of(array: Array, dim: int, index: Array, first: int) -> Array:
     """Return where in a C-contiguous array, counted in elements, the elements at `index` along
     `dim` lie; `index` begins with row `first`.
     """
+    if not first and index.size <= _FEW and index.dtype == _LONG:
+        step, lines = _lines_of(array.shape, index.shape, dim)
+        return np.add(lines, index if step is None else np.multiply(index, step))
     steps = [stride // array.itemsize for stride in array.strides]
     places: Array = index if steps[dim] == 1 else index * np.int64(steps[dim])
     for each, (length, step) in enumerate(zip(index.shape, steps, strict=True)):
@@ -34,6 +41,19 @@ def _places_of(array: Array, dim: int, index: Array, first: int) -> Array:
     return places
 
 
+@lru_cache(64)
+def _lines_of(shape: tuple[int, ...], places: tuple[int, ...], dim: int) -> tuple[Any, Array]:
+    """Return how far apart elements along `dim` of an array of `shape` lie, None for 1, and where
+    each line along `dim` begins, for an index that has the shape `places` and is all of it.
+    """
+    steps = [prod(shape[each + 1 :]) for each in range(len(shape))]
+    lines = np.zeros(places, np.int64)
+    for each, (length, step) in enumerate(zip(places, steps, strict=True)):
+        if each != dim:
+            lines += (np.arange(length) * step).reshape(-1, *[1] * (len(places) - 1 - each))
+    return None if steps[dim] == 1 else np.array(steps[dim]), lines
+
+
 def in_rows(index: Array) -> Iterator[slice]:
     """Yield parts of the first dimension of `index` that are a block together."""
     step = max(1, _BLOCK * len(index) // index.size)
@@ -43,8 +63,10 @@ def in_rows(index: Array) -> Iterator[slice]:
 
 def gathered(array: Array, dim: int, index: Array) -> Array:
     """Return the elements of a C-contiguous array at `index` along `dim`, which are there."""
-    made = np.empty(index.shape, array.dtype)
     flat = array.reshape(-1)
+    if index.size <= _FEW:
+        return flat.take(_places_of(array, dim, index, 0))
+    made = np.empty(index.shape, array.dtype)
     for rows in in_rows(index):
         flat.take(_places_of(array, dim, index[rows], rows.start), None, made[rows], "clip")
     return made
@@ -54,7 +76,9 @@ def scatter_into(array: Array, dim: int, index: Array, source: Any, accumulate: 
     """Write elements into a C-contiguous array at `index` along `dim`, or add them there: by one
     index for each element, which is what NumPy is fast for.
     """
-    flat, source = array.reshape(-1), np.broadcast_to(source, index.shape)
+    flat = array.reshape(-1)
+    if source.shape != index.shape:
+        source = np.broadcast_to(source, index.shape)
     for rows in in_rows(index):
         places = _places_of(array, dim, index[rows], rows.start).reshape(-1)
         values = source[rows].reshape(-1)

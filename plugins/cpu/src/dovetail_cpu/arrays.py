@@ -15,6 +15,7 @@ from dovetail_kernel import DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
 from .accumulation import add_at_leading, add_slices, scatter_into
+from .quick_functions import QUICK_FUNCTIONS
 from .random_arrays import CpuRandom
 from .silence import silent
 
@@ -32,6 +33,8 @@ _TILE: Final = 256
 _STRIP: Final = 16
 """Rows and columns of a transposed matrix that are copied at a time."""
 _BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
+_UNSIGNED: Final = {np.dtype(f"i{n}"): np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
+_greatest: Any = np.maximum.reduce
 _FEW: Final = 4096
 """Up to so many elements adding them one by one is fastest."""
 
@@ -67,6 +70,7 @@ class CpuArrays(CpuRandom):
     array_types = (np.ndarray,)
     checks_bounds = True
     plain_arrays = True
+    quick = QUICK_FUNCTIONS
     scipy_package = "scipy"
     dlpack_types = (1, 3)  # host memory, also where CUDA pinned it
     lift = staticmethod(np.asarray)  # type: ignore[assignment]  # a method in Python would cost as much again
@@ -256,6 +260,15 @@ class CpuArrays(CpuRandom):
         elif not add_at_leading(made, key, values):
             np.add.at(made, key, values)
         return made
+
+    def are_below(self, index: Any, size: int) -> bool:
+        """Return whether all integers of an array are at least 0 and less than `size`: read as
+        unsigned, a negative one is beyond the last one too.
+        """
+        unsigned = index.view(_UNSIGNED[index.dtype])
+        if unsigned.size < _FEW:  # then this costs half of a reduction
+            return bool(unsigned.item(unsigned.argmax()) < size)
+        return bool(_greatest(unsigned, None) < size)
 
     def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""

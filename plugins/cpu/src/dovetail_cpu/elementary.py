@@ -15,6 +15,7 @@ from dovetail_aten.array_kernels import KernelTable
 from dovetail_aten.array_kernels.namespace_names import with_names
 
 from .blocks import in_blocks
+from .quick_functions import QUICK_FUNCTIONS
 
 __all__ = ["TUNED", "define_elementary", "expm1", "log1p"]
 
@@ -114,7 +115,7 @@ def _expm1(x: Any) -> Any:
     return _signed(result, x)
 
 
-TUNED: Final = with_names(numpy, undispatched=True)
+TUNED: Final = with_names(numpy, undispatched=True, quick=QUICK_FUNCTIONS)
 """NumPy's names as the families of kernels see them, with the functions of this module."""
 setattr(TUNED, "log1p", log1p)  # noqa: B010  (a module's type knows no attributes)
 setattr(TUNED, "expm1", expm1)  # noqa: B010

@@ -5,6 +5,7 @@ a pass per row.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy
@@ -15,7 +16,7 @@ from dovetail_aten.array_kernels.ordering import Ordering
 from dovetail_aten.array_kernels.shapes import Shapes
 from dovetail_kernel import contiguous_format
 
-from .accumulation import gathered, in_rows
+from .accumulation import gathered
 from .fast_joining import FastJoining
 from .packed_order import PackedOrder
 from .sums_of_rows import add_rows
@@ -23,22 +24,29 @@ from .top import top_of_rows
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _LONG = numpy.dtype(numpy.int64)
-_UNSIGNED = numpy.dtype(numpy.uint64)
 _MASKS_UP_TO = 1 << 16
 _STRIP = 64
 """Rows of a large triangle that are copied at a time."""
+_FEW = 1 << 12
+"""Elements up to which it is worth keeping where lines begin."""
 _FEW_COLUMNS = 16
 _PARTITIONED_FROM = 64
 """Length from which topk does not sort what it leaves out."""
-_greatest: Any = numpy.maximum.reduce
+
+
+def _offsets(shape: tuple[int, ...]) -> Any:
+    """Return where the lines along the last dimension begin."""
+    return numpy.arange(0, prod(shape), shape[-1]).reshape(*shape[:-1], 1)
+
+
+_kept_offsets = lru_cache(64)(_offsets)
 
 
 def pick(array: Any, indices: Any) -> Any:
     """Return the elements at `indices` along the last dimension; the leading dimensions agree."""
-    length = array.shape[-1]
     if array.ndim == 1:
         return array.take(indices)
-    offsets = numpy.arange(0, array.size, length).reshape((*array.shape[:-1], 1))
+    offsets = (_kept_offsets if array.size <= _FEW else _offsets)(array.shape)
     return numpy.ascontiguousarray(array).reshape(-1).take(indices + offsets)
 
 
@@ -56,10 +64,7 @@ class FastIndexing(IndexingAlong):
             index.shape[:axis] != shape[:axis]
             or index.shape[axis + 1 :] != shape[axis + 1 :]
             or not index.flags.c_contiguous
-            # Read as unsigned, a negative index is beyond the last one too.
-            or any(
-                [_greatest(index[rows].view(_UNSIGNED), None) >= length for rows in in_rows(index)]
-            )
+            or not self.capabilities.are_below(index, length)
         ):
             return IndexingAlong.gather(self, x, dim, index)
         return gathered(x, axis, index)
@@ -77,8 +82,7 @@ class FastIndexing(IndexingAlong):
             or source.shape != (index.size, *x.shape[1:])
             or x.size < len(x) * _FEW_COLUMNS
             or index.size < _FEW_COLUMNS
-            or numpy.min(index) < 0
-            or numpy.max(index) >= len(x)
+            or not self.capabilities.are_below(index, len(x))
         ):
             return IndexingAlong.index_add(self, x, dim, index, source, alpha=alpha)
         result = x.copy()

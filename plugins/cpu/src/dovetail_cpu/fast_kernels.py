@@ -29,6 +29,7 @@ FAST_FAMILIES: Final = {
     "hard_activations.HardActivations": "dovetail_cpu.fast_elementwise.FastHardActivations",
     "gated_units.GatedUnits": "dovetail_cpu.fast_elementwise.FastGatedUnits",
     "recurrent_cells.RecurrentCells": "dovetail_cpu.fast_recurrence.FastRecurrentCells",
+    "recurrent_sequences.RecurrentSequences": "dovetail_cpu.fast_recurrence.FastRecurrentSequences",
     "pointwise.Pointwise": "dovetail_cpu.fast_elementwise.FastPointwise",
     "choices.Choices": "dovetail_cpu.fast_elementwise.FastChoices",
     "losses.Losses": "dovetail_cpu.fast_losses.FastLosses",
@@ -38,6 +39,7 @@ FAST_FAMILIES: Final = {
     "channel_normalization.ChannelNormalization": (
         "dovetail_cpu.fast_channels.FastChannelNormalization"
     ),
+    "average_pooling.AveragePooling": "dovetail_cpu.fast_averages.FastAveragePooling",
     "max_pooling.MaxPooling": "dovetail_cpu.fast_maxima.FastMaxPooling",
     "convolution.Convolutions": "dovetail_cpu.fast_convolution.FastConvolutions",
     "patches.Patches": "dovetail_cpu.fast_windows.FastPatches",

@@ -1,18 +1,23 @@
-"""Maxima of windows by passes over slices: what was chosen is counted in small integers, and their
-places are looked up at the end.
+"""Maxima of windows. Of large images by passes over slices: what was chosen is counted in small
+integers, and their places are looked up at the end. Of small ones by a table of all elements of all
+windows, since there every call of NumPy costs more than what it computes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy
 
 from dovetail_aten.array_kernels.max_pooling import MaxPooling
+from dovetail_aten.array_kernels.pooling_geometry import pooled_windows
+from dovetail_aten.array_kernels.window_geometry import Window
 
+from .constants import ones_of
 from .threads import run_pieces
 
 _BITS: Final = {
@@ -23,12 +28,41 @@ _MANY: Final = 1 << 13
 """Elements from which blocks pay."""
 _BLOCK: Final = 1 << 16
 """Elements at a time."""
+_LARGEST_TABLE: Final = 1 << 14
+"""Elements of a table that is kept."""
 _MOST: Final = 1 << 16
 """Places under a window that the small integers tell apart."""
 
 
 class FastMaxPooling(MaxPooling):
-    """Maxima of large images."""
+    """Maxima of small and of large images."""
+
+    def _max_pool(
+        self,
+        name: str,
+        ndim: int,
+        x: Any,
+        kernel_size: Sequence[int],
+        stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,),
+        dilation: Sequence[int] = (1,),
+        ceil_mode: bool = False,
+    ) -> tuple[Any, Any]:
+        how = (kernel_size, stride, padding, dilation, ceil_mode)
+        windows = pooled_windows(name, ndim, x.shape, *how)
+        table = _table_of(windows, x.size) if 0 < x.size < _MANY else None
+        if table is None:
+            return MaxPooling._max_pool(self, name, ndim, x, *how)
+        elements = x.reshape(-1).take(table.elements)
+        chosen = elements.reshape(-1, table.reach).argmax(1)
+        chosen += table.begins
+        values = elements.take(chosen)
+        if values.dtype in _BITS:
+            total = values.dot(ones_of(values.size, values.dtype))
+            if total != total and numpy.isnan(values).any():  # of several NaN the last one counts
+                return MaxPooling._max_pool(self, name, ndim, x, *how)
+        shape = (*x.shape[:-ndim], *[window.number for window in windows])
+        return values.reshape(shape), table.places.take(chosen).reshape(shape)
 
     def _maxima(
         self, values: Any, places: Any, elements: Sequence[Sequence[Any]]
@@ -98,6 +132,63 @@ class FastMaxPooling(MaxPooling):
         for axis, (each, offset) in enumerate(zip(elements, offsets, strict=True)):
             places = self._taken(places, axis - len(elements), each[offset])
         return places
+
+
+class _Table(NamedTuple):
+    """The elements of all windows over images, side by side.
+
+    Attributes
+    ----------
+    elements
+        Where each lies in the images. What a window has beyond its image is its first element
+        within once more, which changes neither the maximum nor its place.
+    places
+        The same within its image.
+    begins
+        Where the elements of each window begin.
+    reach
+        Elements of a window.
+    """
+
+    elements: Any
+    places: Any
+    begins: Any
+    reach: int
+
+
+@lru_cache(64)
+def _table_of(windows: tuple[Window, ...], size: int) -> _Table | None:
+    """Return the table for images of `size` elements together; None where it would be large, or a
+    window has no element of an image.
+    """
+    count = math.prod([window.kernel for window in windows])
+    number = math.prod([window.number for window in windows])
+    pixels = math.prod([window.size for window in windows])
+    images = size // pixels
+    if images * number * count > _LARGEST_TABLE:
+        return None
+    places: Any = numpy.zeros((1, 1), numpy.int64)
+    within: Any = numpy.ones((1, 1), bool)
+    width = 1
+    for window in windows:
+        begins = numpy.arange(window.number) * window.stride - window.padding
+        at = begins[:, None] + numpy.arange(window.kernel) * window.dilation
+        is_inside = (at >= 0) & (at < window.size)
+        places = places[:, None, :, None] * window.size + at[:, None]
+        within = within[:, None, :, None] & is_inside[:, None]
+        places = places.reshape(-1, width := width * window.kernel)
+        within = within.reshape(-1, width)
+    if not within.any(1).all():
+        return None
+    first = numpy.take_along_axis(places, within.argmax(1)[:, None], 1)
+    places = numpy.where(within, places, first)
+    elements = numpy.arange(images)[:, None] * pixels + places.reshape(-1)
+    return _Table(
+        elements.reshape(-1),
+        numpy.tile(places.reshape(-1), images),
+        numpy.arange(0, images * number * count, count),
+        count,
+    )
 
 
 def _greater(value: Any, best: Any) -> Any:

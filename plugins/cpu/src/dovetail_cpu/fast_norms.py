@@ -47,13 +47,13 @@ class FastNorms(Norms):
     def _norm_of(self, x: Any, ord: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
         """Return the vector norm of an array of full precision."""
         whole = len(dims) == x.ndim and not keepdim
-        if whole and ord == 2 and x.size <= _LONGEST and x.dtype in _FLOATS:
+        if whole and ord == 2 and 1 < x.size <= _LONGEST and x.dtype in _FLOATS:
             flat = x.ravel()
             return numpy.sqrt(flat.dot(flat))
         shape = _kept(x, dims, keepdim) if ord == 2 else None
-        if shape is None:
+        count = x.size if shape is None else prod(shape)
+        if shape is None or count == x.size:
             return Norms._norm_of(self, x, ord, dims, keepdim)
-        count = prod(shape)
         length = x.size // count
         whole = length - length % _ROW
         if length <= _LONGEST:

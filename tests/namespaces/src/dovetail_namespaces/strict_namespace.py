@@ -330,7 +330,7 @@ def _with_numpys_arguments(function: Function) -> Function:
             args = tuple(map(_as_mask, args))
         elif function.__name__.startswith("arg"):
             args = tuple(map(_as_numbers, args))
-        elif not function.__name__.startswith("take"):  # whose indices are no second operand
+        elif not function.__name__.startswith(("take", "broadcast")):  # no second operand
             args = _masks_as_numbers(args)
         given_args = unwrapped(args)
         if function.__name__ in OF_MASKS and given_args[0].dtype == standard.bool:
@@ -364,7 +364,7 @@ class Namespace:
         if name in ("cumulative_sum", "cumulative_prod"):
             return _scan(getattr(standard, name))
         found = getattr(standard, name, None)
-        if found is None:
+        if found is None or name == "isin":  # which refuses what is no integer
             return self._of_host(getattr(np, name))
         return _with_numpys_arguments(found) if callable(found) else found
 

@@ -174,6 +174,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     'recurrent_cells.RecurrentCells': (
         '_thnn_fused_lstm_cell',
     ),
+    'recurrent_sequences.RecurrentSequences': (
+        '_lstm_sequence',
+    ),
     'reductions.Reductions': (
         'all', 'all.dim', 'all.dims', 'amax', 'amin', 'aminmax', 'any', 'any.dim', 'any.dims',
         'argmax', 'argmin', 'count_nonzero', 'count_nonzero.dim_IntList', 'max', 'max.dim',
@@ -272,6 +275,9 @@ HELPERS: dict[str, tuple[str, ...]] = {
     ),
     'pointwise.Pointwise': (
         'conj', 'real',
+    ),
+    'recurrent_sequences.RecurrentSequences': (
+        'lstm_sequence_backward',
     ),
     'reductions.Reductions': (
         'sum_to',

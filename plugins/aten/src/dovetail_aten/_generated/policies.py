@@ -202,6 +202,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.random', 'poisson', (), 'poisson _standard_gamma _sample_dirichlet'),
     ('dovetail_aten.meta.random', 'slopes_of_rrelu', (), '_slopes_of_rrelu'),
     ('dovetail_aten.meta.recurrent', 'fused_lstm_cell', (), '_thnn_fused_lstm_cell'),
+    ('dovetail_aten.meta.recurrent', 'lstm_sequence', (), '_lstm_sequence'),
     ('dovetail_aten.meta.reductions', 'amax', (), 'amax amin'),
     ('dovetail_aten.meta.reductions', 'aminmax', (), 'aminmax'),
     ('dovetail_aten.meta.reductions', 'argmax', (), 'argmax argmin'),
@@ -436,6 +437,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.randomness', 'native_dropout', 'native_dropout'),
     ('dovetail_aten.batching.randomness', 'randperm', 'randperm randperm.generator'),
     ('dovetail_aten.batching.recurrent', 'fused_lstm_cell', '_thnn_fused_lstm_cell'),
+    ('dovetail_aten.batching.recurrent', 'lstm_sequence', '_lstm_sequence'),
     ('dovetail_aten.batching.reductions', 'along_dim',
         '_safe_softmax _softmax _log_softmax cumsum cumprod cummax cummin logcumsumexp sort '
         'sort.stable topk'),

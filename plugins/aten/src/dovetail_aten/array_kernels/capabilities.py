@@ -31,6 +31,9 @@ class Capabilities(Protocol):
     plain_arrays
         Whether no array overrides functions of the namespace (``__array_function__``), so that
         kernels may call what stands behind functions that ask for that first.
+    quick
+        Functions that kernels call in the place of those of the namespace with the same name, with
+        the arguments that kernels give.
     """
 
     @property
@@ -48,6 +51,9 @@ class Capabilities(Protocol):
     @property
     def plain_arrays(self) -> bool: ...
 
+    @property
+    def quick(self) -> Mapping[str, Callable[..., Any]]: ...
+
     def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
         """Return what is run in the place of a kernel: one that first makes the device of its
         arrays the current one, where there are several, or that refuses an ``out`` (if it takes
@@ -62,6 +68,11 @@ class Capabilities(Protocol):
 
         Integers out of range wrap. The kernels cache what is returned, so it must not be written
         to.
+        """
+
+    def are_below(self, index: Any, size: int) -> bool:
+        """Return whether all elements of an array of signed integers, which has some, are at least
+        0 and less than `size`.
         """
 
     def empty(self, shape: Sequence[int], native_dtype: Any) -> Any:

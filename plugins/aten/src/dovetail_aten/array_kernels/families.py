@@ -74,6 +74,7 @@ FAMILIES: Final = (
     "hard_activations.HardActivations",
     "gated_units.GatedUnits",
     "recurrent_cells.RecurrentCells",
+    "recurrent_sequences.RecurrentSequences",
     "softmax.Softmax",
     "losses.Losses",
     "likelihood.Likelihood",
@@ -139,7 +140,7 @@ def array_kernel_table(
         )
     table = KernelTable(capabilities.guard)
     define_namespace_functions(xp, table, capabilities)
-    names = with_names(xp, undispatched=capabilities.plain_arrays)
+    names = with_names(xp, undispatched=capabilities.plain_arrays, quick=capabilities.quick)
     for family in FAMILIES:
         load = partial(_load, places.get(family, family), names, capabilities, table)
         for name in OPERATORS.get(family, ()):

@@ -51,6 +51,14 @@ def check_matrix(name: str, shape: Sequence[int], argument: str = "A") -> None:
         )
 
 
+_FOR_OTHERS = {
+    "linalg.inv": " Use linalg.pinv for others.",
+    "linalg.solve": " Use linalg.lstsq for others.",
+    "linalg.eig": " Use linalg.svd for others.",
+    "linalg.eigvals": " Use linalg.svdvals for others.",
+}
+
+
 def check_square(name: str, shape: Sequence[int], argument: str = "A") -> None:
     """Refuse what is not a square matrix, or a batch of them.
 
@@ -63,7 +71,7 @@ def check_square(name: str, shape: Sequence[int], argument: str = "A") -> None:
     if shape[-1] != shape[-2]:
         raise RuntimeError(
             f"{name}: {argument} must be batches of square matrices, but they are {shape[-2]} by "
-            f"{shape[-1]} matrices. Use linalg.lstsq or linalg.pinv for others."
+            f"{shape[-1]} matrices.{_FOR_OTHERS.get(name, ' Give as many rows as columns.')}"
         )
 
 

@@ -4,7 +4,7 @@ besides use the function of their own name: see `namespace_functions`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import signature
 from types import ModuleType
 from typing import Any, Final
@@ -29,7 +29,9 @@ class _Named(ModuleType):
     """A module with those of the names that a namespace has."""
 
 
-def with_names(xp: Any, *, undispatched: bool = False) -> ModuleType:
+def with_names(
+    xp: Any, *, undispatched: bool = False, quick: Mapping[str, Callable[..., Any]] | None = None
+) -> ModuleType:
     """Return a module with those of the names that a namespace has.
 
     Parameters
@@ -39,6 +41,8 @@ def with_names(xp: Any, *, undispatched: bool = False) -> ModuleType:
     undispatched
         Take what stands behind functions that ask their arguments for ``__array_function__``
         first, as NumPy's do: no array of the backend has one of its own.
+    quick
+        Functions by the names in whose place they are taken.
 
     Notes
     -----
@@ -55,6 +59,8 @@ def with_names(xp: Any, *, undispatched: bool = False) -> ModuleType:
             if undispatched:
                 function = getattr(function, "_implementation", function)
             setattr(made, name, _as_in_standard(function) if name == "argsort" else function)
+    for name, function in (quick or {}).items():
+        setattr(made, name, function)
     return made
 
 

@@ -23,14 +23,15 @@ class Norms(Family):
     def _norm_of(self, x: Any, ord: Any, dims: tuple[int, ...], keepdim: bool) -> Any:
         """Return the vector norm of an array of full precision."""
         xp = self.xp
-        if ord in (math.inf, -math.inf):
-            if not count(x.shape, dims):
-                raise RuntimeError(
-                    f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because "
-                    "the operation does "
-                    "not have an identity. Take it of a non-empty tensor."
-                )
-            return (xp.amax if ord > 0 else xp.amin)(xp.absolute(x), axis=dims, keepdims=keepdim)
+        terms = count(x.shape, dims)
+        if not terms and (ord < 0 or ord == math.inf):
+            raise RuntimeError(
+                f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
+                "operation does not have an identity. Take it of a non-empty tensor."
+            )
+        # The norm of one number is its size: its power may not be finite.
+        if terms == 1 and ord != 0:
+            return xp.sum(xp.absolute(x), axis=dims, keepdims=keepdim)
         if ord == 2:
             if x.dtype in self.precision.complex:
                 return xp.sqrt(
@@ -40,9 +41,10 @@ class Norms(Family):
         size = xp.absolute(x)
         if ord == 0:
             return xp.sum(size != 0, axis=dims, dtype=size.dtype, keepdims=keepdim)
-        # The norm of one number is its size: its power may not be finite.
-        if ord == 1 or count(x.shape, dims) == 1:
+        if ord == 1:
             return xp.sum(size, axis=dims, keepdims=keepdim)
+        if ord in (math.inf, -math.inf):
+            return (xp.amax if ord > 0 else xp.amin)(size, axis=dims, keepdims=keepdim)
         total = xp.sum(xp.power(size, self.numbers.like(size, ord)), axis=dims, keepdims=keepdim)
         return xp.power(total, self.numbers.like(total, 1 / ord))
 

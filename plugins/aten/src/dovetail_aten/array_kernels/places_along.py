@@ -32,7 +32,7 @@ class PlacesAlong(Family):
         xp = self.xp
         if self.lazy or not index.size:
             return
-        if bool(xp.amin(index) < 0) or bool(xp.amax(index) >= size):
+        if not self.capabilities.are_below(index, size):
             wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
             raise IndexError(f"index out of range in self: {int(wrong)} is not in [0, {size})")
 
@@ -51,7 +51,7 @@ class PlacesAlong(Family):
         if self.lazy:
             return
         size = x.shape[axis] if x.ndim else 1
-        if bool(xp.amin(index) < 0) or bool(xp.amax(index) >= size):
+        if not self.capabilities.are_below(index, size):
             wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
             raise RuntimeError(
                 f"index {int(wrong)} is out of bounds for dimension {axis} with size {size}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -211,12 +212,22 @@ def averaged_windows(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     windows = pooled_windows(name, ndim, shape, kernel_size, stride, padding, (1,), ceil_mode)
+    runs, divisors = _averaged_windows(windows, bool(count_include_pad))
+    return runs, divisors if divisor_override is None else divisor_override
+
+
+@lru_cache(maxsize=1024)
+def _averaged_windows(
+    windows: tuple[Window, ...], count_include_pad: bool
+) -> tuple[tuple[Runs, ...], Divisors]:
     runs = tuple([_runs_of(window) for window in windows])
-    if divisor_override is not None:
-        return runs, divisor_override
-    if not count_include_pad:
-        return runs, [each.lengths for each in runs]
-    return runs, [_lengths_with_padding(window) for window in windows]
+    if count_include_pad:
+        lengths = [_lengths_with_padding(window) for window in windows]
+    else:
+        lengths = [each.lengths for each in runs]
+    if all(len(set(numbers)) == 1 for numbers in lengths):
+        return runs, math.prod([numbers[0] for numbers in lengths])
+    return runs, tuple(lengths)
 
 
 def _runs_of(window: Window) -> Runs:

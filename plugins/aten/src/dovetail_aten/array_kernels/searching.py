@@ -61,8 +61,7 @@ class Searching(Sorted):
             )
         if self.lazy or not sorter.size:
             return
-        xp = self.xp
-        if bool(xp.amin(sorter) < 0) or bool(xp.amax(sorter) >= sorter.shape[-1]):
+        if not self.capabilities.are_below(sorter, sorter.shape[-1]):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
 
     @operator("searchsorted.Tensor")

@@ -8,9 +8,10 @@ write.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from math import prod
+from types import MappingProxyType
 from typing import Any, Final
 
 from dovetail_kernel import backend, bfloat16, finfo, float16, float32, uint8
@@ -46,6 +47,9 @@ class NamespaceArrays(CoreArrays):
     plain_arrays
         Whether no array overrides functions of the namespace (``__array_function__``), so that
         kernels call what stands behind functions that ask for that first. Default: False.
+    quick
+        Functions that kernels call in the place of those of the namespace with the same name.
+        Default: none.
     mutable_arrays
         Default: True. Where it is False, `embed`, `index_put`, `index_add`, `scatter` and
         `as_strided` are to be written, and writes in place replace the array of a tensor that
@@ -58,6 +62,7 @@ class NamespaceArrays(CoreArrays):
     checks_bounds: bool = False
     lazy: bool = False
     plain_arrays: bool = False
+    quick: Mapping[str, Callable[..., Any]] = MappingProxyType({})
     scipy_package: str | None = None
 
     def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
@@ -69,6 +74,11 @@ class NamespaceArrays(CoreArrays):
     def number(self, value: complex, native_dtype: Any) -> Any:
         """Return `value` as a 0-d array."""
         return self.scalar(value, native_dtype)
+
+    def are_below(self, index: Any, size: int) -> bool:
+        """Return whether all integers of an array are at least 0 and less than `size`."""
+        least, greatest = self.needed("amin", "are_below(self, index, size)"), self.xp.amax
+        return bool(least(index) >= 0) and bool(greatest(index) < size)
 
     def filled(self, shape: Sequence[int], number: Any, native_dtype: Any) -> Any:
         """Return a new array full of `number`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._generated import functions as F
-from .table import batched, logical_ndim, padded
+from .table import batched, call_one, logical_ndim, padded
 
 
 def fused_lstm_cell(
@@ -29,3 +29,28 @@ def fused_lstm_cell(
             for bias, in_dim in zip((input_bias, hidden_bias), of_biases, strict=False)
         ],
     ), (0, 0, 0)
+
+
+def lstm_sequence(
+    info: Any,
+    in_dims: Any,
+    gates: Any,
+    hx: Any,
+    cx: Any,
+    weight: Any,
+    bias: Any = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    of_gates, of_hidden, of_cell, of_weight, of_bias, *_ = (*in_dims, None)
+    call_one(F._lstm_sequence, in_dims, gates, hx, cx, weight, bias)
+    size = info.batch_size
+    steps = F.transpose(batched(gates, of_gates, size), 0, 1)
+    states = [batched(each, in_dim, size) for each, in_dim in ((hx, of_hidden), (cx, of_cell))]
+    ndim = logical_ndim(cx, of_cell)
+    return F._lstm_sequence(
+        steps,
+        *states,
+        padded(weight, of_weight, ndim),
+        None if bias is None else padded(bias, of_bias, ndim),
+        reverse,
+    ), (1, 1, 1)

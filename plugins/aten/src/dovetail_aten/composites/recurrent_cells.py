@@ -20,12 +20,23 @@ class Weights(NamedTuple):
 
 
 _FUSED: Final = (float32, float64)
-"""Dtypes of the operator that is a whole step. Half precision is rounded after every part of a
-step, and autocast may mix dtypes.
+"""Dtypes of the operators that are a whole step, or all of them. Half precision is rounded after
+every part of a step, and autocast may mix dtypes.
 """
 
 Cell = Callable[[Any, list[Any], Weights], list[Any]]
 """Makes a state of what the input gives to the gates, and of the state before."""
+
+
+def is_fused(gates: Any, state: list[Any], weights: Weights) -> bool:
+    """Return whether one operator takes all steps of an LSTM."""
+    dtype = gates.dtype
+    return (
+        dtype in _FUSED
+        and weights.projection is None
+        and state[0].dtype is state[1].dtype is weights.hidden.dtype is dtype
+        and (weights.hidden_bias is None or weights.hidden_bias.dtype is dtype)
+    )
 
 
 def lstm_step(gates: Any, state: list[Any], weights: Weights) -> list[Any]:

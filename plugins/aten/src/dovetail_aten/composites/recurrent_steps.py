@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
 
-from .recurrent_cells import Cell, Weights
+from .recurrent_cells import Cell, Weights, is_fused, lstm_step
 
 
 class Steps(Protocol):
@@ -46,6 +46,12 @@ class EachStep:
         self, cell: Cell, gates: Any, state: list[Any], weights: Weights, *, is_reverse: bool
     ) -> tuple[Any, list[Any]]:
         """Return the outputs of all steps, and the last state."""
+        if cell is lstm_step and is_fused(gates, state, weights):
+            hidden, cells, _ = F._lstm_sequence(
+                gates, *state, weights.hidden, weights.hidden_bias, is_reverse
+            )
+            last = 0 if is_reverse else -1
+            return hidden, [F.select(hidden, 0, last), F.select(cells, 0, last)]
         steps = F.unbind(gates, 0)
         outputs = []
         for step in reversed(steps) if is_reverse else steps:

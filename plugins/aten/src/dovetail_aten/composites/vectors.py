@@ -53,7 +53,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         raise RuntimeError("x must be a one-dimensional tensor. Flatten it.")
     count = x.shape[0] if N is None else N
     if count < 0:
-        raise RuntimeError("N must be non-negative. Give the number of columns.")
+        raise RuntimeError("N must be non-negative. Give more columns, or leave N out.")
     made = _powers(x, count)
     return made if increasing else F.flip(made, (-1,))
 
@@ -69,7 +69,7 @@ def linalg_vander(x: Any, *, N: int | None = None) -> Any:
         x = F.unsqueeze(x, -1)
     count = x.shape[-1] if N is None else N
     if count <= 1:
-        raise RuntimeError("N must be greater than 1. Give the number of columns.")
+        raise RuntimeError("N must be greater than 1. Give more columns, or leave N out.")
     return _powers(x, count)
 
 

@@ -1,9 +1,11 @@
-"""Derivatives of cells of recurrent networks."""
+"""Derivatives of cells of recurrent networks, and of whole sequences."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+from dovetail_aten._generated import functions
 
 
 def fused_lstm_cell_backward(
@@ -41,3 +43,76 @@ def fused_lstm_cell_backward(
         -1,
     )
     return made, made, k.mul(to_cell, kept), made, made
+
+
+def lstm_sequence_backward(
+    k: Any,
+    grads: Sequence[Any],
+    hx: Any,
+    cx: Any,
+    weight: Any,
+    bias: Any,
+    hidden: Any,
+    cells: Any,
+    gates: Any,
+    reverse: bool,
+    mask: Sequence[bool],
+) -> tuple[Any, ...]:
+    """Return the gradients of the steps of an LSTM: of what the input gives to the gates, of the
+    first states, the weight and the bias.
+
+    Over arrays a backend has it in one pass. Over tensors it is made of steps, that it can be
+    differentiated again.
+    """
+    if k is not functions:
+        made: tuple[Any, ...] = k.lstm_sequence_backward(
+            grads, hx, cx, weight, bias, hidden, cells, gates, reverse, mask
+        )
+        return made
+    given = [None if each is None else k.unbind(each) for each in grads]
+    states, opened = k.unbind(cells), k.unbind(gates)
+    count = len(states)
+    order = range(count) if reverse else range(count - 1, -1, -1)
+    first = count - 1 if reverse else 0
+    earlier = 1 if reverse else -1
+    steps: list[Any] = [None] * count
+    back = [None, None]
+    for place in order:
+        to_hidden, to_cell, to_gates = [each and each[place] for each in given]
+        steps[place], _, to_cell, *_ = fused_lstm_cell_backward(
+            k,
+            (_sum(k, to_hidden, back[0]), _sum(k, to_cell, back[1]), to_gates),
+            cx if place == first else states[place + earlier],
+            states[place],
+            opened[place],
+        )
+        back = [k.matmul(steps[place], weight), to_cell]
+    steps = k.stack(steps)
+    return (steps, *back, *_to_parameters(k, steps, hx, weight, bias, hidden, reverse, mask))
+
+
+def _sum(k: Any, one: Any, other: Any) -> Any:
+    """Return the sum of two gradients, each of which may be missing."""
+    return other if one is None else one if other is None else k.add(one, other)
+
+
+def _to_parameters(
+    k: Any,
+    steps: Any,
+    hx: Any,
+    weight: Any,
+    bias: Any,
+    hidden: Any,
+    reverse: bool,
+    mask: Sequence[bool],
+) -> tuple[Any, Any]:
+    """Return the gradients of the weight and of the bias from those of the gates."""
+    to_weight = to_bias = None
+    if mask[3]:
+        first = k.unsqueeze(hx, 0)
+        parts = [k.slice(hidden, 0, 1), first] if reverse else [first, k.slice(hidden, 0, 0, -1)]
+        product = k.matmul(k.transpose(steps, -2, -1), k.cat(parts))
+        to_weight = k.sum_to_size(product, weight.shape)
+    if mask[4] and bias is not None:
+        to_bias = k.sum_to_size(steps, bias.shape)
+    return to_weight, to_bias

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..array_kernels.recurrent_cells import check_lstm_cell
+from ..array_kernels.recurrent_sequences import check_lstm_sequence
 from .meta_array import MetaArray
 from .table import like
 
@@ -16,3 +17,16 @@ def fused_lstm_cell(
 ) -> tuple[MetaArray, MetaArray, MetaArray]:
     check_lstm_cell(input_gates, hidden_gates, cx, input_bias, hidden_bias)
     return like(cx), like(cx), like(input_gates)
+
+
+def lstm_sequence(
+    gates: MetaArray,
+    hx: MetaArray,
+    cx: MetaArray,
+    weight: MetaArray,
+    bias: MetaArray | None = None,
+    reverse: bool = False,
+) -> tuple[MetaArray, MetaArray, MetaArray]:
+    check_lstm_sequence(gates, hx, cx, weight, bias)
+    states = (*gates.shape[:-1], cx.shape[-1])
+    return like(cx, states), like(cx, states), like(gates)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
+from dovetail_kernel import NamedDtype, complex128, dtype, float64, int64, scalar_category
 from dovetail_kernel import bool as bool_
-from dovetail_kernel import complex128, dtype, float64, int64, scalar_category
 
 __all__ = ["PYTHON_DTYPES", "as_dtype", "check_number"]
 
@@ -21,12 +21,16 @@ def as_dtype(value: Any, function: str) -> dtype | None:
     ------
     TypeError
         For anything else.
+    NotImplementedError
+        For a dtype that is a name alone.
     """
     if value is None or value.__class__ is dtype:
         found: dtype | None = value
         return found
     if isinstance(value, type) and value in PYTHON_DTYPES:
         return PYTHON_DTYPES[value]
+    if isinstance(value, NamedDtype):
+        raise value.refusal()
     raise TypeError(
         f"{function}(): argument 'dtype' must be dovetail.dtype, not {type(value).__name__}. Give "
         "one such as "

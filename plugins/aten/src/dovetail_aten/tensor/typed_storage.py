@@ -10,6 +10,7 @@ from typing import Any, Final
 from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import (
     Device,
+    NamedDtype,
     bfloat16,
     complex64,
     complex128,
@@ -102,6 +103,8 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
                 f"expected dovetail.dtype, but got {type(wanted)}. Give one such as "
                 "dovetail.float32."
             )
+        if isinstance(wanted, NamedDtype):
+            raise wanted.refusal()
         if wrap_storage is not None:
             if args or wanted is None or not isinstance(wrap_storage, UntypedStorage):
                 raise RuntimeError(

@@ -13,11 +13,13 @@ from typing import Any, Final, TypeAlias
 
 __all__ = [
     "LEAF",
+    "SEQUENCES",
     "Structure",
     "children_of",
     "flatten",
     "flatten_prefix",
     "items_like",
+    "leaves_along",
     "map_leaves",
     "register_container",
     "unflatten",
@@ -55,6 +57,34 @@ class Structure:
         """The number of leaves."""
         return 1 if self.kind is None else sum([child.leaf_count for child in self.children])
 
+    @property
+    def num_leaves(self) -> int:
+        """As in PyTorch's TreeSpec: `leaf_count`."""
+        return self.leaf_count
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of containers and leaves."""
+        return 1 + sum([child.num_nodes for child in self.children])
+
+    @property
+    def num_children(self) -> int:
+        """The number of items."""
+        return len(self.children)
+
+    @property
+    def type(self) -> Any:
+        """As in PyTorch's TreeSpec: `kind`."""
+        return self.kind
+
+    def child(self, index: int) -> Structure:
+        """Return the structure of an item."""
+        return self.children[index]
+
+    def is_leaf(self) -> bool:
+        """Return whether this is the structure of a leaf."""
+        return self.kind is None
+
     def __repr__(self) -> str:
         if self.kind is None:
             return "*"
@@ -90,6 +120,10 @@ _containers: Final[dict[type, tuple[Flatten, Unflatten]]] = {
         lambda items, length: deque(items, maxlen=length),
     ),
 }
+
+
+SEQUENCES: Final = (tuple, list, deque)
+"""The containers whose items are numbered."""
 
 
 def register_container(kind: type, flatten: Flatten, unflatten: Unflatten) -> None:
@@ -213,3 +247,27 @@ def items_like(tree: Any, structure: Structure) -> list[Any] | None:
         return [tree[key] for key in keys] if set(tree) == set(keys) else None
     items = list(found[0])
     return items if len(items) == len(structure.children) else None
+
+
+def leaves_along(structure: Structure, tree: Any) -> list[Any]:
+    """Return what `tree` has in the places of the leaves of `structure`; below them it may go
+    deeper.
+
+    Raises
+    ------
+    ValueError
+        If its structure is another.
+    """
+    if structure.kind is None:
+        return [tree]
+    items = items_like(tree, structure)
+    if items is None:
+        raise ValueError(
+            f"Node type or arity mismatch; expected {structure}, but got {flatten(tree)[1]}. "
+            "Pass trees of one structure."
+        )
+    return [
+        leaf
+        for child, item in zip(structure.children, items, strict=True)
+        for leaf in leaves_along(child, item)
+    ]

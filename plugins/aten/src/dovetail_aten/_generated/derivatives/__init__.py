@@ -120,7 +120,7 @@ OPERATORS = {
         "aten::normal.float_Tensor", "aten::normal.Tensor_Tensor", "aten::poisson",
         "aten::_standard_gamma", "aten::_sample_dirichlet", "aten::_slopes_of_rrelu",
     ),
-    "recurrent": ("aten::_thnn_fused_lstm_cell",),
+    "recurrent": ("aten::_thnn_fused_lstm_cell", "aten::_lstm_sequence"),
     "reductions": (
         "aten::all", "aten::all.dim", "aten::any", "aten::any.dim", "aten::amax", "aten::amin",
         "aten::argmax", "aten::argmin", "aten::count_nonzero.dim_IntList", "aten::count_nonzero",

@@ -23,7 +23,8 @@ __all__ = [
     "lstm_input", "lstm_data", "lstm", "gru_input", "gru_data", "gru", "rnn_tanh_input",
     "rnn_tanh_data", "rnn_tanh", "rnn_relu_input", "rnn_relu_data", "rnn_relu", "lstm_cell",
     "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "_thnn_fused_lstm_cell_out",
-    "_thnn_fused_lstm_cell", "_pack_padded_sequence", "_pad_packed_sequence", "pad_sequence",
+    "_thnn_fused_lstm_cell", "_lstm_sequence", "_pack_padded_sequence", "_pad_packed_sequence",
+    "pad_sequence",
 ]
 
 
@@ -610,6 +611,7 @@ def rnn_relu_cell(input=MISSING, hx=MISSING, w_ih=MISSING, w_hh=MISSING, b_ih=No
 
 def _thnn_fused_lstm_cell_out(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None, *, out0, out1, out2): return complete(_thnn_fused_lstm_cell_out, "aten::_thnn_fused_lstm_cell", "out")(input_gates, hidden_gates, cx, input_bias, hidden_bias, out0=out0, out1=out1, out2=out2)
 def _thnn_fused_lstm_cell(input_gates, hidden_gates, cx, input_bias=None, hidden_bias=None, *, out=None): return complete(_thnn_fused_lstm_cell, "aten::_thnn_fused_lstm_cell", "", "_thnn_fused_lstm_cell_out", ('out0', 'out1', 'out2'))(input_gates, hidden_gates, cx, input_bias, hidden_bias, out=out)
+def _lstm_sequence(gates, hx, cx, weight, bias=None, reverse=False): return complete(_lstm_sequence, "aten::_lstm_sequence", "")(gates, hx, cx, weight, bias, reverse)
 def _pack_padded_sequence(input, lengths, batch_first): return complete(_pack_padded_sequence, "aten::_pack_padded_sequence", "")(input, lengths, batch_first)
 def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length): return complete(_pad_packed_sequence, "aten::_pad_packed_sequence", "")(data, batch_sizes, batch_first, padding_value, total_length)
 

@@ -13,7 +13,7 @@ from dovetail_dispatcher.testing import SampleInput, Skip, TensorMaker
 from dovetail_kernel import bfloat16, float16
 
 from ..samples import BY_VALUES, FLOATING, INEXACT, NO_SHAPE, Samples, indices, op_info, refusals
-from .fused_cells import UNFIT_FUSED_CELLS, fused_cell_reference, fused_cells
+from . import fused_cells as fused
 
 ROUNDED = {float16: (1e-2, 1e-2), bfloat16: (8e-2, 8e-2)}
 info = partial(op_info, family="recurrent", domain=(-0.7, 0.7), tolerances=ROUNDED)
@@ -384,12 +384,13 @@ OP_INFOS = [
             ),
         )
     ],
+    info("_thnn_fused_lstm_cell", fused.cells, fused.cell_reference, FLOATING, errors=fused.UNFIT),
     info(
-        "_thnn_fused_lstm_cell",
-        fused_cells,
-        fused_cell_reference,
+        "_lstm_sequence",
+        fused.sequences,
+        fused.sequence_reference,
         FLOATING,
-        errors=UNFIT_FUSED_CELLS,
+        errors=fused.UNFIT_SEQUENCES,
     ),
     info(
         "_pack_padded_sequence",

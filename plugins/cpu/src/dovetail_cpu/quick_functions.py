@@ -1,0 +1,108 @@
+"""NumPy's functions that are written in Python, as what stands behind them: a reduction of a ufunc,
+a method of arrays, a view. On small arrays NumPy's cost more than what they compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy
+
+__all__ = ["QUICK_FUNCTIONS"]
+
+_ALL: Final = slice(None)
+_BACKWARDS: Final = slice(None, None, -1)
+_BOOL: Final = numpy.dtype(bool)
+_concatenate: Any = numpy.concatenate
+
+
+def _reduction(function: Any) -> Callable[..., Any]:
+    """Return the reduction by a ufunc, with the arguments of NumPy's functions."""
+    reduce = function.reduce
+
+    def reduction(
+        a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
+        return reduce(a, axis, dtype, out, keepdims)
+
+    return reduction
+
+
+def _extremum(function: Any) -> Callable[..., Any]:
+    reduce = function.reduce
+
+    def extremum(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return reduce(a, axis, None, out, keepdims)
+
+    return extremum
+
+
+def _test(function: Any) -> Callable[..., Any]:
+    reduce = function.reduce
+
+    def test(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return reduce(a, axis, _BOOL, out, keepdims)
+
+    return test
+
+
+def argsort(a: Any, axis: int = -1, stable: bool | None = None) -> Any:
+    """Return the order of elements along `axis`."""
+    return a.argsort(axis, stable=stable)
+
+
+def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+    """Return the elements at `indices`."""
+    return a.take(indices, axis)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """Return the sums of all elements up to each."""
+    return a.cumsum(axis, dtype)
+
+
+def nonzero(a: Any) -> Any:
+    """Return where elements are not zero."""
+    return a.nonzero()
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    """Return elements several times."""
+    return a.repeat(repeats, axis)
+
+
+def flip(a: Any, axis: int) -> Any:
+    """Return a view with the order of elements along `axis` reversed."""
+    return a[(*(_ALL,) * (axis % a.ndim), _BACKWARDS)]
+
+
+def expand_dims(a: Any, axis: int) -> Any:
+    """Return a view with another dimension of one element."""
+    return a[(*(_ALL,) * (axis % (a.ndim + 1)), None)]
+
+
+def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+    """Return arrays of one shape side by side along a new dimension."""
+    place = axis % (arrays[0].ndim + 1)
+    key = (*(_ALL,) * place, None)
+    return _concatenate([each[key] for each in arrays], place)
+
+
+QUICK_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "sum": _reduction(numpy.add),
+    "prod": _reduction(numpy.multiply),
+    "amax": _extremum(numpy.maximum),
+    "amin": _extremum(numpy.minimum),
+    "any": _test(numpy.logical_or),
+    "all": _test(numpy.logical_and),
+    "argsort": argsort,
+    "take": take,
+    "cumsum": cumsum,
+    "nonzero": nonzero,
+    "repeat": repeat,
+    "flip": flip,
+    "expand_dims": expand_dims,
+    "stack": stack,
+}
+"""By their names: what array kernels call for the arrays of this backend."""

@@ -1,0 +1,6 @@
+"""The lists of what a profiler saw, as ``torch.autograd.profiler_util``."""
+
+from ..profiler.event_list import EventList
+from ..profiler.events import FunctionEvent, FunctionEventAvg
+
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg"]

@@ -1,0 +1,20 @@
+"""The order of products in `einsum`, as ``torch.backends.opt_einsum``: no library chooses it."""
+
+from typing import Final
+
+__all__ = ["enabled", "get_opt_einsum", "is_available", "strategy"]
+
+enabled: Final = False
+"""Whether a library chooses the order of products; programs may set it, and nothing follows."""
+
+strategy: Final = None
+"""The strategy of that library."""
+
+
+def is_available() -> bool:
+    """Return False: operands are multiplied from left to right, as PyTorch does without it."""
+    return False
+
+
+def get_opt_einsum() -> None:
+    """Return None: the library is not used."""

@@ -1,0 +1,9 @@
+"""Dtypes of PyTorch that no tensor has here: `dovetail.complex32` and its kin."""
+
+from __future__ import annotations
+
+from dovetail_kernel import NamedDtype, named_dtype
+
+
+def __getattr__(name: str) -> NamedDtype:
+    return named_dtype(name)

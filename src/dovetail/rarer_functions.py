@@ -1,0 +1,165 @@
+"""Functions of the top level that few programs call: sequences that include their end, norms of the
+slices of a weight, the module of a device, and questions whose answer is always no.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import set_detect_anomaly
+from dovetail_dispatcher import ops
+from dovetail_kernel import Device, float64, get_default_device, get_default_dtype
+
+from .nn.utils.norms import norm_except_dim as _norm_except_dim
+
+__all__ = [
+    "get_device_module",
+    "is_distributed",
+    "is_vulkan_available",
+    "norm_except_dim",
+    "range",
+    "set_anomaly_enabled",
+]
+
+
+def range(
+    start: float,
+    end: float | None = None,
+    step: float = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Return ``start, start + step, …`` up to and including `end`.
+
+    Deprecated, as in PyTorch: `arange` leaves out its end, as Python's ``range`` does.
+
+    Parameters
+    ----------
+    start, end, step
+        Numbers.
+    dtype
+        Default: the default dtype.
+    device, requires_grad
+        As for `arange`.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(floor((end - start) / step) + 1,)``.
+
+    Raises
+    ------
+    TypeError
+        Without `end`.
+    RuntimeError
+        If `end` lies on the other side, or `step` is 0.
+    """
+    warnings.warn(
+        "range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use arange, which produces values in "
+        "[start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    if end is None:
+        raise TypeError('range() missing 1 required positional arguments: "end". Give it.')
+    if step == 0:
+        raise RuntimeError("step must be nonzero, such as 1")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            f"upper bound and lower bound inconsistent with step sign: {start} -> {end} by {step}"
+        )
+    wanted = get_default_dtype() if dtype is None else dtype
+    count = int((end - start) / step) + 1
+    numbers = aten.arange(count, dtype=float64, device=device)
+    found: Tensor = (numbers * step + start).to(wanted)
+    found.requires_grad_(requires_grad)
+    return found
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """Return the norm over all dimensions but `dim`.
+
+    Parameters
+    ----------
+    v
+        A weight.
+    pow
+        The order of the norm. Default: 2.
+    dim
+        The dimension that is kept; -1 for none. Default: 0.
+
+    Returns
+    -------
+    Tensor
+        With size 1 in the other dimensions; a number for ``dim=-1``.
+
+    Raises
+    ------
+    IndexError
+        If there is no such dimension.
+    """
+    if pow == 2:
+        return _norm_except_dim(v, dim)
+    dims = None if dim == -1 else [each for each, _ in enumerate(v.shape) if each != dim]
+    norm: Tensor = ops.aten.linalg_vector_norm(v, pow, dims, dims is not None)
+    return norm
+
+
+def get_device_module(device: Any = None) -> ModuleType:
+    """Return the module of a device type: `dovetail.cpu`, `dovetail.cuda`.
+
+    Parameters
+    ----------
+    device
+        A device or its name. Default: that of the accelerator, else of the default device.
+
+    Raises
+    ------
+    RuntimeError
+        If the device type has no module.
+    """
+    here = import_module(__package__)
+    place = (
+        (here.accelerator.current_accelerator() or get_default_device())
+        if device is None
+        else device
+    )
+    kind = (place if isinstance(place, Device) else Device(place)).type
+    if kind not in ("cpu", "cuda", "mps", "mtia", "xpu"):
+        raise RuntimeError(
+            f"Device '{kind}' does not have a corresponding module registered as "
+            f"'dovetail.{kind}'. Those of cpu and cuda have one."
+        )
+    module: ModuleType = getattr(here, kind)
+    return module
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Set whether backward finds the call that made a NaN or raised; see `autograd.detect_anomaly`.
+
+    Parameters
+    ----------
+    mode
+        Whether it does.
+    check_nan
+        Whether NaN count as errors. Default: True.
+    """
+    set_detect_anomaly(mode, check_nan)
+
+
+def is_distributed(input: Tensor) -> bool:
+    """Return False: a tensor lies on one device."""
+    return False
+
+
+def is_vulkan_available() -> bool:
+    """Return False: there is no backend for Vulkan."""
+    return False

@@ -1,0 +1,147 @@
+"""What `load` does where its caller does not say, as in ``torch.serialization``, and names of types
+that programs annotate with.
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from mmap import MAP_PRIVATE, MAP_SHARED
+from typing import Any, NamedTuple
+
+from dovetail_aten import TypedStorage
+
+__all__ = [
+    "LoadEndianness",
+    "SourceChangeWarning",
+    "byte_order_of_old_files",
+    "change_settings",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
+    "location_tag",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
+    "settings",
+]
+
+
+class SourceChangeWarning(Warning):
+    """Never given: the source of classes is not compared. Programs name it to silence it."""
+
+
+class LoadEndianness(Enum):
+    """The order of the bytes in files that do not say it."""
+
+    NATIVE = 1
+    LITTLE = 2
+    BIG = 3
+
+
+class Settings(NamedTuple):
+    """What holds where a caller does not say otherwise."""
+
+    mmap: bool = False
+    endianness: LoadEndianness | None = None
+    crc32: bool = True
+
+
+_settings = Settings()
+
+
+def settings() -> Settings:
+    """Return what holds now."""
+    return _settings
+
+
+def change_settings(**changes: Any) -> None:
+    """Change some of what holds, for the whole process."""
+    global _settings
+    _settings = _settings._replace(**changes)
+
+
+def get_default_load_endianness() -> LoadEndianness | None:
+    """Return the order of bytes of files that do not say it; None for that of the machine."""
+    return settings().endianness
+
+
+def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
+    """Set the order of bytes of files that do not say it: those of old releases.
+
+    Raises
+    ------
+    TypeError
+        For anything but a `LoadEndianness` or None.
+    """
+    if endianness is not None and not isinstance(endianness, LoadEndianness):
+        raise TypeError(
+            "Invalid argument type in function set_default_load_endianness: "
+            f"{type(endianness).__name__}. Give one of LoadEndianness, or None."
+        )
+    change_settings(endianness=endianness)
+
+
+def byte_order_of_old_files() -> str:
+    """Return ``"little"`` or ``"big"``: the order of bytes of files that do not say it."""
+    order = settings().endianness
+    return sys.byteorder if order in (None, LoadEndianness.NATIVE) else str(order.name).lower()
+
+
+def get_crc32_options() -> bool:
+    """Return what `set_crc32_options` was told; True at first."""
+    return settings().crc32
+
+
+def set_crc32_options(compute_crc32: bool) -> None:
+    """Accept whether checksums are computed: files always have them, since `load` compares them."""
+    change_settings(crc32=compute_crc32)
+
+
+def get_default_mmap_options() -> int:
+    """Return how files are mapped: ``mmap.MAP_PRIVATE``."""
+    return MAP_PRIVATE
+
+
+class set_default_mmap_options:
+    """Say how files are mapped: privately, so that what is written stays in this process. It is
+    also a context manager.
+
+    Parameters
+    ----------
+    flags
+        ``mmap.MAP_PRIVATE``.
+
+    Raises
+    ------
+    NotImplementedError
+        For ``mmap.MAP_SHARED``: tensors would write to the file.
+    ValueError
+        For anything else.
+    """
+
+    def __init__(self, flags: int) -> None:
+        if flags == MAP_SHARED:
+            raise NotImplementedError(
+                "files are mapped privately, so that what is written to a tensor stays in this "
+                "process. Save the tensors to change the file."
+            )
+        if flags != MAP_PRIVATE:
+            raise ValueError(
+                "Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE "
+                f"or mmap.MAP_SHARED, but got {flags}"
+            )
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+def location_tag(storage: Any) -> str:
+    """Return the name of the device that a storage is on, as files have it: ``"cpu"``,
+    ``"cuda:0"``.
+    """
+    untyped = storage.untyped() if isinstance(storage, TypedStorage) else storage
+    return str(untyped.device)
