@@ -121,13 +121,7 @@ def test_a_factory_takes_a_kernel_that_is_registered_after_its_first_call() -> N
 
 
 @pytest.mark.filterwarnings("ignore:Overriding")  # reported once in a process
-@pytest.mark.parametrize(
-    "key",
-    [
-        pytest.param("CPU", marks=pytest.mark.cpu_only(reason="the kernel is the cpu's")),
-        "BackendSelect",
-    ],
-)
+@pytest.mark.parametrize("key", [own_key(), "BackendSelect"])
 def test_a_factory_like_a_tensor_takes_a_kernel_that_is_registered_after_its_first_call(
     key: str,
 ) -> None:
@@ -165,7 +159,7 @@ def test_a_packet_remembers_what_the_number_of_arguments_decides() -> None:
     library.define("f(Tensor x) -> Tensor")
     library.define("f.flag(Tensor x, bool n, *, int m=1) -> Tensor")
     for overload, value in (("f.two", 2.0), ("f", 1.0), ("f.flag", 3.0)):
-        library.impl(overload, lambda x, *rest, value=value, **named: x * value, "CPU")
+        library.impl(overload, lambda x, *rest, value=value, **named: x * value, own_key())
     f, x = dovetail.ops.remembered_numbers.f, dovetail.ones(1)
     for _ in range(2):
         assert [f(x).item(), f(x, 5).item(), f(x, n=5).item()] == [1.0, 2.0, 2.0]
