@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dovetail_aten._generated import functions
-
 
 def fused_lstm_cell_backward(
     k: Any, grads: Sequence[Any], cx: Any, cy: Any, gates: Any
@@ -64,8 +62,9 @@ def lstm_sequence_backward(
     Over arrays a backend has it in one pass. Over tensors it is made of steps, that it can be
     differentiated again.
     """
-    if k is not functions:
-        made: tuple[Any, ...] = k.lstm_sequence_backward(
+    in_one_pass = getattr(k, "lstm_sequence_backward", None)
+    if in_one_pass is not None:
+        made: tuple[Any, ...] = in_one_pass(
             grads, hx, cx, weight, bias, hidden, cells, gates, reverse, mask
         )
         return made
