@@ -279,11 +279,12 @@ def test_a_missing_derivative_fails(library: Library) -> None:
     assert state == "failed"
 
 
+@pytest.mark.cpu_only(reason="the operator has a kernel for the cpu")
 def test_an_error_of_another_type_or_text_fails(library: Library) -> None:
     define(library)
 
     def other(error: type[Exception], text: str) -> OpInfo:
-        refused = ErrorInput(SampleInput(dt.arange(3)), error, text)
+        refused = ErrorInput(SampleInput(dt.arange(3, device=CPU)), error, text)
         return replace(CUBE, error_inputs_func=lambda info, device: [refused])
 
     assert outcome(other(TypeError, "floating"), "errors")[0] == "passed"

@@ -146,6 +146,7 @@ Event Stream current_device current_stream device_count is_available is_initiali
 stream synchronize
 """.split(),
     "dovetail.cuda": """
+CUDAGraph graph make_graphed_callables
 Event ExternalStream OutOfMemoryError Stream StreamContext can_device_access_peer current_device
 current_stream default_stream device device_count device_of empty_cache get_device_capability
 get_device_name get_device_properties get_rng_state get_rng_state_all init initial_seed is_available

@@ -51,7 +51,7 @@ def recurrent(lib: Any, kind: str) -> Any:
 
         def loss(self) -> Any:
             symbols = classes(lib, 3, 5, count=3)
-            lengths = lib.tensor([5, 4, 2])
+            lengths = lib.tensor([5, 4, 2], device="cpu")
             x = self.embedding(symbols)
             packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)
             output, _ = self.network(packed)

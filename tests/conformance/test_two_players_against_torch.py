@@ -57,9 +57,12 @@ def dcgan(lib: Any) -> list[float]:
     """Train both networks on rings, and return the losses of both at each step."""
     nn = lib.nn
     lib.manual_seed(0)
-    net_g, net_d = generator(nn), discriminator(nn)
-    for net in (net_g, net_d):
-        net.apply(lambda module: weights_init(nn, module))
+    with lib.device("cpu"):  # whose random numbers are PyTorch's
+        net_g, net_d = generator(nn), discriminator(nn)
+        for net in (net_g, net_d):
+            net.apply(lambda module: weights_init(nn, module))
+    net_g.to(lib.get_default_device())
+    net_d.to(lib.get_default_device())
     criterion = nn.BCELoss()
     optimizer_d = lib.optim.Adam(net_d.parameters(), lr=0.0002, betas=(0.5, 0.999))
     optimizer_g = lib.optim.Adam(net_g.parameters(), lr=0.0002, betas=(0.5, 0.999))
@@ -68,12 +71,12 @@ def dcgan(lib: Any) -> list[float]:
     for step in range(STEPS):
         radii = 0.3 + 0.05 * ((step + np.arange(6)) % 7)
         rings = np.exp(-(((x**2 + y**2) ** 0.5 - radii[:, None, None]) ** 2) * 20) * 2 - 1
-        real = lib.from_numpy(rings[:, None].astype(np.float32))
+        real = lib.tensor(rings[:, None].astype(np.float32))
         net_d.zero_grad()
         label = lib.full((6,), 1.0, dtype=lib.float)
         loss_real = criterion(net_d(real).view(-1), label)
         loss_real.backward()
-        fake = net_g(lib.randn(6, 8, 1, 1))
+        fake = net_g(lib.randn(6, 8, 1, 1, device="cpu").to(label.device))
         label.fill_(0.0)
         loss_fake = criterion(net_d(fake.detach()).view(-1), label)
         loss_fake.backward()
@@ -131,7 +134,10 @@ def dqn(lib: Any) -> tuple[list[float], list[float]]:
         def forward(self, x: Any) -> Any:
             return self.layer3(F.relu(self.layer2(F.relu(self.layer1(x)))))
 
-    policy_net, target_net = DQN(), DQN()
+    with lib.device("cpu"):  # whose random numbers are PyTorch's
+        policy_net, target_net = DQN(), DQN()
+    policy_net.to(lib.get_default_device())
+    target_net.to(lib.get_default_device())
     target_net.load_state_dict(policy_net.state_dict())
     optimizer = lib.optim.AdamW(policy_net.parameters(), lr=1e-2, amsgrad=True)
     memory: deque[Any] = deque(maxlen=500)

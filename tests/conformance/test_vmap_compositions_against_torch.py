@@ -63,7 +63,7 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def of(lib: Any, array: np.ndarray[Any, Any]) -> Any:
-    return lib.from_numpy(array.copy())
+    return lib.tensor(array)
 
 
 def written(lib: Any, x: Any) -> Any:
@@ -99,7 +99,7 @@ def model_of(lib: Any, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     model.load_state_dict(
         {
-            key: lib.from_numpy(rng.standard_normal(tuple(value.shape)).astype("float32"))
+            key: lib.tensor(rng.standard_normal(tuple(value.shape)).astype("float32"))
             for key, value in model.state_dict().items()
         }
     )

@@ -60,6 +60,14 @@ def _has_quieted_numpy(function: Any) -> bool:
     return getattr(getattr(function, "__self__", None), "name", "") == "numpy.ufunc.extobj"
 
 
+def _is_called_by_c(frame: FrameType) -> bool:
+    """Say whether a library of C calls the function, and not Python: what is raised there is
+    printed, and lost.
+    """
+    told = "launched"  # by CUPTI, of every kernel
+    return told in (frame.f_code.co_name, frame.f_back and frame.f_back.f_code.co_name)
+
+
 class Interrupter:
     """Counts the instants of a run, and raises at one of them.
 
@@ -81,7 +89,7 @@ class Interrupter:
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         if event not in ("call", "c_return") or not is_ours(frame.f_code.co_filename):
             return
-        if event == "call" and _is_left_by_the_user(frame):
+        if _is_called_by_c(frame) or (event == "call" and _is_left_by_the_user(frame)):
             return
         if event == "c_return" and _has_quieted_numpy(argument):
             return

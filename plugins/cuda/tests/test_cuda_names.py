@@ -76,3 +76,9 @@ def test_ranges_nest():
     with cuda.nvtx.range("inner {}", 1):
         cuda.nvtx.mark("here")
     assert cuda.nvtx.range_pop() == 0
+
+
+@pytest.mark.parametrize("name", ["CUDAGraph", "graph", "make_graphed_callables"])
+def test_graphs_are_refused_with_the_reason(name):
+    with pytest.raises(RuntimeError, match=f"cuda.{name}: .* memory pool gives memory .* to other"):
+        getattr(cuda, name)(*[None] * (name == "graph"))

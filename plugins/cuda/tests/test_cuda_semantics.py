@@ -227,3 +227,29 @@ def test_of_nan_and_of_equal_elements_the_first_is_found(name, dtype):
     values, places = getattr(rows.to("cuda"), name.removeprefix("arg"))(1)
     assert places.tolist() == getattr(rows, name.removeprefix("arg"))(1).indices.tolist()
     assert values.isnan().sum().item() == int(rows.is_floating_point())
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3)])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_negative_zeros_keep_their_sign(dtype, shape):
+    dtype = getattr(dovetail, dtype)
+    zero = dovetail.zeros(shape, dtype=dtype).neg()
+    plain = zero.real if dtype.is_complex else zero
+    number = complex(-0.0, -0.0) if dtype.is_complex else -0.0
+    made = {
+        "cuda": zero.cuda(),
+        "tensor": dovetail.tensor(zero.tolist(), dtype=dtype, device="cuda"),
+        "full": dovetail.full(shape, number, dtype=dtype, device="cuda"),
+        "fill_": dovetail.ones(shape, dtype=dtype, device="cuda").fill_(number),
+        "fill_ by a tensor": dovetail.ones(shape, dtype=dtype, device="cuda").fill_(
+            zero.flatten()[0]
+        ),
+        "copy_": dovetail.ones(shape, dtype=dtype, device="cuda").copy_(zero),
+        "where": dovetail.where(dovetail.ones(shape, device="cuda") > 0, zero.cuda(), 1),
+    }
+    for name, each in made.items():
+        host = each.cpu()
+        host = host.real if dtype.is_complex else host
+        assert host.signbit().all(), name
+    product = dovetail.ones(shape, device="cuda") * -0.0
+    assert plain.signbit().all() and product.cpu().signbit().all()

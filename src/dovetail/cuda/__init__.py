@@ -21,6 +21,7 @@ from .devices import (
     set_device,
     synchronize,
 )
+from .graphs import CUDAGraph, graph, make_graphed_callables
 from .memory import (
     empty_cache,
     max_memory_allocated,
@@ -56,6 +57,7 @@ from .streams import (
 )
 
 __all__ = [
+    "CUDAGraph",
     "Event",
     "ExternalStream",
     "OutOfMemoryError",
@@ -74,12 +76,14 @@ __all__ = [
     "get_device_properties",
     "get_rng_state",
     "get_rng_state_all",
+    "graph",
     "init",
     "initial_seed",
     "is_available",
     "is_bf16_supported",
     "is_initialized",
     "is_tf32_supported",
+    "make_graphed_callables",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",

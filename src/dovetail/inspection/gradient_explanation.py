@@ -264,8 +264,10 @@ def _node_of(tensor: Tensor, nodes: Iterable[Node]) -> Node | None:
     """Return the node among `nodes` at which the gradient of `tensor` arrives."""
     if not tensor.is_leaf:
         made_by = tensor.grad_fn
-        return next((node for node in nodes if node is made_by), None)
-    return next((n for n in nodes if isinstance(n, AccumulateGrad) and n.variable is tensor), None)
+        found = [node for node in nodes if node is made_by]
+    else:
+        found = [n for n in nodes if isinstance(n, AccumulateGrad) and n.variable is tensor]
+    return found[0] if found else None
 
 
 # -- zero, nan, infinite ---------------------------------------------------------------------------

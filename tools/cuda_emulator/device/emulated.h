@@ -137,10 +137,21 @@ inline double cospi(double x) { return std::cos(M_PI * std::fmod(x, 2.0)); }
 inline float sinpif(float x) { return float(sinpi(x)); }
 inline float cospif(float x) { return float(cospi(x)); }
 inline void sincospi(double x, double *s, double *c) { *s = sinpi(x); *c = cospi(x); }
-inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0.0, std::abs(x)); }
-inline float cyl_bessel_i0f(float x) { return std::cyl_bessel_i(0.0f, std::abs(x)); }
-inline float cyl_bessel_i1f(float x) { return std::copysign(std::cyl_bessel_i(1.0f, std::abs(x)), x); }
-inline double cyl_bessel_i1(double x) { return std::copysign(std::cyl_bessel_i(1.0, std::abs(x)), x); }
+// Of a large number std::cyl_bessel_i throws; the series in 1 / x is exact there.
+inline double emulated_bessel_i(double order, double x) {
+    if (x < 100) return std::cyl_bessel_i(order, x);
+    if (x > 720) return INFINITY;
+    double term = 1, sum = 1;
+    for (int k = 1; k < 20; ++k) {
+        term *= ((2 * k - 1) * (2 * k - 1) - 4 * order * order) / (8 * x * k);
+        sum += term;
+    }
+    return std::exp(x / 2) / std::sqrt(2 * M_PI * x) * std::exp(x / 2) * sum;
+}
+inline double cyl_bessel_i0(double x) { return emulated_bessel_i(0, std::abs(x)); }
+inline float cyl_bessel_i0f(float x) { return emulated_bessel_i(0, std::abs(x)); }
+inline float cyl_bessel_i1f(float x) { return std::copysign(emulated_bessel_i(1, std::abs(x)), x); }
+inline double cyl_bessel_i1(double x) { return std::copysign(emulated_bessel_i(1, std::abs(x)), x); }
 inline double normcdf(double x) { return std::erfc(-x * 0.70710678118654752) / 2; }
 inline float normcdff(float x) { return float(normcdf(x)); }
 inline double erfcx(double x) {

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <ucontext.h>
 
 #include <atomic>
 #include <cstdio>
@@ -46,6 +47,23 @@ void interrupted(int, siginfo_t *info, void *) {
     siglongjmp(escape, 1);
 }
 
+// A device divides an integer by zero, or the smallest by -1, without an error, and some number comes out. Processors that make a
+// signal of it are made to step over the instruction.
+void divided(int, siginfo_t *, void *context) {
+#ifdef __x86_64__
+    auto &registers = static_cast<ucontext_t *>(context)->uc_mcontext.gregs;
+    auto at = reinterpret_cast<const unsigned char *>(registers[REG_RIP]);
+    while (*at == 0x66 || (*at & 0xf0) == 0x40) ++at;  // the size of the operands
+    int mode = at[1] >> 6, operand = at[1] & 7;
+    bool is_indexed = mode != 3 && operand == 4;
+    int base = is_indexed ? at[2] & 7 : operand;
+    at += 2 + is_indexed;
+    at += mode == 1 ? 1 : mode == 2 || (mode == 0 && base == 5) ? 4 : 0;  // the bytes of an offset
+    registers[REG_RIP] = reinterpret_cast<greg_t>(at);
+    registers[REG_RAX] = registers[REG_RDX] = -1;
+#endif
+}
+
 }  // namespace
 
 extern "C" {
@@ -60,11 +78,13 @@ int emulator_run(const char *name, const char *(*body)(void *), void *data) {
     own.ss_sp = stack;
     own.ss_size = 1 << 16;
     sigaltstack(&own, &before);
-    struct sigaction action {}, segv, bus;
+    struct sigaction action {}, segv, bus, fpe;
     action.sa_sigaction = interrupted;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigaction(SIGSEGV, &action, &segv);
     sigaction(SIGBUS, &action, &bus);
+    action.sa_sigaction = divided;
+    sigaction(SIGFPE, &action, &fpe);
     int status = 0;
     if (sigsetjmp(escape, 1) == 0) {
         if (const char *problem = body(data)) {
@@ -78,6 +98,7 @@ int emulator_run(const char *name, const char *(*body)(void *), void *data) {
     }
     sigaction(SIGSEGV, &segv, nullptr);
     sigaction(SIGBUS, &bus, nullptr);
+    sigaction(SIGFPE, &fpe, nullptr);
     sigaltstack(&before, nullptr);
     if (status) fprintf(stderr, "CUDA emulator: %s\n", emulator_error());
     return status;

@@ -73,6 +73,7 @@ def _refuse_integers(x: NDArray[Any]) -> None:
 
 def snake_cuda(x: Any, a: Any) -> Any:
     """Return the same on CuPy arrays, in one pass over memory."""
+    _refuse_integers(x)
     return _snake_kernel()(x, a)
 
 

@@ -26,7 +26,12 @@ _BLOCK: Final = 16
 """Normal numbers of so many words are made together, where there are at least so many."""
 _LONG_RANGE: Final = 1 << 28
 """Integers of ranges from here on take a pair of words."""
-_FRACTION: Final = np.uint32((1 << 24) - 1)
+_FRACTION: Final = np.array((1 << 24) - 1, np.uint64)
+_CONSTANTS: Final = {
+    each.type: [np.array(number, each) for number in (1, -2, 2 * math.pi)]
+    for each in (_SINGLE, _DOUBLE)
+}
+_UNIT: Final = np.array(2.0**-24, _SINGLE)
 
 
 def in_pieces(count: int, dtype: Any, make: Callable[[int], Array]) -> Array:
@@ -66,6 +71,8 @@ def uniform(
     """Return `count` numbers of [low, high): 53 bits in float64, else 24, rounded to `dtype`."""
     wide = dtype == _DOUBLE
     unit = low == 0 and high == 1
+    if unit and count <= _PIECE and (wide or dtype == _SINGLE):
+        return source.doubles(count) if wide else _singles(source, count)
     if not wide:
         low, high = float(_SINGLE.type(low)), float(_SINGLE.type(high))
     width = high - low if wide else float(_SINGLE.type(high) - _SINGLE.type(low))
@@ -85,11 +92,10 @@ def uniform(
 
 
 def _singles(source: MersenneTwister, count: int) -> Array:
-    words = source.words(count)
-    words &= _FRACTION
-    made: Array = words.view(np.int32).astype(_SINGLE)
-    made *= _SINGLE.type(2.0**-24)
-    return made
+    words = source.raw(count)
+    np.bitwise_and(words, _FRACTION, out=words, casting="unsafe")
+    made: Array = words.view(np.int64 if words.itemsize == 8 else np.int32).astype(_SINGLE)
+    return np.multiply(made, _UNIT, out=made)
 
 
 # -- normal numbers --------------------------------------------------------------------------------
@@ -122,6 +128,8 @@ def normal(
         last = _blocks(_singles(source, _BLOCK), mean, std).astype(dtype)
         return np.concatenate((made[: count - _BLOCK], last))
     draw = source.doubles if dtype == _DOUBLE else lambda n: _singles(source, n)
+    if count <= _PIECE and not count % _BLOCK:
+        return _blocks(draw(count), mean, std)
     made = np.empty(count, dtype)
     for start in range(0, count, _PIECE):
         drawn = draw(min(_PIECE, count - start))
@@ -137,16 +145,16 @@ def _blocks(drawn: Array, mean: float, std: float) -> Array:
     """Return normal numbers of uniform ones (Box and Muller 1958, doi:10.1214/aoms/1177706645): of
     every block of 16, the first half are radii and the second half angles.
     """
+    one, minus_two, turn = _CONSTANTS[drawn.dtype.type]
     halves = drawn.reshape(-1, 2, _BLOCK // 2)
-    kind = drawn.dtype.type
-    radius = 1 - halves[:, 0]
+    radius = np.subtract(one, halves[:, 0])
     np.log(radius, out=radius)
-    radius *= kind(-2)
+    np.multiply(radius, minus_two, out=radius)
     np.sqrt(radius, out=radius)
-    angle = halves[:, 1] * kind(2 * math.pi)
-    made: Array = np.empty_like(halves)
+    angle = np.multiply(halves[:, 1], turn)
+    made = np.empty_like(halves)
     np.multiply(radius, np.cos(angle), out=made[:, 0])
-    np.multiply(radius, np.sin(angle), out=made[:, 1])
+    np.multiply(radius, np.sin(angle, out=angle), out=made[:, 1])
     made = made.reshape(-1)
     return made if mean == 0 and std == 1 else multiply_add(made, std, mean)
 

@@ -54,7 +54,7 @@ class FastMaxPooling(MaxPooling):
         if table is None:
             return MaxPooling._max_pool(self, name, ndim, x, *how)
         elements = x.reshape(-1).take(table.elements)
-        chosen = elements.reshape(-1, table.count).argmax(1)
+        chosen = elements.reshape(-1, table.reach).argmax(1)
         chosen += table.begins
         values = elements.take(chosen)
         if values.dtype in _BITS:
@@ -146,14 +146,14 @@ class _Table(NamedTuple):
         The same within its image.
     begins
         Where the elements of each window begin.
-    count
+    reach
         Elements of a window.
     """
 
     elements: Any
     places: Any
     begins: Any
-    count: int
+    reach: int
 
 
 @lru_cache(64)
@@ -167,16 +167,17 @@ def _table_of(windows: tuple[Window, ...], size: int) -> _Table | None:
     images = size // pixels
     if images * number * count > _LARGEST_TABLE:
         return None
-    places, within = numpy.zeros((1, 1), numpy.int64), numpy.ones((1, 1), bool)
+    places: Any = numpy.zeros((1, 1), numpy.int64)
+    within: Any = numpy.ones((1, 1), bool)
+    width = 1
     for window in windows:
         begins = numpy.arange(window.number) * window.stride - window.padding
         at = begins[:, None] + numpy.arange(window.kernel) * window.dilation
         is_inside = (at >= 0) & (at < window.size)
         places = places[:, None, :, None] * window.size + at[:, None]
         within = within[:, None, :, None] & is_inside[:, None]
-        places, within = (
-            each.reshape(-1, places.shape[2] * window.kernel) for each in (places, within)
-        )
+        places = places.reshape(-1, width := width * window.kernel)
+        within = within.reshape(-1, width)
     if not within.any(1).all():
         return None
     first = numpy.take_along_axis(places, within.argmax(1)[:, None], 1)

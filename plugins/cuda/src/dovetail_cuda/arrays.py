@@ -156,7 +156,7 @@ class CudaArrays(CudaRandom):
         """Return a copy of a NumPy array, which the current stream may still be reading if it is
         page-locked; CuPy keeps it alive until then.
         """
-        return in_order_of_strides(cupy.asarray, array)
+        return in_order_of_strides(_on_device, array)
 
     def to_host_soon(self, array: Any) -> Any:
         """Return a copy of `array` in page-locked memory, to which the current stream may still be
@@ -175,6 +175,9 @@ class CudaArrays(CudaRandom):
         return in_order_of_strides(lambda each: cupyx.empty_pinned(each.shape, each.dtype), like)
 
     def _asarray(self, value: Any, native_dtype: Any) -> Any:
+        if isinstance(value, np.ndarray) and _is_negative_zero(value):
+            value = value.astype(native_dtype or value.dtype)
+            return _on_device(value)
         return super().asarray(value, native_dtype)
 
     def from_dlpack(self, source: Any) -> Any:
@@ -185,7 +188,7 @@ class CudaArrays(CudaRandom):
 
     def scalar(self, value: Any, native_dtype: Any) -> Any:
         """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
-        return cupy.asarray(self._host_number(value, native_dtype))
+        return _on_device(self._host_number(value, native_dtype))
 
     def number(self, value: complex, native_dtype: Any) -> Any:
         """Return `value` as a NumPy scalar, which CuPy passes to the device as an argument, without
@@ -198,6 +201,14 @@ class CudaArrays(CudaRandom):
             return np.asarray(number_as(value, self.dtypes[native_dtype])).astype(native_dtype)
 
     # -- indexing ----------------------------------------------------------------------------------
+
+    def diagonal(self, array: Any, offset: int, dim1: int, dim2: int) -> Any:
+        """Return a view of a diagonal, which becomes the last dimension."""
+        view = super().diagonal(array, offset, dim1, dim2)
+        if view.size:
+            return view
+        # CuPy makes an array of its own where there is no element.
+        return cupy.lib.stride_tricks.as_strided(array, view.shape, view.strides)
 
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
@@ -254,6 +265,17 @@ class CudaArrays(CudaRandom):
     def erfc(self, array: Any) -> Any:
         """Return the complementary error function, in the dtype of `array`."""
         return _erfc(array).astype(array.dtype, copy=False)
+
+
+def _on_device(array: Any) -> Any:
+    """Return a copy of a NumPy array; CuPy takes 0.0 for a -0.0 without dimensions."""
+    if _is_negative_zero(array):
+        return cupy.asarray(array[None]).reshape(())
+    return cupy.asarray(array)
+
+
+def _is_negative_zero(array: Any) -> bool:
+    return not array.ndim and not array and any(array.tobytes())
 
 
 def in_order_of_strides(convert: Callable[[Any], Any], array: Any) -> Any:

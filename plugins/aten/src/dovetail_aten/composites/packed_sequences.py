@@ -62,7 +62,7 @@ def _lengths(input: Any, lengths: Any) -> list[int]:
 
 def _check_counts(counts: Any) -> None:
     """Refuse what cannot be a line of lengths, or of sequences per step, in PyTorch's words."""
-    if counts.ndim != 1 or counts.dtype is not int64:
+    if counts.ndim != 1 or counts.dtype is not int64 or counts.device.type != "cpu":
         raise RuntimeError(
             "'lengths' argument should be a 1D CPU int64 tensor, but got "
             f"{counts.ndim}D {counts.device.type} {counts.dtype.scalar_name} tensor. Convert it."

@@ -57,6 +57,8 @@ class View:
         if self.position is not None:
             op, args = _part_of_several(base, self, part)
         if op._opname not in PARTIAL_VIEWS:
+            if not part.numel():
+                return base
             raise self.refusal()
         return self.scattering(op)(base, part, *args, **self.kwargs)
 
