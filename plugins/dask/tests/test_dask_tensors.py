@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from math import prod
 
 import dask
 import dask.array as da
@@ -226,6 +227,17 @@ def test_writes_in_place_reach_views_and_gradients():
     y[1:].mul_(3)
     y.sum().backward()
     assert w.grad.tolist() == [[2] * 3, [6] * 3, [6] * 3, [6] * 3]
+
+
+@pytest.mark.parametrize("shape", [(18, 9), (9, 18), (4, 27, 3, 1, 1), (2, 81)])
+@pytest.mark.parametrize("chunks", [5, (7, 2), -1])
+def test_sizes_that_go_into_no_other_are_viewed_and_their_gradient_comes_back(shape, chunks):
+    host = np.arange(324.0).reshape(27, 12)[:, : prod(shape) // 27]
+    x = dovetail.dask.from_dask(da.from_array(host, chunks)).requires_grad_()
+    result = x.reshape(shape)
+    assert result.detach().cpu().numpy().tolist() == host.reshape(shape).tolist()
+    (result * result.detach()).sum().backward()
+    assert x.grad.cpu().numpy().tolist() == host.tolist()
 
 
 def test_importing_dovetail_imports_no_dask():

@@ -145,6 +145,15 @@ class DaskArrays(NamespaceArrays):
         """Return a diagonal."""
         return da.diagonal(array, offset, dim1, dim2)
 
+    def view(self, array: Any, shape: Sequence[int]) -> Any:
+        """Return `array` in another shape. By one dimension where Dask's own function gives up: it
+        merges and splits dimensions, and does neither where a size goes into no other.
+        """
+        try:
+            return array.reshape(tuple(shape))
+        except NotImplementedError:
+            return array.reshape(-1).reshape(tuple(shape))
+
     def as_strided(
         self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
     ) -> Any:

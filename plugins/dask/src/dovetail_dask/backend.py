@@ -57,6 +57,7 @@ def register() -> None:
                 ("indexing.Indexing", "ChunkedIndexing"),
                 ("shapes.Shapes", "ChunkedShapes"),
                 ("softmax.Softmax", "ChunkedSoftmax"),
+                ("views.Views", "ChunkedViews"),
             )
         },
     )
