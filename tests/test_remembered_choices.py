@@ -61,6 +61,53 @@ def test_a_packet_finds_an_overload_that_comes_later() -> None:
     library._destroy()
 
 
+X = dovetail.arange(12.0).reshape(3, 4)
+IMAGE, FILTERS = dovetail.ones(1, 2, 5, 5), dovetail.ones(3, 2, 3, 3)
+BY_KEYWORD: list[tuple[Callable[..., Any], dict[str, Any], tuple[Any, ...]]] = [
+    (dovetail.sum, {"input": X, "dim": 0}, (X, 0)),
+    (dovetail.sum, {"dim": None, "input": X}, (X,)),
+    (dovetail.sum, {"input": X, "axis": 1}, (X, 1)),
+    (dovetail.sum, {"input": X, "dim": (0, 1)}, (X,)),
+    (dovetail.max, {"input": X, "dim": 1}, (X, 1)),
+    (dovetail.max, {"input": X, "other": X}, (X, X)),
+    (dovetail.max, {"input": X}, (X,)),
+    (dovetail.mean, {"input": X, "dim": 0, "keepdim": True}, (X, 0, True)),
+    (dovetail.nn.functional.conv2d, {"input": IMAGE, "weight": FILTERS}, (IMAGE, FILTERS)),
+    (
+        dovetail.nn.functional.conv2d,
+        {"input": IMAGE, "weight": FILTERS, "padding": 1},
+        (IMAGE, FILTERS, None, 1, 1),
+    ),
+    (
+        dovetail.nn.functional.conv2d,
+        {"input": IMAGE, "weight": FILTERS, "padding": "same"},
+        (IMAGE, FILTERS, None, 1, "same"),
+    ),
+    (dovetail.add, {"input": X, "other": 2}, (X, 2)),
+    (dovetail.add, {"input": X, "other": X, "beta": 2}, (X, X, 3)),
+    (dovetail.sum, {"input": X, "wrong": 0}, (X, 0, 1, 2, 3, 4)),
+]
+
+
+def test_an_overload_found_by_keywords_is_the_one_that_positions_find_each_time() -> None:
+    calls = BY_KEYWORD * 3
+    random.Random(0).shuffle(calls)
+    for function, keywords, args in calls:
+        found, expected = (
+            outcome(lambda: function(**keywords)),  # noqa: B023 - called at once
+            outcome(function, *args),
+        )
+        assert found[0] == expected[0], (function, keywords, found, expected)
+        if found[0] == "returned":
+            pairs = zip(
+                *[each if isinstance(each, tuple) else (each,) for each in (found[1], expected[1])],
+                strict=True,
+            )
+            assert all(bool(dovetail.equal(a, b)) for a, b in pairs), (function, keywords)
+        else:
+            assert found[1] is expected[1] is TypeError
+
+
 @pytest.mark.filterwarnings("ignore:Overriding")  # reported once in a process
 def test_a_factory_takes_a_kernel_that_is_registered_after_its_first_call() -> None:
     assert dovetail.ones(2).tolist() == [1.0, 1.0]

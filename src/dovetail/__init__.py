@@ -109,6 +109,7 @@ _OTHER_MODULES = (
     "__future__",
     "_C",
     "_dynamo",
+    "_higher_order_ops",
     "_nn",
     "_utils",
     "accelerator",

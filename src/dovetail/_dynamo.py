@@ -13,6 +13,7 @@ __all__ = [
     "disable",
     "graph_break",
     "is_compiling",
+    "is_dynamo_supported",
     "mark_dynamic",
     "mark_static",
     "optimize",
@@ -27,6 +28,11 @@ config: Final = SimpleNamespace(
 
 def graph_break(msg: str = "") -> None:
     """Do nothing: no graph is traced."""
+
+
+def is_dynamo_supported() -> bool:
+    """Return False: nothing is compiled."""
+    return False
 
 
 def mark_dynamic(t: Any, index: int | list[int] | tuple[int, ...], **options: Any) -> None:

@@ -51,74 +51,96 @@ def current_accelerator(check_available: bool = False) -> Device | None:
     return Device("cuda") if is_available() else None
 
 
+def _check_available() -> None:
+    """Raise RuntimeError where there is no accelerator."""
+    if not is_available():
+        raise RuntimeError(
+            "Cannot access accelerator device when none is available. dovetail-cuda has one: "
+            "install it, and CuPy for your CUDA version."
+        )
+
+
 def current_device_index() -> int:
     """Return the index of the current device.
 
     Raises
     ------
-    AssertionError
-        Where there is no accelerator; so do the functions below that need one.
+    RuntimeError
+        Where there is no accelerator; so do all functions below.
     """
+    _check_available()
     return cuda.current_device()
 
 
 def set_device_index(device: Any) -> None:
     """Make another device (an index, a string, a `device`) the current one."""
+    _check_available()
     cuda.set_device(device)
 
 
 def synchronize(device: Any = None) -> None:
     """Wait until a device, by default the current one, has done all that was asked of it."""
+    _check_available()
     cuda.synchronize(device)
 
 
 def empty_cache() -> None:
     """Give back the memory that no tensor uses."""
+    _check_available()
     cuda.empty_cache()
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Return the bytes that live tensors take; 0 where there is no accelerator."""
+    """Return the bytes that live tensors take."""
+    _check_available()
     return cuda.memory_allocated(device)
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Return the bytes that the pool has; 0 where there is no accelerator."""
+    """Return the bytes that the pool has."""
+    _check_available()
     return cuda.memory_reserved(device)
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return the most bytes that live tensors took; 0 where there is no accelerator."""
+    """Return the most bytes that live tensors took."""
+    _check_available()
     return cuda.max_memory_allocated(device)
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Return the most bytes that the pool had; 0 where there is no accelerator."""
+    """Return the most bytes that the pool had."""
+    _check_available()
     return cuda.max_memory_reserved(device)
 
 
 def memory_stats(device: Any = None) -> dict[str, Any]:
     """Return what the pool counts, as `dovetail.cuda.memory_stats`."""
+    _check_available()
     return cuda.memory_stats(device)
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Begin the count of the most bytes anew."""
+    _check_available()
     cuda.reset_peak_memory_stats(device)
 
 
 def get_memory_info(device: Any = None) -> tuple[int, int]:
     """Return the bytes of a device that are free, and all."""
+    _check_available()
     return cuda.mem_get_info(device)
 
 
 def current_stream(device: Any = None) -> Any:
     """Return the current stream of a device."""
+    _check_available()
     return cuda.current_stream(device)
 
 
 def set_stream(stream: Any) -> None:
     """Make another stream the current one."""
+    _check_available()
     cuda.set_stream(stream)
 
 

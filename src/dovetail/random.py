@@ -7,13 +7,13 @@ from typing import Any
 
 from dovetail_aten import (
     Generator,
-    default_generator,
     get_rng_state,
     initial_seed,
     manual_seed,
     seed,
     set_rng_state,
 )
+from dovetail_aten import default_generator as _generator_of
 from dovetail_kernel import Device, backend
 
 from .absent_names import names_of as _names_of
@@ -31,7 +31,7 @@ __all__ = [
 
 def generator_of(device_type: str) -> Generator:
     """Return the default generator of a device type."""
-    return default_generator(backend(device_type, create=True))
+    return _generator_of(backend(device_type, create=True))
 
 
 @contextmanager
@@ -78,4 +78,8 @@ def fork_rng(
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+    _absent = _names_of(__name__)
+
+    def __getattr__(name: str) -> Any:
+        # The generator of the cpu, which needs its backend.
+        return _generator_of() if name == "default_generator" else _absent(name)

@@ -52,10 +52,15 @@ LAZY = [
 
 # What NumPy, or what makes an installation editable, has imported anyway, counts for neither.
 STANDARD_LAZY = [
+    "argparse",
+    "asyncio",
     "concurrent.futures",
+    "dataclasses",
     "difflib",
+    "email",
     "importlib.abc",
     "importlib.resources",
+    "importlib.metadata",
     "inspect",
     "json",
     "logging",
@@ -64,7 +69,10 @@ STANDARD_LAZY = [
     "pickle",
     "random",
     "shutil",
+    "subprocess",
     "tempfile",
+    "traceback",
+    "unittest",
     "urllib",
     "zipfile",
 ]

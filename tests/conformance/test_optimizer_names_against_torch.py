@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+from collections import OrderedDict
 from itertools import chain
 from typing import Any
 
@@ -213,3 +214,25 @@ def test_options_out_of_range_are_refused_alike(name: str, option: str, value: A
         return
     words = str(wanted).rstrip(".").split(": [")[0].replace(", and ", " and ")
     assert words in str(ours).replace(", and ", " and ")
+
+
+@pytest.mark.parametrize("lib", BOTH, ids=["torch", "dovetail"])
+def test_hooks_run_around_a_wrapper_that_asks_for_them_itself(lib: Any) -> None:
+    class Wrapper(lib.optim.Optimizer):
+        def __init__(self, inner: Any) -> None:
+            self._optimizer_step_pre_hooks: Any = OrderedDict()
+            self._optimizer_step_post_hooks: Any = OrderedDict()
+            self._patch_step_function()
+            self.inner = inner
+
+        def step(self, closure: Any = None) -> Any:
+            return self.inner.step(closure)
+
+    weight = lib.nn.Parameter(lib.ones(1))
+    weight.grad = lib.ones(1)
+    wrapper = Wrapper(lib.optim.SGD([weight], lr=0.5))
+    seen: list[str] = []
+    wrapper.register_step_post_hook(lambda *_: seen.append("after"))
+    wrapper.step()
+    assert seen == ["after"]
+    assert weight.tolist() == [0.5]

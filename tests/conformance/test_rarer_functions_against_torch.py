@@ -229,3 +229,13 @@ def test_an_old_file_is_read_in_the_order_that_was_set(tmp_path: Path) -> None:
         files.set_default_load_endianness(None)
     expected = np.array([1.0, 2.0], np.float32).byteswap()
     np.testing.assert_array_equal(swapped, expected)
+
+
+@BOTH
+def test_the_default_generator_is_the_one_of_the_top_level(t: Any) -> None:
+    generator = import_module(f"{t.__name__}.random").default_generator
+    assert generator is t.default_generator
+    generator.manual_seed(42)
+    first = t.rand(3).tolist()
+    t.manual_seed(42)
+    assert t.rand(3).tolist() == first

@@ -311,3 +311,9 @@ def test_map_location_chooses_the_device(where):
 def test_map_location_moves_to_another_device():
     assert round_trip(dovetail.ones(1), map_location="meta").is_meta
     assert round_trip(dovetail.ones(1), map_location={str(dovetail.ones(1).device): "meta"}).is_meta
+
+
+def test_programs_that_ask_for_the_format_of_old_save_as_others(tmp_path) -> None:
+    path = tmp_path / "old.pt"
+    dovetail.save({"x": dovetail.ones(2)}, path, _use_new_zipfile_serialization=False)
+    assert dovetail.load(path)["x"].tolist() == [1.0, 1.0]

@@ -101,6 +101,14 @@ class OptimizerHooks:
         self._prepare()
         return self
 
+    def _patch_step_function(self) -> None:
+        """Let hooks run around ``step`` of this class, if they don't: optimizers around others call
+        it instead of ``Optimizer.__init__``.
+        """
+        kind: Any = type(self)
+        if not getattr(kind.step, "_wrapped_by_lr_sched", False):
+            kind.step = with_hooks(kind.step)
+
     def _prepare(self) -> None:
         """Set what is neither copied nor pickled."""
         self._opt_called = False

@@ -52,6 +52,7 @@ def save(
     f: FileLike,
     pickle_module: Any = None,
     pickle_protocol: int | None = None,
+    _use_new_zipfile_serialization: bool = True,
     *,
     format: str = "safetensors",
 ) -> None:
@@ -76,6 +77,9 @@ def save(
     pickle_module, pickle_protocol : optional
         As in PyTorch's programs; the module must be `pickle`, the protocol one that it has, and
         neither changes what is written.
+    _use_new_zipfile_serialization : bool, default True
+        As in PyTorch's programs, where False asks for the format before zip archives; `format`
+        alone says what is written.
     format : str, default "safetensors"
         "torch" writes what ``torch.load(weights_only=True)`` reads: tensors, numbers, strings,
         bytes, None, list, tuple, dict, set, OrderedDict, Counter, dtypes, devices and sizes, with

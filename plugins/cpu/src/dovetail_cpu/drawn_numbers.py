@@ -146,17 +146,16 @@ def _blocks(drawn: Array, mean: float, std: float) -> Array:
     every block of 16, the first half are radii and the second half angles.
     """
     one, minus_two, turn = _CONSTANTS[drawn.dtype.type]
-    # All radii, then all angles: what lies side by side is computed in one go.
-    radius, angle = drawn.reshape(-1, 2, _BLOCK // 2).transpose(1, 0, 2).copy()
-    np.subtract(one, radius, out=radius)
+    halves = drawn.reshape(-1, 2, _BLOCK // 2)
+    radius = np.subtract(one, halves[:, 0])
     np.log(radius, out=radius)
     np.multiply(radius, minus_two, out=radius)
     np.sqrt(radius, out=radius)
-    np.multiply(angle, turn, out=angle)
-    both = np.empty((2, *radius.shape), drawn.dtype)
-    np.multiply(radius, np.cos(angle), out=both[0])
-    np.multiply(radius, np.sin(angle, out=angle), out=both[1])
-    made: Array = both.transpose(1, 0, 2).reshape(-1)
+    angle = np.multiply(halves[:, 1], turn)
+    made = np.empty_like(halves)
+    np.multiply(radius, np.cos(angle), out=made[:, 0])
+    np.multiply(radius, np.sin(angle, out=angle), out=made[:, 1])
+    made = made.reshape(-1)
     return made if mean == 0 and std == 1 else multiply_add(made, std, mean)
 
 

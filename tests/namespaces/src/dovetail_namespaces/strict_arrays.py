@@ -11,7 +11,8 @@ import numpy as np
 import dovetail
 from dovetail.backends import register_backend
 
-from .strict_namespace import KINDS, Array, Namespace, wrapped
+from .strict_array import KINDS, Array, wrapped
+from .strict_namespace import Namespace
 from .unwritten_arrays import UnwrittenArrays
 
 __all__ = ["StrictArrays", "register"]

@@ -116,7 +116,7 @@ class Comparison(Family):
         if equal_nan:
             close = xp.logical_or(close, xp.logical_and(x != x, other != other))
         if self.dtypes[x.dtype].category < FLOAT:
-            other = other.astype(xp.float64)
+            x, other = x.astype(xp.float64), other.astype(xp.float64)
         allowed = xp.absolute(other) * rtol + atol
         away = xp.absolute(x - other)
         near = xp.logical_and(away <= allowed, xp.isfinite(away))

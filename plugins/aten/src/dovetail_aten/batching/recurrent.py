@@ -41,15 +41,16 @@ def lstm_sequence(
     bias: Any = None,
     reverse: bool = False,
 ) -> tuple[Any, Any]:
-    of_gates, of_hidden, of_cell, of_weight, of_bias, *_ = (*in_dims, None)
+    of_gates, of_hidden, of_cell, of_weight, *rest = in_dims
+    of_bias = rest[0] if rest else None
     call_one(F._lstm_sequence, in_dims, gates, hx, cx, weight, bias)
     size = info.batch_size
     steps = F.transpose(batched(gates, of_gates, size), 0, 1)
-    states = [batched(each, in_dim, size) for each, in_dim in ((hx, of_hidden), (cx, of_cell))]
     ndim = logical_ndim(cx, of_cell)
     return F._lstm_sequence(
         steps,
-        *states,
+        batched(hx, of_hidden, size),
+        batched(cx, of_cell, size),
         padded(weight, of_weight, ndim),
         None if bias is None else padded(bias, of_bias, ndim),
         reverse,

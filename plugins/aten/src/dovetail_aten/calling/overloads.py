@@ -84,8 +84,8 @@ class Overloads:
         self._name = name
         self._functions = functions
         self._overloads: list[Overload] | None = None
-        # Overloads by the classes of all arguments, where these alone decide.
-        self._known: dict[tuple[type, ...], Callable[..., Any]] = {}
+        # Overloads by the classes of all arguments and the keywords, where these alone decide.
+        self._known: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def choose(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Call the first overload whose parameters the arguments fit.
@@ -95,10 +95,13 @@ class Overloads:
         TypeError
             If there is none; the text lists them.
         """
-        if not kwargs:
-            known = self._known.get(tuple(map(type, args)))
-            if known is not None:
-                return known(*args)
+        if kwargs:
+            key = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+        else:
+            key = tuple(map(type, args))
+        known = self._known.get(key)
+        if known is not None:
+            return known(*args, **kwargs)
         out = kwargs.get("out")
         overloads = self._overloads
         if overloads is None:
@@ -109,20 +112,25 @@ class Overloads:
                 if bound is None or (out is not None and overload.out is None):
                     continue
                 if out is None:
-                    if not kwargs and fit is fits:
-                        self._remember(tuple(map(type, args)), overload)
+                    if fit is fits and bound.keys() == kwargs.keys():
+                        self._remember(key, overload)
                     return overload.function(*args, **bound)
                 return overload.out(  # type: ignore[misc]
                     *args, **bound, **self._outs(overload, out)
                 )
         return self._overridden(overloads, args, kwargs)
 
-    def _remember(self, classes: tuple[type, ...], overload: Overload) -> None:
-        """Keep the overload for positional arguments of these classes, where they alone decide."""
+    def _remember(self, key: tuple[Any, ...], overload: Overload) -> None:
+        """Keep the overload for arguments of these classes, where they and the keywords among them
+        alone decide.
+        """
         if len(self._known) < _KEPT and all(
-            [cls in _PLAIN or issubclass(cls, TensorBase) for cls in classes]
+            [
+                each.__class__ is str or each in _PLAIN or issubclass(each, TensorBase)
+                for each in key
+            ]
         ):
-            self._known[classes] = overload.function
+            self._known[key] = overload.function
 
     def _outs(self, overload: Overload, out: Any) -> dict[str, Any]:
         """Return the tensors to write by their names: the last parameters of the function for them.

@@ -47,8 +47,9 @@ class EachStep:
     ) -> tuple[Any, list[Any]]:
         """Return the outputs of all steps, and the last state."""
         if cell is lstm_step and is_fused(gates, state, weights):
+            hx, cx = state
             hidden, cells, _ = F._lstm_sequence(
-                gates, *state, weights.hidden, weights.hidden_bias, is_reverse
+                gates, hx, cx, weights.hidden, weights.hidden_bias, is_reverse
             )
             last = 0 if is_reverse else -1
             return hidden, [F.select(hidden, 0, last), F.select(cells, 0, last)]

@@ -209,6 +209,19 @@ def test_without_an_accelerator_there_is_none_to_ask(lib: Any) -> None:
         pytest.skip("there is an accelerator")
     with accelerator.device_index(None):
         pass
-    for asked in (accelerator.current_stream, accelerator.current_device_index):
-        with pytest.raises((RuntimeError, AssertionError)):
+    assert accelerator.current_accelerator() is None
+    assert accelerator.device_count() == 0
+    for asked in (
+        accelerator.current_stream,
+        accelerator.current_device_index,
+        accelerator.synchronize,
+        accelerator.empty_cache,
+        accelerator.memory_allocated,
+        accelerator.max_memory_reserved,
+        accelerator.memory_stats,
+        accelerator.reset_peak_memory_stats,
+        accelerator.get_memory_info,
+        lambda: accelerator.set_device_index(0),
+    ):
+        with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is"):
             asked()
