@@ -393,11 +393,7 @@ OP_INFOS = [
         errors=fused.UNFIT_SEQUENCES,
     ),
     info(
-        "_pack_padded_sequence",
-        several_lengths,
-        pack_reference,
-        errors=PACKING,
-        skips=SKIPS[:-1],
+        "_pack_padded_sequence", several_lengths, pack_reference, errors=PACKING, skips=SKIPS[:-1]
     ),
     info("_pad_packed_sequence", packs, errors=PADDING, skips=SKIPS),
     info("pad_sequence", ragged, errors=SEQUENCES),
