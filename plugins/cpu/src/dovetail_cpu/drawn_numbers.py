@@ -152,7 +152,7 @@ def _blocks(drawn: Array, mean: float, std: float) -> Array:
     np.multiply(radius, minus_two, out=radius)
     np.sqrt(radius, out=radius)
     angle = np.multiply(halves[:, 1], turn)
-    made = np.empty_like(halves)
+    made: Array = np.empty_like(halves)
     np.multiply(radius, np.cos(angle), out=made[:, 0])
     np.multiply(radius, np.sin(angle, out=angle), out=made[:, 1])
     made = made.reshape(-1)
