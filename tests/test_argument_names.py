@@ -33,7 +33,7 @@ ROUTE_NAMES = frozenset(
     refuse_captured refuse_gradient refuse_out remember reset_error_state result save_input
     save_result save_result_tensor set_error_state set_state setup_context share_storage state
     state_before storage stripped tensor_of_number tensors unmark viewed wrap wrap_all
-    write_into write_out wrong_identity
+    write_into write_out wrong_identity wrap_ wrap__
     """.split()  # noqa: SIM905
 )
 """What routes call their own things, unless an argument is called so."""

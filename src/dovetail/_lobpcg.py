@@ -8,11 +8,13 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor, linalg
 from dovetail_autograd import Function, no_grad
+from dovetail_dispatcher import overridable
 from dovetail_kernel import finfo
 
 __all__ = ["lobpcg"]
 
 
+@overridable
 def lobpcg(
     A: Tensor,
     k: int | None = None,

@@ -12,7 +12,7 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import set_detect_anomaly
-from dovetail_dispatcher import ops
+from dovetail_dispatcher import ops, overridable
 from dovetail_kernel import Device, float64, get_default_device, get_default_dtype
 
 from .nn.utils.norms import norm_except_dim as _norm_except_dim
@@ -84,6 +84,7 @@ def range(
     return found
 
 
+@overridable
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """Return the norm over all dimensions but `dim`.
 
@@ -155,6 +156,7 @@ def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     set_detect_anomaly(mode, check_nan)
 
 
+@overridable
 def is_distributed(input: Tensor) -> bool:
     """Return False: a tensor lies on one device."""
     return False

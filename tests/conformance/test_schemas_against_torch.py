@@ -15,8 +15,11 @@ from dovetail_dispatcher import parse_schema
 TEXTS = [
     row[0]
     for row in OPERATORS
-    # PyTorch takes no options of a factory beside `out`, and draws slopes inside rrelu_with_noise.
-    if not row[0].startswith(("aten::normal.float_float_out", "aten::_slopes_of_rrelu("))
+    # PyTorch takes no options of a factory beside `out`, draws slopes inside rrelu_with_noise, and
+    # leaves the steps of an LSTM to oneDNN.
+    if not row[0].startswith(
+        ("aten::normal.float_float_out", "aten::_slopes_of_rrelu(", "aten::_lstm_sequence(")
+    )
 ]
 
 
