@@ -39,13 +39,13 @@ def lobpcg(
     Parameters
     ----------
     A
-        Symmetric matrices of shape (*, m, m), of a floating-point dtype.
+        Symmetric matrices of shape ``(*, m, m)``, of a floating-point dtype.
     k
         How many; at most m / 3. Default: the columns of `X`, else 1.
     B
         Symmetric positive definite matrices of that shape. Default: the identity.
     X
-        Where to begin: shape (*, m, n). Default: random numbers.
+        Where to begin: shape ``(*, m, n)``. Default: random numbers.
     n
         The size of the block without `X`. Default: `k`.
     iK
@@ -67,8 +67,9 @@ def lobpcg(
     Returns
     -------
     (Tensor, Tensor)
-        Eigenvalues of shape (*, k), the wanted ones first, and vectors of shape (*, m, k), with
-        ``V.mT @ B @ V`` the identity. Both have derivatives, if the eigenvalues differ.
+        Eigenvalues of shape ``(*, k)``, the wanted ones first, and vectors of shape
+        ``(*, m, k)``, with ``V.mT @ B @ V`` the identity. Both have derivatives, if the
+        eigenvalues differ.
 
     Raises
     ------
