@@ -286,3 +286,18 @@ def test_what_is_infinite_or_no_number_is_a_result_and_no_warning():
 def test_samples_without_replacement_are_drawn_lazily():
     drawn = dovetail.multinomial(dovetail.ones(3, 5, device="dask"), 4)
     assert [len(set(row)) for row in drawn.tolist()] == [4, 4, 4]
+
+
+def test_elementwise_functions_that_dask_has_not_are_numpys():
+    x, y = np.arange(1, 9).reshape(2, 4), np.array([[6], [4]])
+    for name in ("gcd", "lcm"):
+        made = getattr(dovetail, name)(lazy(x, (1, 2)), lazy(y, (1, 1)))
+        assert made.device.type == "dask"
+        assert made.cpu().tolist() == getattr(np, name)(x, y).tolist()
+
+
+@pytest.mark.parametrize("bound", [1.0, 3.0])
+def test_a_number_is_selected_by_a_mask(bound):
+    number = lazy(2.0, ())
+    assert number.masked_select(number > bound).tolist() == [2.0] * (bound < 2)
+    assert number[number > bound].tolist() == [2.0] * (bound < 2)

@@ -45,6 +45,8 @@ class ChunkedIndexing(Indexing):
             return super().masked_select(x, mask)  # which says so
         shape = np.broadcast_shapes(x.shape, mask.shape)
         x, mask = self.capabilities.expand(x, shape), self.capabilities.expand(mask, shape)
+        if not x.ndim:
+            x, mask = x[None], mask[None]
         return self.capabilities.at(x, (mask,))  # type: ignore[attr-defined]
 
 

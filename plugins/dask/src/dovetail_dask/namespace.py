@@ -153,10 +153,13 @@ class Namespace:
                 setattr(self, each.__name__, each)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(da, name)
-        if isinstance(found, da.ufunc.ufunc):
+        found = getattr(da, name, None)
+        # Of NumPy's elementwise functions Dask has not all: gcd and lcm it has not.
+        if isinstance(found, da.ufunc.ufunc) or (
+            found is None and isinstance(getattr(np, name, None), np.ufunc)
+        ):
             return partial(elemwise, Quiet(name))
-        return found
+        return getattr(da, name)
 
 
 def _scalar_types(kind: type) -> list[type]:
