@@ -301,3 +301,15 @@ def test_a_number_is_selected_by_a_mask(bound):
     number = lazy(2.0, ())
     assert number.masked_select(number > bound).tolist() == [2.0] * (bound < 2)
     assert number[number > bound].tolist() == [2.0] * (bound < 2)
+
+
+@pytest.mark.parametrize("shape", [(0, 2, 4), (2, 0, 8), (0,), (4, 0, 1, 3)])
+def test_an_array_without_elements_has_any_shape_without_elements(shape):
+    x = lazy(np.zeros((2, 0, 2, 4), np.float32), (1, 1, 1, 2)).requires_grad_()
+    made = x.reshape(shape)
+    assert made.device.type == "dask" and made.dtype == dovetail.float32
+    assert made.cpu().shape == shape
+    made.sum().backward()
+    assert x.grad.shape == (2, 0, 2, 4)
+    with pytest.raises(RuntimeError, match="invalid for input"):
+        x.reshape(2, 3)

@@ -147,8 +147,11 @@ class DaskArrays(NamespaceArrays):
 
     def view(self, array: Any, shape: Sequence[int]) -> Any:
         """Return `array` in another shape. By one dimension where Dask's own function gives up: it
-        merges and splits dimensions, and does neither where a size goes into no other.
+        merges and splits dimensions, and does neither where a size goes into no other, nor without
+        elements.
         """
+        if 0 in array.shape and 0 in shape:
+            return da.zeros(tuple(shape), dtype=array.dtype, chunks=tuple(shape))
         try:
             return array.reshape(tuple(shape))
         except NotImplementedError:
