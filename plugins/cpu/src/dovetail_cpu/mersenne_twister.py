@@ -72,9 +72,7 @@ class MersenneTwister:
 
     def words(self, count: int) -> Array:
         """Return the next `count` words, as uint32."""
-        if count < _FEW:
-            return self._bits.random_raw(count).astype(np.uint32)
-        return self._words.integers(0, 1 << 32, count, dtype=np.uint32)
+        return self.raw(count).astype(np.uint32, copy=False)
 
     def pairs(self, count: int) -> Array:
         """Return the next `count` pairs of words, as uint64: the first of two is the upper half."""
