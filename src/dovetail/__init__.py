@@ -76,6 +76,9 @@ __version__ = "0.1.0"
 use_overlay = _plugin_manager.overlays.use
 _install_checks(lambda: _import_module("dovetail.testing.catalogue").CHECKS)
 Tensor._array_namespace = staticmethod(lambda: _import_module("dovetail.array_api"))
+Tensor._sparse_maker = staticmethod(
+    lambda: _import_module("dovetail.sparse.constructors").dense_to_sparse
+)
 _plugin_manager.overlays.use_requested()
 
 _MODULES = (
@@ -224,6 +227,8 @@ _ELSEWHERE |= {
     )
 }
 _ELSEWHERE["Future"] = "dovetail.futures"
+_ELSEWHERE["sparse_coo_tensor"] = "dovetail.sparse.constructors"
+_ELSEWHERE |= {name: "dovetail.sparse.matrix_products" for name in ("dsmm", "hspmm", "smm", "spmm")}
 _ELSEWHERE["lobpcg"] = "dovetail._lobpcg"
 _CHECKS = {
     f"_check{kind}": "dovetail.condition_checks"

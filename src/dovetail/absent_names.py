@@ -22,7 +22,7 @@ _PLACES: Final = (
 """Where a name is looked for that its module does not have."""
 
 _REASONS: Final = {
-    "sparse": "Tensors are dense. A SciPy matrix is multiplied by dovetail.sparse.mm.",
+    "sparse": "Of the sparse layouts there is dovetail.sparse_coo: dovetail.sparse_coo_tensor.",
     "qat": "Quantized dtypes are not supported: keep tensors floating.",
     "intrinsic": "Quantized dtypes are not supported: keep tensors floating.",
     "quantiz": "Quantized dtypes are not supported: keep tensors floating.",
@@ -34,10 +34,6 @@ _REASONS: Final = {
     "nested": "Nested tensors are not supported: pad, and pass a mask.",
 }
 """Why what begins with such a word is not there, and what to do."""
-
-
-_PLACES_OF_REASONS: Final = {"dovetail.sparse": "sparse"}
-"""Modules all of whose names have one reason."""
 
 
 class AbsentNameError(AttributeError):
@@ -61,8 +57,7 @@ def absence(module: str, attribute: str, remedy: str = "") -> str:
     the nearest name.
     """
     sentences = [f"module {module!r} has no attribute {attribute!r}: it is not in Dovetail."]
-    subject = _PLACES_OF_REASONS.get(module, attribute)
-    reason = next((text for word, text in _REASONS.items() if subject.startswith(word)), None)
+    reason = next((text for word, text in _REASONS.items() if attribute.startswith(word)), None)
     if reason is not None:
         sentences.append(reason)
     elif remedy:

@@ -31,9 +31,9 @@ REASONS = {
     "tensors are not quantized": r"""
         q_\w+ qscheme quantiz\w+ per_\w+ \w*dequantize fake_quantize\w+
         int_repr choose_qparams\w* empty_quantized fbgemm\w+ fused_moving\w+ Q\w+Storage""",
-    "tensors are strided": r"""
-        sparse sparse_\w+ nested \w+_indices_copy indices_copy values_copy dsmm hsmm hspmm saddmm
-        smm spmm sspaddmm resize_as_sparse_ to_padded_tensor to_mkldnn""",
+    "tensors are strided, or sparse in coordinate form": r"""
+        sparse sparse_\w+ nested \w+_indices_copy indices_copy values_copy hsmm saddmm
+        smm sspaddmm resize_as_sparse_ to_padded_tensor to_mkldnn""",
     "no tensor has such a dtype": r""" chalf """,
     "kernels of one library alone": r"""
         cudnn_\w+ miopen_\w+ mkldnn_\w+ batch_norm_\w+ xpu ipu mtia has_\w+ is_vulkan_available

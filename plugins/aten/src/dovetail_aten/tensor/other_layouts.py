@@ -1,9 +1,10 @@
 """What is asked of tensors that are not strided: the methods of `Tensor` for it. The answers are
-those of a strided tensor, and what would make a sparse one says that there are none.
+those of a strided tensor; sparse tensors are made, and give their own, above.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .._generated.tensor_methods import TensorMethods
@@ -15,6 +16,13 @@ class TensorLayouts(TensorMethods):
     """The part of Tensor that is about other layouts, and the dtype of complex halves."""
 
     __slots__ = ()
+
+    @staticmethod
+    def _sparse_maker() -> Callable[..., Any]:
+        """Return what makes sparse tensors; the front end puts its own here."""
+        raise NotImplementedError(
+            "to_sparse(): sparse tensors belong to the front end. Import dovetail."
+        )
 
     def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
         """Return the tensor itself, which is dense; converted, if a dtype is given."""
@@ -29,7 +37,7 @@ class TensorLayouts(TensorMethods):
         """Return the number of dimensions of which some indices are stored: none."""
         return 0
 
-    def coalesce(self) -> NoReturn:
+    def coalesce(self) -> Any:
         """Refuse: it adds up what a sparse tensor has at the same index.
 
         Raises
@@ -43,11 +51,11 @@ class TensorLayouts(TensorMethods):
         """Refuse: it is asked of a sparse tensor."""
         raise _not_sparse("is_coalesced", "coordinate")
 
-    def indices(self) -> NoReturn:
+    def indices(self) -> Any:
         """Refuse: a strided tensor stores no indices. `nonzero` finds those of its elements."""
         raise _not_sparse("indices", "coordinate")
 
-    def values(self) -> NoReturn:
+    def values(self) -> Any:
         """Refuse: a strided tensor stores no values apart from the others."""
         raise _not_sparse("values", "")
 
@@ -67,38 +75,51 @@ class TensorLayouts(TensorMethods):
         """Refuse: a strided tensor stores no indices."""
         raise _not_sparse("row_indices", "column compressed")
 
-    def to_sparse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: there are no sparse layouts.
+    def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the elements that are not zero, with their indices, as a sparse tensor.
+
+        Parameters
+        ----------
+        sparse_dim : int
+            How many leading dimensions are sparse; the others are stored whole. Default: all.
+        layout
+            Only ``sparse_coo``, the default.
+
+        Raises
+        ------
+        NotImplementedError
+            For another layout, and where there is no front end that has sparse tensors.
+        """
+        return self._sparse_maker()(self, *args, **kwargs)
+
+    def to_sparse_coo(self) -> Any:
+        """Return the elements that are not zero, with their indices, as a sparse tensor."""
+        return self.to_sparse()
+
+    def to_sparse_csr(self, dense_dim: int | None = None) -> NoReturn:
+        """Refuse: there are no compressed layouts.
 
         Raises
         ------
         NotImplementedError
             Always, as does every other conversion to such a layout.
         """
-        raise _no_sparse("to_sparse")
-
-    def to_sparse_coo(self) -> NoReturn:
-        """Refuse: there are no sparse layouts."""
-        raise _no_sparse("to_sparse_coo")
-
-    def to_sparse_csr(self, dense_dim: int | None = None) -> NoReturn:
-        """Refuse: there are no sparse layouts."""
         raise _no_sparse("to_sparse_csr")
 
     def to_sparse_csc(self, dense_dim: int | None = None) -> NoReturn:
-        """Refuse: there are no sparse layouts."""
+        """Refuse: there are no compressed layouts."""
         raise _no_sparse("to_sparse_csc")
 
     def to_sparse_bsr(self, blocksize: Any, dense_dim: int | None = None) -> NoReturn:
-        """Refuse: there are no sparse layouts."""
+        """Refuse: there are no compressed layouts."""
         raise _no_sparse("to_sparse_bsr")
 
     def to_sparse_bsc(self, blocksize: Any, dense_dim: int | None = None) -> NoReturn:
-        """Refuse: there are no sparse layouts."""
+        """Refuse: there are no compressed layouts."""
         raise _no_sparse("to_sparse_bsc")
 
     def sparse_mask(self, mask: Any) -> NoReturn:
-        """Refuse: there are no sparse layouts, of which `mask` would be one."""
+        """Refuse: index by the indices of `mask`."""
         raise _no_sparse("sparse_mask")
 
     def chalf(self, memory_format: Any = None) -> NoReturn:
@@ -118,14 +139,13 @@ class TensorLayouts(TensorMethods):
 def _not_sparse(method: str, form: str) -> RuntimeError:
     wanted = f"sparse {form} tensor" if form else "sparse tensor"
     return RuntimeError(
-        f"{method} expected {wanted} layout but got Strided. All tensors are strided here: "
-        "x.nonzero(as_tuple=True) gives the indices of what is not zero, and x[...] of them the "
-        "values."
+        f"{method} expected {wanted} layout but got Strided. x.nonzero(as_tuple=True) gives the "
+        "indices of what is not zero, and x[...] of them the values; x.to_sparse() both."
     )
 
 
 def _no_sparse(method: str) -> NotImplementedError:
     return NotImplementedError(
-        f"{method}(): there are no sparse layouts. Keep the tensor as it is, strided; or keep "
-        "indices and values, x.nonzero(as_tuple=True) and x[...] of them, in two tensors."
+        f"{method}(): of the sparse layouts there is sparse_coo: x.to_sparse(). Or keep the tensor "
+        "as it is, strided."
     )

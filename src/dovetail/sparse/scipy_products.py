@@ -1,20 +1,14 @@
-"""Products of SciPy's sparse matrices and tensors, as ``torch.sparse``.
-
-Tensors themselves are dense: the other names of that module are not here, and say so.
-"""
+"""Products of SciPy's sparse matrices and tensors."""
 
 from __future__ import annotations
 
-import typing as _typing
 from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_autograd import Function
 from dovetail_kernel import wrap
 
-from .absent_names import names_of as _names_of
-
-__all__ = ["addmm", "mm"]
+__all__ = ["is_foreign", "product"]
 
 
 class _Product(Function):
@@ -43,43 +37,19 @@ class _Product(Function):
         return flat.reshape(matrix.shape[0], *columns.shape[1:]), 2
 
 
-def mm(mat1: Any, mat2: Tensor) -> Tensor:
-    """Return the product of a sparse matrix and a dense one, with the gradient of the dense one.
+def is_foreign(matrix: Any) -> bool:
+    """Return whether `matrix` is a sparse matrix of SciPy or CuPy."""
+    return hasattr(matrix, "nnz") and hasattr(matrix, "tocsr")
 
-    Parameters
-    ----------
-    mat1
-        A sparse matrix of SciPy, of shape ``(n, m)``, which is a constant; for a tensor on a CUDA
-        device, one of CuPy.
-    mat2
-        A tensor of its dtype, of shape ``(m, p)``.
 
-    Returns
-    -------
-    Tensor
-        Of shape ``(n, p)``, dense.
+def product(mat1: Any, mat2: Tensor) -> Tensor:
+    """Return the product of a sparse matrix of SciPy or CuPy and a dense tensor.
 
     Raises
     ------
-    TypeError
-        If `mat1` is no sparse matrix, or `mat2` no tensor.
     RuntimeError
-        If dtypes or shapes do not fit.
-
-    Examples
-    --------
-    ::
-
-        laplacian = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(9, 9))
-        dovetail.sparse.mm(laplacian, x)
+        If dtypes, shapes or devices do not fit.
     """
-    if not isinstance(mat2, Tensor):
-        raise TypeError(f"mm(): argument 'mat2' must be Tensor, not {type(mat2).__name__}")
-    if not hasattr(mat1, "nnz") or not hasattr(mat1, "tocsr"):
-        raise TypeError(
-            "mm(): argument 'mat1' must be a sparse matrix of SciPy, or of CuPy for a CUDA tensor, "
-            f"not {type(mat1).__name__}. Use dovetail.mm for dense ones."
-        )
     if mat2.dim() != 2 or mat1.shape[1] != mat2.shape[0]:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({'x'.join(map(str, mat1.shape))} and "
@@ -99,23 +69,3 @@ def mm(mat1: Any, mat2: Tensor) -> Tensor:
         )
     result: Tensor = _Product.apply(mat1, mat2)
     return result
-
-
-def addmm(mat: Tensor, mat1: Any, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
-    """Return ``beta * mat + alpha * (mat1 @ mat2)`` of a sparse `mat1`; see `mm`.
-
-    Parameters
-    ----------
-    mat
-        A dense tensor whose shape broadcasts to that of the product.
-    mat1, mat2
-        As for `mm`.
-    beta, alpha
-        Factors. Default: 1.
-    """
-    result: Tensor = mat * beta + mm(mat1, mat2) * alpha
-    return result
-
-
-if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)

@@ -1,0 +1,39 @@
+"""Sparse tensors in coordinate form, as ``torch.sparse``: products, sums, and constructors of old.
+
+`sparse_coo_tensor` makes one. Other sparse layouts are not there, and say so.
+"""
+
+import typing as _typing
+
+from ..absent_names import names_of as _names_of
+
+if _typing.TYPE_CHECKING:
+    from .functions import addmm as addmm
+    from .functions import mm as mm
+    from .functions import sum as sum
+
+__all__ = [
+    "BFloat16Tensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+    "addmm",
+    "mm",
+    "sum",
+]
+
+_FUNCTIONS = {name: f"{__name__}.functions" for name in ("addmm", "mm", "sum")}
+_TYPES = {name: f"{__name__}.legacy_constructors" for name in __all__ if name.endswith("Tensor")}
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(
+        __name__,
+        elsewhere=_FUNCTIONS | _TYPES,
+        remedy="Of the sparse layouts there is dovetail.sparse_coo: dovetail.sparse_coo_tensor, "
+        "and for other functions to_dense().",
+    )

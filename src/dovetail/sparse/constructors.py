@@ -1,0 +1,211 @@
+"""Makes sparse tensors in coordinate form."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+from dovetail_autograd import no_grad
+from dovetail_kernel import Size, TensorBase, dtype, int64, sparse_coo
+
+from . import matrix_products  # noqa: F401 - with the others, it says what can be done
+from .conversions import requires_grad_, unflattened
+from .coordinate_tensor import CoordinateTensor, flat_places, handles, make
+
+__all__ = ["TypedSparseTensor", "dense_to_sparse", "rebuild", "sparse_coo_tensor", "typed"]
+
+_tensor: Any = Tensor
+
+
+def sparse_coo_tensor(
+    indices: Any,
+    values: Any = None,
+    size: Any = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    check_invariants: bool | None = None,
+    is_coalesced: bool | None = None,
+) -> Tensor:
+    """Return a sparse tensor in coordinate form: elements with their indices, the others zero.
+
+    Parameters
+    ----------
+    indices
+        Of shape ``(sparse dimensions, nnz)``: a tensor, or what becomes one; integers. Or the size
+        alone, for a tensor that stores nothing.
+    values
+        Of shape ``(nnz, ...)``; what follows the first dimension is stored whole. Values at the
+        same index add up. Gradients flow to them.
+    size
+        The shape. Default: the smallest that holds all indices.
+    dtype, device
+        Default: those of `values`.
+    pin_memory
+        Must not be True.
+    requires_grad : bool, default False
+        Whether the tensor is a leaf with a gradient, which is sparse too.
+    check_invariants
+        Accepted: the indices are always checked.
+    is_coalesced
+        True says that the indices are sorted and none occurs twice. Default: not known.
+
+    Returns
+    -------
+    Tensor
+        With ``layout`` `sparse_coo`. Its products with strided matrices, sums, arithmetic of sparse
+        tensors, selection and conversions are there; anything else refuses and names
+        ``to_dense()``.
+
+    Raises
+    ------
+    RuntimeError
+        For indices out of `size`, or not as many as values, or a size of another length; for
+        `is_coalesced` where it is not true.
+    """
+    if values is None and size is None:
+        return _empty(indices, dtype=dtype, device=device, requires_grad=requires_grad)
+    if pin_memory:
+        raise RuntimeError("sparse_coo_tensor(): memory is not pinned here. Leave pin_memory out.")
+    values = aten.as_tensor(values, dtype=dtype, device=device)
+    indices = aten.as_tensor(indices, device=values.device).detach().to(int64)
+    if values.ndim == 0:
+        values = values.reshape(1).expand(indices.shape[-1])
+    if indices.ndim != 2:
+        raise RuntimeError(
+            f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}. Give a matrix with "
+            "a column for each value."
+        )
+    if indices.shape[1] != values.shape[0]:
+        raise RuntimeError(
+            f"indices and values must have same nnz, but got nnz from indices: {indices.shape[1]}, "
+            f"nnz from values: {values.shape[0]}"
+        )
+    sparse, dense = indices.shape[0], tuple(values.shape[1:])
+    largest = [-1] * sparse
+    if indices.numel():
+        smallest = indices.amin(1).tolist()
+        largest = indices.amax(1).tolist()
+        if min(smallest) < 0:
+            raise RuntimeError(
+                f"found negative index {min(smallest)} for dim {smallest.index(min(smallest))}"
+            )
+    if size is None:
+        size = (*[each + 1 for each in largest], *dense)
+    size = tuple(size)
+    if len(size) != sparse + len(dense):
+        raise RuntimeError(
+            "'len(size) == sparse_dim + dense_dim' is not satisfied: "
+            f"len(size) = {len(size)}, sparse_dim = {sparse}, dense_dim = {len(dense)}"
+        )
+    if size[sparse:] != dense:
+        raise RuntimeError(
+            f"values has incorrect size, expected {[values.shape[0], *size[sparse:]]}, got "
+            f"{list(values.shape)}"
+        )
+    for dim, (length, last) in enumerate(zip(size, largest, strict=False)):
+        if last >= length:
+            raise RuntimeError(
+                f"size is inconsistent with indices: for dim {dim}, size is {length} but found "
+                f"index {last}"
+            )
+    made = make(indices, values, size, unique=bool(is_coalesced) or indices.shape[1] < 2)
+    if is_coalesced and not _is_sorted(made):
+        raise RuntimeError(
+            "cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor"
+        )
+    return requires_grad_(made.detach()) if requires_grad else made
+
+
+def _is_sorted(made: CoordinateTensor) -> bool:
+    places = flat_places(made._coordinates, tuple(made.shape))
+    return bool((places[1:] > places[:-1]).all())
+
+
+def _empty(size: Any, *, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    if isinstance(size, TensorBase) or not all([isinstance(each, int) for each in size]):
+        raise TypeError(
+            "sparse_coo_tensor(): argument 'values' (position 2) is missing. Give indices and "
+            "values, or a size alone."
+        )
+    values = aten.empty(0, dtype=dtype, device=device)
+    indices = aten.empty((len(size), 0), dtype=int64, device=values.device)
+    made = make(indices, values, tuple(size))
+    return requires_grad_(made) if requires_grad else made
+
+
+def dense_to_sparse(self: Tensor, *args: Any, layout: Any = None, **kwargs: Any) -> Any:
+    """Return the elements of a strided tensor that are not zero, with their indices."""
+    if layout not in (None, sparse_coo) or kwargs.get("blocksize") or kwargs.get("dense_dim"):
+        asked = f"layout={layout}" if layout is not None else "blocksize, dense_dim"
+        raise NotImplementedError(
+            f"to_sparse(): {asked} is not there: the one sparse layout is dovetail.sparse_coo."
+        )
+    count = args[0] if args else kwargs.get("sparse_dim", kwargs.get("sparseDims"))
+    count = self.ndim if count is None else int(count)
+    if not 0 <= count <= self.ndim or (count == 0 and self.ndim):
+        raise RuntimeError(
+            f"sparse_dim must be in [1, {self.ndim}], the number of dimensions, but got {count}."
+        )
+    sizes = tuple(self.shape)
+    flat = self.reshape(prod(sizes[:count]), *sizes[count:])
+    with no_grad():
+        stored = (flat != 0).reshape(flat.shape[0], -1).any(1) if flat.numel() else flat[:0]
+        places = stored.nonzero().reshape(-1)
+    indices = unflattened(places, sizes[:count])
+    return make(indices, flat.index_select(0, places), sizes, unique=True)
+
+
+@handles(_tensor.__reduce_ex__)
+def _reduce(self: CoordinateTensor, protocol: Any) -> Any:
+    values = self._elements.detach()
+    return rebuild, (self._coordinates, values, tuple(self.shape), self._unique)
+
+
+def rebuild(indices: Tensor, values: Tensor, size: Any, unique: bool) -> CoordinateTensor:
+    """Return a sparse tensor of what `pickle` has kept."""
+    return make(indices, values, size, unique=unique)
+
+
+class TypedSparseTensor(type):
+    """The class of ``sparse.FloatTensor`` and its kin: they make sparse tensors, and recognise
+    those of one dtype on one type of device.
+    """
+
+    dtype: dtype
+    where: str
+
+    def __call__(cls, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        """Return the sparse tensor of indices, values and perhaps a size; of a size, an empty one;
+        the parameters are those of `sparse_coo_tensor`.
+        """
+        place = device or cls.where
+        if not args and not kwargs:
+            args = (Size((0,)),)
+        if args and isinstance(args[0], TensorBase):
+            values = args[1] if len(args) > 1 else kwargs.get("values")
+            if isinstance(values, TensorBase) and values.device.type != cls.where:
+                raise RuntimeError(
+                    f"legacy constructor expects device type: {cls.where} but device type: "
+                    f"{values.device.type} was passed"
+                )
+            return sparse_coo_tensor(*args, **kwargs)
+        if len(args) == 1 and not isinstance(args[0], int):
+            args = tuple(args[0])
+        return sparse_coo_tensor(args, dtype=cls.dtype, device=place)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (
+            isinstance(instance, CoordinateTensor)
+            and instance.dtype is cls.dtype
+            and instance.device.type == cls.where
+        )
+
+
+def typed(name: str, kind: dtype, where: str = "cpu") -> TypedSparseTensor:
+    """Return the constructor of sparse tensors of one dtype on one type of device."""
+    return TypedSparseTensor(name, (), {"dtype": kind, "where": where})

@@ -1,0 +1,111 @@
+"""Functions of ``torch.sparse``: of sparse tensors, and of SciPy's sparse matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dovetail_aten as aten
+from dovetail_aten import Tensor
+
+from . import arithmetic, matrix_products, scipy_products
+from .coordinate_tensor import CoordinateTensor
+
+__all__ = ["addmm", "mm", "sum"]
+
+
+def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
+    """Return the product of two matrices, of which one at least is sparse.
+
+    Parameters
+    ----------
+    mat1
+        Of shape ``(n, m)``: a tensor; or a sparse matrix of SciPy, which is a constant, and for a
+        tensor on a CUDA device one of CuPy.
+    mat2
+        A tensor of its dtype, of shape ``(m, p)``.
+    reduce
+        Must be None: products are added up.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(n, p)``: strided, or sparse where both are. Tensors have their gradients: a
+        sparse one at the elements that it stores.
+
+    Raises
+    ------
+    TypeError
+        If neither is sparse, or one is no tensor.
+    RuntimeError
+        If dtypes or shapes do not fit.
+
+    Examples
+    --------
+    ::
+
+        adjacency = dovetail.sparse_coo_tensor(edges, weights, (nodes, nodes))
+        dovetail.sparse.mm(adjacency, features)
+
+        laplacian = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(9, 9))
+        dovetail.sparse.mm(laplacian, x)
+    """
+    if reduce is not None:
+        raise NotImplementedError(
+            f"mm(): reduce={reduce!r} is not there. Products are added up: leave it out."
+        )
+    if isinstance(mat1, CoordinateTensor) or isinstance(mat2, CoordinateTensor):
+        result: Tensor = matrix_products.mm(mat1, mat2)
+        return result
+    if not isinstance(mat2, Tensor):
+        raise TypeError(f"mm(): argument 'mat2' must be Tensor, not {type(mat2).__name__}")
+    if not scipy_products.is_foreign(mat1):
+        raise TypeError(
+            "mm(): argument 'mat1' must be a sparse tensor, or a sparse matrix of SciPy, or of "
+            f"CuPy for a CUDA tensor, not {type(mat1).__name__}. Use dovetail.mm for dense ones."
+        )
+    return scipy_products.product(mat1, mat2)
+
+
+def addmm(mat: Tensor, mat1: Any, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Tensor:
+    """Return ``beta * mat + alpha * (mat1 @ mat2)`` of a sparse `mat1`; see `mm`.
+
+    Parameters
+    ----------
+    mat
+        A dense tensor whose shape broadcasts to that of the product.
+    mat1, mat2
+        As for `mm`.
+    beta, alpha
+        Factors. Default: 1.
+    """
+    result: Tensor = mat * beta + mm(mat1, mat2) * alpha
+    return result
+
+
+def sum(input: Tensor, dim: Any = None, dtype: Any = None) -> Tensor:
+    """Return the sum of the elements of a sparse tensor, of all or along dimensions.
+
+    Parameters
+    ----------
+    input
+        A sparse tensor; a strided one is summed as such.
+    dim
+        One dimension or several. Default: all.
+    dtype
+        Of the sum. Default: that of `input`; int64 for integers.
+
+    Returns
+    -------
+    Tensor
+        Sparse while some sparse dimension is left, else strided.
+
+    Raises
+    ------
+    IndexError
+        For a dimension that is not there.
+    """
+    if not isinstance(input, CoordinateTensor):
+        result: Tensor = aten.sum(input, dim, dtype=dtype)
+        return result
+    summed: Tensor = arithmetic.sum(input, dim, dtype=dtype)
+    return summed

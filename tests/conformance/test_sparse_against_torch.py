@@ -1,0 +1,156 @@
+"""Sparse tensors in coordinate form: values, gradients, errors and texts, beside PyTorch's."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dovetail
+
+torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
+
+pytestmark = pytest.mark.cpu_only(reason="the texts name no device")
+
+
+@pytest.fixture(autouse=True)
+def _without_warnings_of_torch() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+SAME = """
+s|s.coalesce()|s.is_coalesced()|c.indices()|c.values()|s._indices()|s._values()|s._nnz()
+s.sum()|s.sum(0)|s.sum(-1)|s.sum((0, 1))|t.sparse.sum(s)|t.sparse.sum(s, 1, dtype=t.float64)
+s[0]|s[0, 2]|s[:, 2]|s[1]|s[..., 0]|s[None]|t.select(s, 0, 1)|s.index_select(0, t.tensor([1]))
+s.t()|s.T|s.mT|s.transpose(0, 1)|s.permute(1, 0)|s.unsqueeze(0)|s.unsqueeze(2)|s.unsqueeze(-2)
+s.to(t.float64)|s.double()|s.half()|s.long()|s.to(s.dtype) is s|s.cpu()|s.clone()|s.detach()
+s * 2|2 * s|s / 2|s // 2|s + s|s - s|s * d[:2, :3]|c * c|-s|s.neg()|c + c.t().t()|s - 2 * s
+d[:2, :3] + s|d[:2, :3] - s|s * t.tensor(2.0)|s.abs()|s.pow(2)|s ** 2|s.sqrt()|s.relu()|s.norm()
+s @ d|d.T @ s.T|t.mm(s, d)|t.mm(d.T, s.t())|s @ d[:, 0]|t.mv(s, d[:, 0])|t.dsmm(s, d)
+t.spmm(s, d)|t.hspmm(s, d)|t.smm(s, d)|t.sparse.mm(s, d)|t.sparse.mm(s, s.t())|s @ s.t()
+t.sparse.addmm(t.ones(2, 4), s, d, beta=2, alpha=3)|t.addmm(t.ones(2, 4), s, d)
+t.bmm(t.stack([s, s]), t.stack([d, d]))|t.stack([s, s])|t.stack([s, s], 1)|t.cat([s, s])
+t.cat([s, s], 1)|t.nn.functional.linear(d.T, s)|s.to_dense()|s.t().to_dense()|h.to_dense()
+s.shape|s.size(0)|s.numel()|s.ndim|s.dim()|len(s)|s.sparse_dim()|s.dense_dim()|h.dense_dim()
+s.is_sparse|s.layout|s.dtype|s.device|s.is_floating_point()|s.element_size()|s.stride()
+d.is_sparse|d.layout|s.is_contiguous()|s.type()|s.requires_grad|s.is_leaf|s.grad_fn|s.grad
+h|h.coalesce()|h.sum(0)|h.sum(2)|h[0]|h[0, 0]|h.transpose(0, 1)|h * 2|h._nnz()
+t.sparse_coo_tensor(i, v)|t.sparse_coo_tensor(i.float(), v, (2, 3))|t.sparse_coo_tensor((2, 3))
+t.sparse_coo_tensor([[0, 1], [1, 0]], [1, 2])|t.sparse_coo_tensor([[0]], [True], (2,))
+t.sparse_coo_tensor(t.empty(1, 0), [], (2,))
+t.sparse_coo_tensor(i, v, (2, 3), dtype=t.float64, requires_grad=True)
+t.sparse.FloatTensor(i, v, t.Size([2, 3]))|t.sparse.FloatTensor(i, v)|t.sparse.FloatTensor(2, 3)
+t.sparse.FloatTensor()|t.sparse.LongTensor(i, v.long())|isinstance(s, t.sparse.FloatTensor)
+isinstance(s, t.sparse.DoubleTensor)|isinstance(d, t.sparse.FloatTensor)|isinstance(s, t.Tensor)
+t.eye(3).to_sparse()|t.ones(2, 3, 2).to_sparse(1)|d.to_sparse().to_dense()|t.eye(2).to_sparse_coo()
+t.ones(2, 2).to_sparse(layout=t.sparse_coo)|t.tensor(3.0).to_sparse()|t.zeros(2, 0).to_sparse()
+t.eye(3).to_sparse().is_coalesced()|s.t().is_coalesced()|(c * 2).is_coalesced()|t.is_tensor(s)
+t.zeros_like(s)|s.requires_grad_()|t.tensor([[1, 0]]).to_sparse()|t.eye(2).double().to_sparse()
+t.tensor([[True, False]]).to_sparse().to_dense()|f"{s}"|str(s)|s.is_same_size(s)
+t.sparse_coo_tensor(t.arange(40).reshape(1, 40), t.arange(40.0), (50,))
+"""
+
+REFUSED = """
+s.indices()|s.values()|s + d[:2, :3]|s - d[:2, :3]|s + 1|s / d[:2, :3]|t.exp(s)|s == s
+s.view(-1)|s.nonzero()|s[t.tensor([1, 0])]|t.cat([s, d[:2, :3]])|s[5]|s[0, 0, 0]|s.sum(2)
+t.sparse_coo_tensor(i, v[:3], (2, 3))|t.sparse_coo_tensor(i, v, (2, 3, 4))
+t.sparse_coo_tensor([0, 1], [1.0, 2])|s @ d[:2]|t.ones_like(s)|t.equal(s, s)|s.numpy()
+s.to_dense(dtype=t.float64)|s @ d.double()|s.unsqueeze(5)|h.mT.t()|d.indices()|d.coalesce()
+np.asarray(s)|s.transpose(0, 4)|h.permute(0, 2, 1) @ d
+"""
+
+
+def named(lib: Any) -> dict[str, Any]:
+    i = lib.tensor([[0, 1, 1, 1], [2, 0, 2, 2]])
+    v = lib.tensor([3.0, 4.0, 5.0, 6.0])
+    s = lib.sparse_coo_tensor(i, v, (2, 3))
+    h = lib.sparse_coo_tensor([[1, 0, 1], [0, 1, 0]], [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    d = lib.arange(12.0).view(3, 4)
+    return {"t": lib, "i": i, "v": v, "s": s, "h": h, "c": s.coalesce(), "d": d, "np": np}
+
+
+def text_of(value: Any) -> str:
+    text = repr(value).replace("torch.", "dovetail.").replace("Backward0>", "Backward>")
+    return re.sub(r"grad_fn=<\w+>", "grad_fn=...", re.sub(r"\s+", " ", text))
+
+
+@pytest.mark.parametrize("expression", SAME.replace("\n", "|").strip("|").split("|"))
+def test_it_gives_what_pytorch_gives(expression: str) -> None:
+    expected = eval(expression, named(torch))
+    assert text_of(eval(expression, named(dovetail))) == text_of(expected)
+
+
+@pytest.mark.parametrize("expression", REFUSED.replace("\n", "|").strip("|").split("|"))
+def test_what_pytorch_refuses_is_refused(expression: str) -> None:
+    with pytest.raises(Exception) as theirs:
+        eval(expression, named(torch))
+    with pytest.raises(theirs.type):
+        eval(expression, named(dovetail))
+
+
+GRADIENTS = """
+(s @ d).pow(2).sum()|(s.t() @ d[:2]).pow(2).sum()|t.sparse.mm(s, d).exp().sum()|s.sum() ** 2
+t.spmm(s, d).sin().sum()|(s.to_dense() ** 2).sum()|(s.coalesce().values() ** 2).sum()
+((s * 2 + s) @ d).pow(2).sum()|(d.t() @ s.t()).pow(2).sum()|(s @ d[:, 0]).pow(2).sum()
+t.bmm(t.stack([s, s * 2]), t.stack([d, d])).pow(2).sum()
+t.sparse.addmm(d[:2], s, d, beta=2, alpha=3).pow(2).sum()|(d[:2, :3] + s).pow(2).sum()
+((s / 2 - s.t().t()) @ d).pow(2).sum()
+"""
+
+
+@pytest.mark.parametrize("expression", GRADIENTS.replace("\n", "|").strip("|").split("|"))
+def test_gradients_of_values_and_of_the_dense_operand_are_those_of_pytorch(
+    expression: str,
+) -> None:
+    def gradients(lib: Any) -> list[Any]:
+        i = lib.tensor([[0, 1, 1], [2, 0, 2]])
+        v = lib.tensor([0.3, 0.4, 0.5], requires_grad=True)
+        d = (lib.arange(12.0) / 10).view(3, 4).requires_grad_()
+        s = lib.sparse_coo_tensor(i, v, (2, 3))
+        eval(expression, {"t": lib, "s": s, "d": d}).backward()
+        return [v.grad.tolist(), None if d.grad is None else d.grad.tolist()]
+
+    for ours, theirs in zip(gradients(dovetail), gradients(torch), strict=True):
+        assert (ours is None) == (theirs is None)
+        if theirs is not None:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def leaf(lib: Any) -> Any:
+    return lib.sparse_coo_tensor(
+        [[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0], (2, 3), requires_grad=True
+    )
+
+
+def test_the_gradient_of_a_sparse_leaf_is_sparse_as_in_pytorch() -> None:
+    def gradient(lib: Any) -> Any:
+        s = leaf(lib)
+        lib.sparse.mm(s, lib.arange(12.0).view(3, 4)).pow(2).sum().backward()
+        return s.grad.coalesce().to_dense().tolist(), s.grad.layout == lib.sparse_coo, s.is_leaf
+
+    assert gradient(dovetail) == gradient(torch)
+
+
+def test_autograd_grad_gives_a_sparse_gradient() -> None:
+    def gradient(lib: Any) -> Any:
+        s = leaf(lib)
+        loss = lib.sparse.mm(s, lib.arange(12.0).view(3, 4)).pow(2).sum()
+        return lib.autograd.grad(loss, s)[0].coalesce().to_dense().tolist()
+
+    assert gradient(dovetail) == gradient(torch)
+
+
+def test_without_a_grad_mode_no_graph_is_made() -> None:
+    def facts(lib: Any) -> Any:
+        v = lib.ones(1, requires_grad=True)
+        with lib.no_grad():
+            s = lib.sparse_coo_tensor([[0], [0]], v)
+        return s.requires_grad, s.grad_fn, (s @ lib.ones(1, 1)).requires_grad
+
+    assert facts(dovetail) == facts(torch)
