@@ -7,7 +7,6 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_autograd import no_grad
 from dovetail_kernel import Size, TensorBase, dtype, int64, sparse_coo
 
 from . import matrix_products  # noqa: F401 - with the others, it says what can be done
@@ -153,9 +152,10 @@ def dense_to_sparse(self: Tensor, *args: Any, layout: Any = None, **kwargs: Any)
         )
     sizes = tuple(self.shape)
     flat = self.reshape(prod(sizes[:count]), *sizes[count:])
-    with no_grad():
-        stored = (flat != 0).reshape(flat.shape[0], -1).any(1) if flat.numel() else flat[:0]
-        places = stored.nonzero().reshape(-1)
+    stored = flat.detach() != 0
+    if flat.numel():
+        stored = stored.reshape(flat.shape[0], -1).any(1)
+    places = stored.nonzero()[:, 0] if flat.numel() else stored.new_zeros(0, dtype=int64)
     indices = unflattened(places, sizes[:count])
     return make(indices, flat.index_select(0, places), sizes, unique=True)
 

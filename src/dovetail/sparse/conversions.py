@@ -247,6 +247,7 @@ def _grad_fn(self: CoordinateTensor) -> Any:
 
 
 @handles(_tensor.requires_grad_)
+@enable_grad()
 def requires_grad_(self: CoordinateTensor, requires_grad: bool = True) -> CoordinateTensor:
     """Make values of their own that are a leaf; the gradient is sparse, at the same indices."""
     if requires_grad == self._elements.requires_grad:
@@ -256,8 +257,7 @@ def requires_grad_(self: CoordinateTensor, requires_grad: bool = True) -> Coordi
             "you can only change requires_grad flags of leaf variables. Use detach()."
         )
     values: Any = self._elements.detach().requires_grad_(requires_grad)
-    with enable_grad():
-        made = make(self._coordinates, values, self.shape, unique=self._unique)
+    made = make(self._coordinates, values, self.shape, unique=self._unique)
     self._elements, self._leaf = values, requires_grad
     self._signature, self._grad_fn, self.output_nr = made._signature, made._grad_fn, made.output_nr
     return self

@@ -35,6 +35,7 @@ from .graph.hooks import RemovableHandle
 from .graph.node import Edge, GradientEdge, Node
 from .recording import autograd_layer
 from .recording.function import Function, once_differentiable
+from .recording.function import applies_are_asked as applies_are_asked  # for the front end
 from .recording.node_classes import build_node_class
 from .recording.unknown_derivative import (
     _get_autograd_fallback_mode,

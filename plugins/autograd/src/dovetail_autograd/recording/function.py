@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, ClassVar, NoReturn
 
+from dovetail_dispatcher import handle_torch_function
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD, NO_GRAD, VIEW, WRAPPED_BIT
@@ -19,6 +21,11 @@ from .error_nodes import DelayedError
 from .function_outputs import alias_of, wrap_outputs
 
 GRAD_OR_WRAPPED = GRAD | WRAPPED_BIT
+
+applies_are_asked: ContextVar[bool] = ContextVar("dovetail_applies_are_asked", default=False)
+"""Whether the active `TorchFunctionMode` is asked about each `Function.apply`, as one that records
+a program is; others see what `forward` calls.
+"""
 
 
 class FunctionMeta(type):
@@ -129,11 +136,13 @@ class Function(metaclass=FunctionMeta):
         RuntimeError
             If a tensor marked as dirty is not returned, or is a leaf that requires grad.
         """
+        before = state()
+        if before & ~NO_GRAD and applies_are_asked.get():
+            return handle_torch_function(cls.apply, (), *args, **kwargs)
         node = cls._node_class()
         node._array_backend = node._node_hooks = None
         node._made = ()
         others: tuple[int, ...] = ()
-        before = state()
         edges: list[Any] = []
         recording = False
         inputs = (*args, *kwargs.values()) if kwargs else args

@@ -1,5 +1,5 @@
-"""The names of ``torch.jit`` that programs use: decorators return their function, and what would
-need a graph raises.
+"""The names of ``torch.jit`` that programs use: `trace` records the calls of a function, decorators
+return their function, and what would need a compiler raises.
 """
 
 from __future__ import annotations
@@ -8,9 +8,17 @@ import typing as _typing
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from .absent_names import names_of as _names_of
-from .compiler import uncompiled
-from .futures import Future
+from ..absent_names import names_of as _names_of
+from ..compiler import uncompiled
+from ..futures import Future
+from .recording import TracerWarning, is_tracing
+
+if _typing.TYPE_CHECKING:
+    from .traced import TopLevelTracedModule as TopLevelTracedModule
+    from .traced import TracedFunction as TracedFunction
+    from .traced import TracingCheckError as TracingCheckError
+    from .traced import trace as trace
+    from .traced import trace_module as trace_module
 
 __all__ = [
     "Attribute",
@@ -75,20 +83,8 @@ class RecursiveScriptModule(ScriptModule):
     """The class of modules compiled with what they contain: nothing is one."""
 
 
-class TopLevelTracedModule(ScriptModule):
-    """The class of traced modules: nothing is one."""
-
-
 class CompilationUnit(ScriptModule):
     """The class of compiled source texts: nothing is one, and none can be made."""
-
-
-class TracerWarning(Warning):
-    """The category of the warnings of tracing, for filters: none is issued."""
-
-
-class TracingCheckError(Exception):
-    """The error of a trace that differs from its function: it is not raised."""
 
 
 class Error(RuntimeError):
@@ -97,7 +93,7 @@ class Error(RuntimeError):
 
 def _no_graph(name: str) -> NoReturn:
     raise NotImplementedError(
-        f"dovetail.jit.{name}: Dovetail runs programs as they stand and makes no graphs of them. "
+        f"dovetail.jit.{name}: Dovetail runs programs as they stand and compiles none. "
         "Save the state_dict with dovetail.save, and build the module from its code."
     )
 
@@ -113,7 +109,7 @@ def script_method(fn: Any) -> Any:
 
 
 def script_if_tracing(fn: Any) -> Any:
-    """Return `fn`: nothing is traced."""
+    """Return `fn`, whose calls are traced as they are made."""
     return fn
 
 
@@ -142,11 +138,6 @@ def _same(function: Any) -> Any:
 
 
 def is_scripting() -> bool:
-    """Return False: programs run as they stand."""
-    return False
-
-
-def is_tracing() -> bool:
     """Return False: programs run as they stand."""
     return False
 
@@ -218,22 +209,6 @@ def onednn_fusion_enabled() -> bool:
     return False
 
 
-def trace(func: Any, *arguments: Any, **options: Any) -> NoReturn:
-    """Raise: no graph is made. `dovetail.trace` records the calls of a program.
-
-    Raises
-    ------
-    NotImplementedError
-        Always.
-    """
-    _no_graph("trace")
-
-
-def trace_module(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
-    """Raise NotImplementedError: no graph is made."""
-    _no_graph("trace_module")
-
-
 def save(m: Any, f: Any, *arguments: Any) -> NoReturn:
     """Raise NotImplementedError: there are no compiled modules to save."""
     _no_graph("save")
@@ -255,4 +230,13 @@ def optimize_for_inference(mod: Any, *arguments: Any, **options: Any) -> NoRetur
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+    __getattr__ = _names_of(
+        __name__,
+        elsewhere={
+            name: f"{__name__}.traced"
+            for name in (
+                *("TopLevelTracedModule", "TracedFunction", "TracingCheckError"),
+                *("trace", "trace_module"),
+            )
+        },
+    )

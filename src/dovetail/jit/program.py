@@ -1,0 +1,220 @@
+"""`Program`: the calls that a function made, in order, and how they are made again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from dovetail_dispatcher import overridden_name
+from dovetail_kernel import TensorBase, set_state, state
+
+from .values import replaced, tensors_of
+
+__all__ = ["Attribute", "Place", "Program", "Step"]
+
+
+class Place(NamedTuple):
+    """Stands for a tensor in a recorded argument."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Attribute(NamedTuple):
+    """A tensor that a module holds: it is looked up anew in each run."""
+
+    owner: Any
+    table: str
+    key: str
+
+    def get(self) -> Any:
+        return getattr(self.owner, self.table)[self.key]
+
+    def set(self, value: Any) -> None:
+        getattr(self.owner, self.table)[self.key] = value
+
+
+class Step(NamedTuple):
+    """A call.
+
+    Attributes
+    ----------
+    function
+        What was called, as a `TorchFunctionMode` sees it, or the ``apply`` of a Function.
+    args, kwargs
+        Its arguments, with places for tensors.
+    results
+        Names of the tensors in its result.
+    state
+        The state of the dispatcher, where it was another than at the beginning: a grad mode.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    results: tuple[str, ...]
+    state: int | None
+
+
+class Program:
+    """The recorded calls of a function for arguments of one signature.
+
+    Parameters
+    ----------
+    inputs
+        Names of the tensors among the arguments, in order.
+    attributes
+        Tensors of modules, by name.
+    constants
+        Other tensors from outside, by name.
+    steps
+        The calls.
+    assignments
+        Tensors that the function put into modules, by what they replace.
+    output
+        The result, with places for tensors.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[str],
+        attributes: dict[str, Attribute],
+        constants: dict[str, TensorBase],
+        steps: Sequence[Step],
+        assignments: Sequence[tuple[Attribute, Place]],
+        output: Any,
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.attributes = attributes
+        self.constants = constants
+        self.steps = tuple(steps)
+        self.assignments = tuple(assignments)
+        self.output = output
+        self._last_uses = self._find_last_uses()
+
+    def _find_last_uses(self) -> list[list[str]]:
+        """Return, for each step, the results that nothing needs any more when it is done."""
+        needed = {place.name for place in _places((self.output, [p for _, p in self.assignments]))}
+        drops: list[list[str]] = []
+        for step in reversed(self.steps):
+            named = {place.name for place in _places((step.args, step.kwargs))} | set(step.results)
+            drops.append(sorted(named - needed))
+            needed |= named
+        return drops[::-1]
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make the calls again for other arguments of the same signature, and return the result.
+
+        Raises
+        ------
+        RuntimeError
+            If a call gives another number of tensors than it did.
+        """
+        values: dict[str, Any] = dict(zip(self.inputs, tensors_of((args, kwargs)), strict=False))
+        values |= self.constants
+        for name, attribute in self.attributes.items():
+            values[name] = attribute.get()
+
+        def fill(place: Place) -> Any:
+            return values[place.name]
+
+        before = state()
+        for step, drops in zip(self.steps, self._last_uses, strict=True):
+            inner_args = replaced(step.args, Place, fill)
+            inner_kwargs = replaced(step.kwargs, Place, fill) if step.kwargs else step.kwargs
+            if step.state is None:
+                result = step.function(*inner_args, **inner_kwargs)
+            else:
+                try:
+                    set_state(step.state)
+                    result = step.function(*inner_args, **inner_kwargs)
+                finally:
+                    set_state(before)
+            found = tuple(tensors_of(result))
+            if len(found) != len(step.results):
+                raise RuntimeError(
+                    f"{overridden_name(step.function)} gave {len(found)} tensors in this run and "
+                    f"{len(step.results)} while it was traced: how many depends on values. Call "
+                    "the function itself."
+                )
+            values.update(zip(step.results, found, strict=True))
+            for name in drops:
+                values.pop(name, None)
+        for attribute, place in self.assignments:
+            attribute.set(values[place.name])
+        return replaced(self.output, Place, fill)
+
+    def same_calls(self, other: Program) -> str:
+        """Return what differs first between the calls of two programs; empty if nothing does."""
+        for number, (first, second) in enumerate(zip(self.steps, other.steps, strict=False)):
+            if first.function != second.function or repr(_shown(first)) != repr(_shown(second)):
+                return f"call {number}: {_line(first)} and {_line(second)}"
+        if len(self.steps) != len(other.steps):
+            return f"{len(self.steps)} calls and {len(other.steps)}"
+        return ""
+
+    def graph(self) -> str:
+        """Return the calls, one a line, with what they are given and give."""
+        names = [*self.inputs, *self.attributes, *self.constants]
+        lines = [f"graph({', '.join(['%' + name for name in names])}):"]
+        lines += [f"  {_line(step, '%')}" for step in self.steps]
+        lines += [f"  {name_of(a)} = %{place.name}" for a, place in self.assignments]
+        return "\n".join([*lines, f"  return {_text(self.output, '%')}"]) + "\n"
+
+    def code(self, name: str) -> str:
+        """Return the calls as Python text, for reading."""
+        lines = [f"def {name}({', '.join(self.inputs)}):"]
+        lines += [f"    {_line(step)}" for step in self.steps]
+        lines += [f"    {name_of(a)} = {place.name}" for a, place in self.assignments]
+        return "\n".join([*lines, f"    return {_text(self.output)}"]) + "\n"
+
+
+def name_of(attribute: Attribute) -> str:
+    """Return a name for the place that a module has for a tensor."""
+    return f"{type(attribute.owner).__name__}.{attribute.key}"
+
+
+def _places(tree: Any) -> list[Place]:
+    found: list[Place] = []
+
+    def note(place: Place) -> Place:
+        found.append(place)
+        return place
+
+    replaced(tree, Place, note)
+    return found
+
+
+class _Text(str):
+    """A text that is its own representation."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _text(tree: Any, mark: str = "") -> str:
+    return repr(replaced(tree, Place, lambda place: _Text(mark + place.name)))
+
+
+def _shown(step: Step) -> tuple[Any, ...]:
+    return _text(step.args), _text(step.kwargs), step.results, step.state
+
+
+def _line(step: Step, mark: str = "") -> str:
+    args = [_text(each, mark) for each in step.args]
+    args += [f"{name}={_text(each, mark)}" for name, each in step.kwargs.items()]
+    call = f"{_function_name(step.function)}({', '.join(args)})"
+    if not step.results:
+        return call
+    return f"{', '.join([mark + name for name in step.results])} = {call}"
+
+
+def _function_name(function: Any) -> str:
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, type):  # the apply of a Function
+        return f"{owner.__name__}.{function.__name__}"
+    return overridden_name(function)
