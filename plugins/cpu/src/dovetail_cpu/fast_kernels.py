@@ -30,6 +30,7 @@ FAST_FAMILIES: Final = {
     "gated_units.GatedUnits": "dovetail_cpu.fast_elementwise.FastGatedUnits",
     "recurrent_cells.RecurrentCells": "dovetail_cpu.fast_recurrence.FastRecurrentCells",
     "recurrent_sequences.RecurrentSequences": "dovetail_cpu.fast_recurrence.FastRecurrentSequences",
+    "attention.Attention": "dovetail_cpu.fast_attention.FastAttention",
     "pointwise.Pointwise": "dovetail_cpu.fast_elementwise.FastPointwise",
     "choices.Choices": "dovetail_cpu.fast_elementwise.FastChoices",
     "losses.Losses": "dovetail_cpu.fast_losses.FastLosses",

@@ -8,8 +8,10 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.array_kernels.dims import wrap_dim
-from dovetail_kernel import bfloat16, float16, float32
+from dovetail_kernel import bfloat16, float16, float32, float64
 from dovetail_kernel import bool as bool_
+
+_FLOATS = frozenset({float32, float64, float16, bfloat16})
 
 
 class _Choice(threading.local):
@@ -17,6 +19,7 @@ class _Choice(threading.local):
 
     backends: tuple[Any, ...] | None = None
     is_viable = True
+    is_fused = True
 
 
 choice = _Choice()
@@ -40,9 +43,35 @@ def scaled_dot_product_attention(
             "turning off both the math kernel and the fused kernels: allow SDPBackend.MATH."
         )
     _check_operands(query, key, value, attn_mask)
+    if _is_plain(query, key, value, attn_mask, dropout_p):
+        if is_causal and attn_mask is not None:
+            raise _two_masks()
+        if enable_gqa:
+            key, value = _for_each_head(query, key, value)
+        if query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
+            return F._scaled_dot_product_flash_attention_for_cpu(
+                query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale
+            )[0]
+        enable_gqa = False
     return scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )[0]
+
+
+def _is_plain(query: Any, key: Any, value: Any, mask: Any, dropout_p: float) -> bool:
+    """Return whether one kernel does it all, but for heads that are shared.
+
+    It has no dropout, no derivative with respect to the mask, and no complex numbers. Where shapes
+    do not fit, the products say so.
+    """
+    return (
+        not dropout_p
+        and choice.is_fused
+        and query.dtype in _FLOATS
+        and (mask is None or not (mask.requires_grad or mask.ndim > query.ndim))
+        and query.shape[-1] == key.shape[-1]
+        and key.shape[-2] == value.shape[-2]
+    )
 
 
 def scaled_dot_product_attention_math(
@@ -86,14 +115,13 @@ def _check_operands(query: Any, key: Any, value: Any, mask: Any) -> None:
     RuntimeError
         In PyTorch's words.
     """
-    three = (query, key, value)
-    if min(each.ndim for each in three) < 2:
+    if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
             f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead. Add dimensions "
             "with unsqueeze."
         )
-    if any(each.dtype is not query.dtype for each in three):
+    if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
             f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead. "
@@ -120,14 +148,18 @@ def _for_each_head(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
     )
 
 
+def _two_masks() -> RuntimeError:
+    return RuntimeError(
+        "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True. "
+        "Pass one of them."
+    )
+
+
 def _masked(scores: Any, mask: Any, is_causal: bool) -> Any:
     """Return scores without those that a mask excludes."""
     if is_causal:
         if mask is not None:
-            raise RuntimeError(
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
-                "is_causal=True. Pass one of them."
-            )
+            raise _two_masks()
         shape = tuple(scores.shape[-2:])
         future = F.triu(F.ones(shape, dtype=bool_, device=scores.device), 1)
         return F.masked_fill(scores, future, -math.inf)
