@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from .family import Family, fitted, helper, operator
@@ -18,6 +19,14 @@ def check_attention(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p:
     RuntimeError
         In PyTorch's words where it refuses the same.
     """
+    if (
+        query.shape == key.shape == value.shape
+        and query.dtype == key.dtype == value.dtype
+        and attn_mask is None
+        and not dropout_p
+        and query.ndim > 1
+    ):
+        return
     if dropout_p > 0:
         raise RuntimeError(
             f"{_NAME}: Currently do not support dropout > 0. Use scaled_dot_product_attention."
@@ -57,10 +66,12 @@ def _spreads(shape: Any, whole: tuple[int, ...]) -> bool:
 
 
 def factor_of(query: Any, scale: float | None) -> float:
-    """Return the factor of the scores."""
-    if scale is not None:
-        return scale
-    features = query.shape[-1]
+    """Return the factor of the scores: `scale`, or one by the number of features."""
+    return _factor_by(query.shape[-1]) if scale is None else scale
+
+
+@lru_cache
+def _factor_by(features: int) -> float:
     return 1 / math.sqrt(features) if features else 1.0
 
 

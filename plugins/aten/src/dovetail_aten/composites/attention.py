@@ -42,36 +42,34 @@ def scaled_dot_product_attention(
             "No viable backend for scaled_dot_product_attention was found. This is likely due to "
             "turning off both the math kernel and the fused kernels: allow SDPBackend.MATH."
         )
-    _check_operands(query, key, value, attn_mask)
-    if _is_plain(query, key, value, attn_mask, dropout_p):
-        if is_causal and attn_mask is not None:
-            raise _two_masks()
+    of_query, of_key, of_value = query.shape, key.shape, value.shape
+    is_fused = choice.is_fused and not dropout_p and query.dtype in _FLOATS
+    if attn_mask is not None or not (
+        of_query == of_key == of_value
+        and len(of_query) > 1
+        and query.dtype is key.dtype is value.dtype
+    ):
+        _check_operands(query, key, value, attn_mask)
+        # Of what does not fit the products say so. The kernel gives no gradient of a mask.
+        is_fused = (
+            is_fused
+            and (attn_mask is None or not (attn_mask.requires_grad or is_causal))
+            and (attn_mask is None or attn_mask.ndim <= len(of_query))
+            and of_query[-1] == of_key[-1]
+            and of_key[-2] == of_value[-2]
+        )
         if enable_gqa:
             key, value = _for_each_head(query, key, value)
-        if query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
-            return F._scaled_dot_product_flash_attention_for_cpu(
-                query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale
-            )[0]
-        enable_gqa = False
+            enable_gqa = False
+            of_key, of_value = key.shape, value.shape
+        is_fused = is_fused and of_query[:-2] == of_key[:-2] == of_value[:-2]
+    if is_fused:
+        return F._scaled_dot_product_flash_attention_for_cpu(
+            query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale
+        )[0]
     return scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )[0]
-
-
-def _is_plain(query: Any, key: Any, value: Any, mask: Any, dropout_p: float) -> bool:
-    """Return whether one kernel does it all, but for heads that are shared.
-
-    It has no dropout, no derivative with respect to the mask, and no complex numbers. Where shapes
-    do not fit, the products say so.
-    """
-    return (
-        not dropout_p
-        and choice.is_fused
-        and query.dtype in _FLOATS
-        and (mask is None or not (mask.requires_grad or mask.ndim > query.ndim))
-        and query.shape[-1] == key.shape[-1]
-        and key.shape[-2] == value.shape[-2]
-    )
 
 
 def scaled_dot_product_attention_math(
@@ -148,18 +146,14 @@ def _for_each_head(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
     )
 
 
-def _two_masks() -> RuntimeError:
-    return RuntimeError(
-        "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True. "
-        "Pass one of them."
-    )
-
-
 def _masked(scores: Any, mask: Any, is_causal: bool) -> Any:
     """Return scores without those that a mask excludes."""
     if is_causal:
         if mask is not None:
-            raise _two_masks()
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+                "is_causal=True. Pass one of them."
+            )
         shape = tuple(scores.shape[-2:])
         future = F.triu(F.ones(shape, dtype=bool_, device=scores.device), 1)
         return F.masked_fill(scores, future, -math.inf)
