@@ -4,7 +4,7 @@ maximum of a row is looked for only where powers would leave the range without i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import inf, prod
 from typing import Any
@@ -17,7 +17,7 @@ from .constants import ones_of
 from .threads import run_pieces
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
-_BLOCK = 1 << 16
+_BLOCK = 1 << 17
 """Scores at a time."""
 _FEWEST_ROWS = 16
 _LONGEST = 1 << 12
@@ -136,9 +136,7 @@ def _added(mask: Any, is_causal: bool, shape: tuple[int, ...], dtype: Any) -> An
     return mask
 
 
-def _attend(
-    query: Any, turned: Any, value: Any, mask: Any, output: Any, logarithms: Any
-) -> None:
+def _attend(query: Any, turned: Any, value: Any, mask: Any, output: Any, logarithms: Any) -> None:
     """Write the means, and the logarithms of the sums of the powers of scores."""
     powers = _scores(query, turned, mask)
     _exp(powers, powers)
@@ -211,15 +209,16 @@ class FastAttention(Attention):
     ) -> tuple[Any, Any]:
         """Return the means of values, and the logarithms of the sums of the powers of scores."""
         check_attention(query, key, value, attn_mask, dropout_p)
-        own = query.dtype
-        is_half = own not in _FLOATS and own in self.precision.halves
-        if is_half:
-            query, key, value = (each.astype(_FLOATS[0]) for each in (query, key, value))
         dtype, shape = query.dtype, (*query.shape[:-1], key.shape[-2])
-        if dtype not in _FLOATS or not all(shape):
+        is_half = dtype in self.precision.halves
+        if not (dtype in _FLOATS or is_half) or not all(shape):
             return Attention.attention(
                 self, query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale
             )
+        own = dtype
+        if is_half:
+            dtype = _FLOATS[0]
+            query, key, value = (each.astype(dtype) for each in (query, key, value))
         factor = self.numbers.like(query, factor_of(query, scale))
         mask = _added(attn_mask, is_causal, shape[-2:], dtype)
         output = _empty((*query.shape[:-1], value.shape[-1]), dtype)
@@ -245,40 +244,48 @@ class FastAttention(Attention):
         is_causal: bool,
         attn_mask: Any,
         scale: float | None,
-    ) -> tuple[Any, Any, Any]:
-        """Return the gradients of queries, keys and values."""
-        own = query.dtype
-        is_half = own not in _FLOATS and own in self.precision.halves
-        if is_half:
-            single = _FLOATS[0]
-            grad, query, key, value, output = (
-                each.astype(single) for each in (grad, query, key, value, output)
-            )
+        mask: Sequence[bool],
+    ) -> tuple[Any, Any, Any, Any]:
+        """Return the gradients of queries, keys and values; with that of the mask as the generic
+        kernel does.
+        """
         dtype, shape = query.dtype, (*query.shape[:-1], key.shape[-2])
-        if dtype not in _FLOATS or grad.dtype is not dtype or not all(shape):
+        is_half = dtype in self.precision.halves
+        if (
+            (mask[3] and attn_mask is not None)
+            or not (dtype in _FLOATS or is_half)
+            or grad.dtype is not dtype
+            or not all(shape)
+        ):
             return Attention.attention_backward(
-                self, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale
+                *(self, grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale),
+                mask,
+            )
+        own = dtype
+        if is_half:
+            dtype = _FLOATS[0]
+            grad, query, key, value, output = (
+                each.astype(dtype) for each in (grad, query, key, value, output)
             )
         factor = self.numbers.like(query, factor_of(query, scale))
-        mask = _added(attn_mask, is_causal, shape[-2:], dtype)
+        added = _added(attn_mask, is_causal, shape[-2:], dtype)
         logarithms = logsumexp[..., None]
         if prod(shape) <= _BLOCK:
-            if is_causal and mask is None:
-                mask = _future(*shape[-2:], dtype)
+            if is_causal and added is None:
+                added = _future(*shape[-2:], dtype)
             made = _differentiate(
                 *(grad, query, key, _turned(key, factor), _turned(value)),
-                *(output, logarithms, mask, factor),
+                *(output, logarithms, added, factor),
             )
         else:
             made = tuple([_empty(each.shape, dtype) for each in (query, key, value)])
             operands = (grad, query, key, value, output, logarithms, *made)
             four = [_with_four(each) for each in operands]
-            work = _work(four[1], shape, is_causal, mask)
+            work = _work(four[1], shape, is_causal, added)
             _differentiate_in_blocks(work, *four, factor)
-        if not is_half:
-            return made
-        to_query, to_key, to_value = [each.astype(own) for each in made]
-        return to_query, to_key, to_value
+        if is_half:
+            made = tuple([each.astype(own) for each in made])
+        return (*made, None)
 
 
 def _work(query: Any, shape: tuple[int, ...], is_causal: bool, mask: Any) -> _Work:
@@ -308,7 +315,9 @@ def _attend_in_blocks(
                     sums[..., rows, :],
                 )
 
-    run_pieces(compute, len(work.pieces), query.shape[0] * query.shape[1] * work.queries * work.keys)
+    run_pieces(
+        compute, len(work.pieces), query.shape[0] * query.shape[1] * work.queries * work.keys
+    )
 
 
 def _differentiate_in_blocks(
@@ -340,4 +349,6 @@ def _differentiate_in_blocks(
                 of_key[..., :seen, :] += made[1]
                 of_value[..., :seen, :] += made[2]
 
-    run_pieces(compute, len(work.pieces), query.shape[0] * query.shape[1] * work.queries * work.keys)
+    run_pieces(
+        compute, len(work.pieces), query.shape[0] * query.shape[1] * work.queries * work.keys
+    )

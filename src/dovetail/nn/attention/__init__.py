@@ -62,7 +62,7 @@ def sdpa_kernel(
     backends : SDPBackend or iterable of SDPBackend
         Those allowed. If neither MATH nor FLASH_ATTENTION is among them,
         `scaled_dot_product_attention` raises RuntimeError within the block. What FLASH_ATTENTION
-        cannot do (dropout, a mask that requires grad, complex numbers) MATH does, allowed or not.
+        cannot do (dropout, batches that broadcast, complex numbers) MATH does, allowed or not.
     set_priority : bool, default False
         Accepted for compatibility: FLASH_ATTENTION goes first.
 

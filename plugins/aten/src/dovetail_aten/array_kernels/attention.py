@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -126,8 +127,11 @@ class Attention(Family):
         is_causal: bool,
         attn_mask: Any,
         scale: float | None,
-    ) -> tuple[Any, Any, Any]:
-        """Return the gradients of queries, keys and values."""
+        mask: Sequence[bool],
+    ) -> tuple[Any, Any, Any, Any]:
+        """Return the gradients of queries, keys and values, and of the mask if `mask` asks for
+        it.
+        """
         own, wide = query.dtype, self.precision.wide
         grad, query, key, value, output = map(wide, (grad, query, key, value, output))
         xp = self.xp
@@ -143,7 +147,11 @@ class Attention(Family):
             xp.matmul(weights.swapaxes(-2, -1), grad),
         )
         to_query, to_key, to_value = [each.astype(own, copy=False) for each in made]
-        return to_query, to_key, to_value
+        to_mask = None
+        if mask[3] and attn_mask is not None and attn_mask.dtype != xp.bool_:
+            to_mask = self.table.helpers["sum_to"](slopes, attn_mask.shape)
+            to_mask = to_mask.astype(attn_mask.dtype, copy=False)
+        return to_query, to_key, to_value, to_mask
 
     def _scores(
         self, query: Any, key: Any, is_causal: bool, attn_mask: Any, scale: float | None

@@ -50,11 +50,10 @@ def scaled_dot_product_attention(
         and query.dtype is key.dtype is value.dtype
     ):
         _check_operands(query, key, value, attn_mask)
-        # Of what does not fit the products say so. The kernel gives no gradient of a mask.
+        # Of what does not fit the products say so.
         is_fused = (
             is_fused
-            and (attn_mask is None or not (attn_mask.requires_grad or is_causal))
-            and (attn_mask is None or attn_mask.ndim <= len(of_query))
+            and (attn_mask is None or (not is_causal and attn_mask.ndim <= len(of_query)))
             and of_query[-1] == of_key[-1]
             and of_key[-2] == of_value[-2]
         )

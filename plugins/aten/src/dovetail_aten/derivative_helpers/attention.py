@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_kernel import bfloat16, float16, float32
@@ -22,8 +23,10 @@ def attention_backward(
     is_causal: bool,
     attn_mask: Any,
     scale: float | None,
-) -> tuple[Any, Any, Any]:
-    """Return the gradients of queries, keys and values.
+    mask: Sequence[bool],
+) -> tuple[Any, Any, Any, Any]:
+    """Return the gradients of queries, keys and values, and of what a mask adds if `mask` asks for
+    it.
 
     Over arrays a backend has it in one pass, for which it computes the weights again from
     `logsumexp`. Over tensors it is made of operators, that it can be differentiated again: the
@@ -31,8 +34,8 @@ def attention_backward(
     """
     in_one_pass = getattr(k, "attention_backward", None)
     if in_one_pass is not None:
-        made: tuple[Any, Any, Any] = in_one_pass(
-            grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale
+        made: tuple[Any, Any, Any, Any] = in_one_pass(
+            grad, query, key, value, output, logsumexp, is_causal, attn_mask, scale, mask
         )
         return made
     own = query.dtype
@@ -42,7 +45,8 @@ def attention_backward(
     scaled = k.mul(query, factor)
     scores = k.matmul(scaled, k.transpose(key, -2, -1))
     if is_causal:
-        attn_mask = k.tril(k.ones(tuple(scores.shape[-2:]), dtype=bool_, device=scores.device))
+        past = k.tril(k.ones(tuple(scores.shape[-2:]), dtype=bool_, device=scores.device))
+        scores = k.masked_fill(scores, k.logical_not(past), -math.inf)
     if attn_mask is not None and attn_mask.dtype is bool_:
         scores = k.masked_fill(scores, k.logical_not(attn_mask), -math.inf)
     elif attn_mask is not None:
@@ -56,4 +60,7 @@ def attention_backward(
         k.matmul(k.transpose(weights, -2, -1), grad),
     )
     to_query, to_key, to_value = [k.to(each, own) for each in gradients]
-    return to_query, to_key, to_value
+    to_mask = None
+    if mask[3] and attn_mask is not None and attn_mask.dtype is not bool_:
+        to_mask = k.to(k.sum_to_size(slopes, attn_mask.shape), attn_mask.dtype)
+    return to_query, to_key, to_value, to_mask
