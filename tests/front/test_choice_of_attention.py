@@ -53,7 +53,7 @@ def test_the_kernel_refuses_heads_that_are_not_as_many():
     x = dovetail.ones(1, 2, 3, 4)
     with pytest.raises(RuntimeError, match=r"as many heads .* \(1, 1, 3, 4\).* Expand them"):
         attention(x, x[:, :1], x[:, :1])
-    with pytest.raises(RuntimeError, match="inputs of at least 2 dims.* Add dimensions with"):
+    with pytest.raises(RuntimeError, match=r"inputs of at least 2 dims.* Add dimensions with"):
         attention(x[0, 0, 0], x, x)
 
 
