@@ -26,6 +26,19 @@ def test_softmax_agrees_with_pytorch(name, shape, dtype, compare):
         compare(name, sample(shape, dtype), dim, False)
 
 
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shape", ((6, 8), (2, 3, 8), (6, 3000), (2, 3, 5, 4)))
+@pytest.mark.parametrize("name", ("_softmax", "_log_softmax", "_safe_softmax"))
+def test_softmax_of_rows_that_need_their_maximum_agrees_with_pytorch(name, shape, dtype, compare):
+    rest = () if name == "_safe_softmax" else (False,)
+    for far in (700, -700, 60, -60, 12, -12, np.inf, -np.inf, np.nan):
+        for places in (0, slice(None), (..., 1)):
+            x = sample(shape, dtype)
+            x[places] = x[places] + far if np.isfinite(far) else far
+            for dim in (-1, 0, 1):
+                compare(name, x, dim, *rest)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_backward_of_relu_agrees_with_pytorch(shape, compare):
     grad, result = sample(shape), sample(shape, seed=1)
