@@ -11,10 +11,18 @@ import numpy
 
 from dovetail_aten.array_kernels.normalization import Normalization, check_layer_norm
 
+from .constants import ones_of
+from .fast_softmax import across
+
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 16
 """Elements at a time."""
+_SMALL = 4096
+"""Elements up to which repeating a column costs less than broadcasting it."""
+_FAR = 64.0
+"""Deviations that a mean may be away from 0 for sums of products not to lose many digits."""
 _add: Any = numpy.add.reduce
+_sum, _subtract, _multiply = numpy.add, numpy.subtract, numpy.multiply
 
 
 @lru_cache(64)
@@ -57,20 +65,21 @@ class FastNormalization(Normalization):
         scale = None if weight is None else weight.reshape(length)
         shift = None if bias is None else bias.reshape(length)
         average = _average(length, dtype)
-        epsilon, share = dtype.type(eps), dtype.type(1 / length)
+        epsilon, share = (self.numbers.of_dtype(each, dtype) for each in (eps, 1 / length))
         kept = input.shape[:lead] + (1,) * (input.ndim - lead)
         if input.size <= _BLOCK:
             mean = rows.dot(average)
-            result = numpy.subtract(rows, mean[:, None])
-            rstd = numpy.multiply(result, result).dot(average)
-            numpy.add(rstd, epsilon, out=rstd)
+            is_small = input.size <= _SMALL
+            result = _subtract(rows, across(mean, length) if is_small else mean[:, None])
+            rstd = _multiply(result, result).dot(average)
+            _sum(rstd, epsilon, out=rstd)
             numpy.sqrt(rstd, out=rstd)
             numpy.reciprocal(rstd, out=rstd)
-            numpy.multiply(result, rstd[:, None], out=result)
+            _multiply(result, across(rstd, length) if is_small else rstd[:, None], out=result)
             if scale is not None:
-                numpy.multiply(result, scale, out=result)
+                _multiply(result, scale, out=result)
             if shift is not None:
-                numpy.add(result, shift, out=result)
+                _sum(result, shift, out=result)
             return result.reshape(input.shape), mean.reshape(kept), rstd.reshape(kept)
         result = numpy.empty(rows.shape, dtype)
         mean, rstd = numpy.empty((len(rows), 1), dtype), numpy.empty((len(rows), 1), dtype)
@@ -104,13 +113,16 @@ class FastNormalization(Normalization):
         bias: Any,
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:
-        """Return the gradients of layer normalization, of large inputs by blocks of rows."""
+        """Return the gradients of layer normalization, by blocks of rows."""
         dtype = input.dtype
         arrays = (grad_out, mean, rstd, *[each for each in (weight, bias) if each is not None])
         if (
-            input.size <= _BLOCK
-            or dtype not in _FLOATS
-            or any(each.dtype is not dtype for each in arrays)
+            dtype not in _FLOATS
+            or not input.size
+            or any([each.dtype is not dtype for each in arrays])
+            or grad_out.shape != input.shape
+            or mean.size * prod(normalized_shape) != input.size
+            or rstd.size != mean.size
         ):
             return Normalization.native_layer_norm_backward(
                 self, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
@@ -118,43 +130,67 @@ class FastNormalization(Normalization):
         inner = tuple(normalized_shape)
         length = prod(inner)
         rows, grads = input.reshape(-1, length), grad_out.reshape(-1, length)
-        centers, inverses = mean.reshape(-1, 1), rstd.reshape(-1, 1)
-        scale = None if weight is None else weight.reshape(length)
+        centers, inverses = mean.reshape(-1), rstd.reshape(-1)
         needs_input, needs_weight, needs_bias = output_mask
         needs_weight = needs_weight and weight is not None
-        average, share = _average(length, dtype), dtype.type(1 / length)
+        scale = ones_of(length, dtype) if weight is None else weight.reshape(length)
         result = numpy.empty(rows.shape, dtype) if needs_input else None
-        to_weight, to_bias = numpy.zeros(length, dtype), numpy.zeros(length, dtype)
+        to_weight = to_bias = None
         step = max(1, _BLOCK // length)
-        scale = _repeated(scale, step)
-        ones = numpy.ones(step, dtype)
-        normalized = numpy.empty((step, length), dtype)
-        product = numpy.empty((step, length), dtype)
         for start in range(0, len(rows), step):
             block = slice(start, start + step)
-            grad, inverse = grads[block], inverses[block]
-            count = len(grad)
+            grad = grads[block]
             if needs_bias:
-                to_bias += ones[:count].dot(grad)
+                to_bias = _plus(to_bias, ones_of(len(grad), dtype).dot(grad))
             if not needs_input and not needs_weight:
                 continue
-            even, along = normalized[:count], product[:count]
-            numpy.subtract(rows[block], centers[block], out=even)
-            numpy.multiply(even, inverse, out=even)
-            if needs_weight:
-                numpy.multiply(grad, even, out=along)
-                to_weight += ones[:count].dot(along)
-            if result is not None:
-                out = result[block]
-                scaled = grad if scale is None else numpy.multiply(grad, scale[:count], out=out)
-                total = scaled.dot(average)[:, None]
-                slope = (numpy.vecdot(scaled, even) * share)[:, None]
-                numpy.multiply(even, slope, out=even)
-                numpy.subtract(scaled, even, out=out)
-                numpy.subtract(out, total, out=out)
-                numpy.multiply(out, inverse, out=out)
+            gain = _gradients(
+                *(grad, rows[block], centers[block], inverses[block], scale),
+                None if result is None else result[block],
+            )
+            to_weight = _plus(to_weight, gain)
         return (
             None if result is None else result.reshape(input.shape),
             to_weight.reshape(inner) if needs_weight else None,
             to_bias.reshape(inner) if needs_bias else None,
         )
+
+
+def _plus(total: Any, more: Any) -> Any:
+    return more if total is None else _sum(total, more, out=total)
+
+
+def _gradients(grad: Any, rows: Any, center: Any, inverse: Any, scale: Any, out: Any) -> Any:
+    """Return the gradient of the weight by some rows, and write that of the rows.
+
+    It is ``a * grad * scale + b * x + c`` with three numbers for each row, which follow from sums
+    along the row. Those of what lies far from its deviation would lose digits: it is centered
+    before.
+    """
+    length = rows.shape[1]
+    shift = _multiply(center, inverse)
+    if numpy.absolute(shift).max() > _FAR:
+        rows, shift = _subtract(rows, center[:, None]), numpy.zeros_like(shift)
+        center = shift
+    product = _multiply(grad, rows)
+    gain = inverse.dot(product) - shift.dot(grad)
+    if out is None:
+        return gain
+    total, along = grad.dot(scale), product.dot(scale)
+    share = grad.dtype.type(1 / length)
+    slope = (center * total - along) * inverse
+    slope *= inverse
+    slope *= inverse
+    slope *= share
+    rest = slope * center
+    rest += total * inverse * share
+    if grad.size <= _SMALL:
+        _multiply(grad, across(inverse, length), out=out)
+        _multiply(out, scale, out=out)
+        _sum(out, _multiply(rows, across(slope, length)), out=out)
+        _subtract(out, across(rest, length), out=out)
+        return gain
+    _multiply(inverse[:, None].dot(scale[None]), grad, out=out)
+    _sum(out, _multiply(rows, slope[:, None], out=product), out=out)
+    _subtract(out, rest[:, None], out=out)
+    return gain

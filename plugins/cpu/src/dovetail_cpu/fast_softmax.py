@@ -60,9 +60,7 @@ def are_within(sums: Any) -> bool:
     """Return whether the exponentials that have these sums were exact without a maximum taken out:
     those of a NaN were not.
     """
-    return bool(
-        sums.item(sums.argmin()) > _LEAST_SUM and sums.item(sums.argmax()) < _GREATEST_SUM
-    )
+    return bool(sums.item(sums.argmin()) > _LEAST_SUM and sums.item(sums.argmax()) < _GREATEST_SUM)
 
 
 def _small_softmax(x: Any) -> Any:
