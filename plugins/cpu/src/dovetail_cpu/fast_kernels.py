@@ -14,6 +14,7 @@ __all__ = ["FAST_FAMILIES"]
 FAST_FAMILIES: Final = {
     "arithmetic.Arithmetic": "dovetail_cpu.fast_arithmetic.FastArithmetic",
     "reductions.Reductions": "dovetail_cpu.fast_reductions.FastReductions",
+    "fft.Fourier": "dovetail_cpu.fast_fourier.FastFourier",
     "norms.Norms": "dovetail_cpu.fast_norms.FastNorms",
     "scans.Scans": "dovetail_cpu.fast_scans.FastScans",
     "running_extrema.RunningExtrema": "dovetail_cpu.fast_scans.FastRunningExtrema",
