@@ -76,6 +76,26 @@ def test_both_kernels_give_the_same_numbers_and_gradients(shape, factor):
             assert dovetail.allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (5,), (4, 1), (1, 5), (3, 1, 1), (2, 1, 4, 5), (2, 3, 4, 1)]
+)
+@pytest.mark.parametrize("lead", [(2, 3), (7, 2, 3), (2, 3, 2000)])
+def test_masks_broadcast_alike_in_both_kernels(shape, lead):
+    if len(lead) == 3 and lead[2] == 2000 and len(shape) > 2:
+        shape = (*shape[:-2], 1, *shape[-2:])
+    x, y = dovetail.randn(*lead, 4, 8), dovetail.randn(*lead, 5, 8)
+    for mask in (dovetail.randn(shape), dovetail.randn(shape) > -1):
+        found = []
+        for kernel in (SDPBackend.MATH, SDPBackend.FLASH_ATTENTION):
+            q = x.clone().requires_grad_()
+            with sdpa_kernel(kernel):
+                made = scaled_dot_product_attention(q, y, y, mask)
+            made.sin().sum().backward()
+            found.append((made, q.grad))
+        for one, other in zip(*found, strict=True):
+            assert dovetail.allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
 def test_what_is_no_kernel_is_refused():
     for wrong in ("math", 3, [SDPBackend.MATH, "math"]):
         with (

@@ -92,7 +92,7 @@ class _Work:
         self.rows = self.queries if each <= _BLOCK else max(_FEWEST_ROWS, _BLOCK // self.keys)
         if heads * each <= _BLOCK:
             step = _BLOCK // (heads * each)
-            self.pieces = [(slice(b, b + step),) for b in range(0, batch, step)]
+            self.pieces: list[Any] = [(slice(b, b + step),) for b in range(0, batch, step)]
         else:
             step = max(1, _BLOCK // each)
             self.pieces = [
@@ -131,6 +131,8 @@ def _added(mask: Any, is_causal: bool, shape: tuple[int, ...], dtype: Any) -> An
             mask = numpy.where(mask, numpy.zeros((), dtype), numpy.array(-inf, dtype))
         else:
             mask = mask.astype(dtype, copy=False)
+        if mask.shape[-1:] != shape[-1:]:
+            mask = numpy.broadcast_to(mask, (*mask.shape[:-1], shape[-1]))
         if is_causal:
             mask = mask + _future(*shape, dtype)
     return mask
@@ -229,8 +231,7 @@ class FastAttention(Attention):
             _attend(query, _turned(key, factor), value, mask, output, logarithms)
         else:
             four = [_with_four(each) for each in (query, key, value, output, logarithms)]
-            work = _work(four[0], shape, is_causal, mask)
-            _attend_in_blocks(work, *four, factor)
+            _attend_in_blocks(_work(four[0], shape, is_causal, mask), factor, *four)
         return output.astype(own) if is_half else output, logarithms[..., 0]
 
     def attention_backward(
@@ -270,6 +271,7 @@ class FastAttention(Attention):
         factor = self.numbers.like(query, factor_of(query, scale))
         added = _added(attn_mask, is_causal, shape[-2:], dtype)
         logarithms = logsumexp[..., None]
+        made: Any
         if prod(shape) <= _BLOCK:
             if is_causal and added is None:
                 added = _future(*shape[-2:], dtype)
@@ -278,19 +280,20 @@ class FastAttention(Attention):
                 *(output, logarithms, added, factor),
             )
         else:
-            made = tuple([_empty(each.shape, dtype) for each in (query, key, value)])
+            shapes = (query.shape, key.shape, value.shape)
+            made = [_empty(each, dtype) for each in shapes]
             operands = (grad, query, key, value, output, logarithms, *made)
             four = [_with_four(each) for each in operands]
-            work = _work(four[1], shape, is_causal, added)
-            _differentiate_in_blocks(work, *four, factor)
+            _differentiate_in_blocks(_work(four[1], shape, is_causal, added), factor, *four)
+        to_query, to_key, to_value = made
         if is_half:
-            made = tuple([each.astype(own) for each in made])
-        return (*made, None)
+            to_query, to_key, to_value = (each.astype(own) for each in made)
+        return to_query, to_key, to_value, None
 
 
 def _work(query: Any, shape: tuple[int, ...], is_causal: bool, mask: Any) -> _Work:
     if mask is not None:
-        if mask.ndim > 4:
+        if mask.ndim > 3 and len(shape) > 4:
             mask = numpy.broadcast_to(mask, shape)
         mask = _with_four(mask)
     whole = (*query.shape[:-1], shape[-1])
@@ -298,7 +301,7 @@ def _work(query: Any, shape: tuple[int, ...], is_causal: bool, mask: Any) -> _Wo
 
 
 def _attend_in_blocks(
-    work: _Work, query: Any, key: Any, value: Any, output: Any, logarithms: Any, factor: Any
+    work: _Work, factor: Any, query: Any, key: Any, value: Any, output: Any, logarithms: Any
 ) -> None:
     def compute(first: int, last: int) -> None:
         for piece in work.pieces[first:last]:
@@ -322,6 +325,7 @@ def _attend_in_blocks(
 
 def _differentiate_in_blocks(
     work: _Work,
+    factor: Any,
     grad: Any,
     query: Any,
     key: Any,
@@ -331,7 +335,6 @@ def _differentiate_in_blocks(
     to_query: Any,
     to_key: Any,
     to_value: Any,
-    factor: Any,
 ) -> None:
     def compute(first: int, last: int) -> None:
         for piece in work.pieces[first:last]:

@@ -35,10 +35,10 @@ def _loops() -> Any:
     return loops if fits else None
 
 
-def _axes(x: Any, dim: Sequence[int], normalization: int) -> tuple[int, ...] | None:
-    """Return the dimensions to transform; None for what `scipy.fft` is to see."""
-    if not (len(dim) and x.size and 0 <= normalization < 3 and x.flags.aligned):
-        return None
+def _axes(x: Any, dim: Sequence[int], normalization: int) -> tuple[int, ...]:
+    """Return the dimensions to transform; none for what `scipy.fft` is to see."""
+    if _loops() is None or not (len(dim) and x.size and 0 <= normalization < 3 and x.flags.aligned):
+        return ()
     return wrap_dims(tuple(dim), x.ndim)
 
 
@@ -47,25 +47,22 @@ class FastFourier(Fourier):
 
     def fft_c2c(self, x: Any, dim: Sequence[int], normalization: int, forward: bool) -> Any:
         """Return the transform of complex numbers along `dim`, or the inverse."""
-        loops = _loops() if x.dtype in _COMPLEX else None
-        axes = None if loops is None else _axes(x, dim, normalization)
-        if axes is None:
+        axes = _axes(x, dim, normalization) if x.dtype in _COMPLEX else ()
+        if not axes:
             return Fourier.fft_c2c(self, x, dim, normalization, forward)
-        return self.ordered(loops.c2c(x, axes, forward, normalization, None, 1))
+        return self.ordered(_loops().c2c(x, axes, forward, normalization, None, 1))
 
     def fft_r2c(self, x: Any, dim: Sequence[int], normalization: int, onesided: bool) -> Any:
         """Return the transform of real numbers along `dim`."""
-        loops = _loops() if x.dtype in _REAL else None
-        axes = None if loops is None else _axes(x, dim, normalization)
-        if axes is None:
+        axes = _axes(x, dim, normalization) if x.dtype in _REAL else ()
+        if not axes:
             return Fourier.fft_r2c(self, x, dim, normalization, onesided)
-        transform = loops.r2c if onesided else loops.c2c
+        transform = _loops().r2c if onesided else _loops().c2c
         return self.ordered(transform(x, axes, True, normalization, None, 1))
 
     def fft_c2r(self, x: Any, dim: Sequence[int], normalization: int, last_dim_size: int) -> Any:
         """Return the real numbers whose frequencies are `x`."""
-        loops = _loops() if x.dtype in _COMPLEX else None
-        axes = None if loops is None else _axes(x, dim, normalization)
-        if axes is None or last_dim_size < 1 or x.shape[axes[-1]] != last_dim_size // 2 + 1:
+        axes = _axes(x, dim, normalization) if x.dtype in _COMPLEX else ()
+        if not axes or last_dim_size < 1 or x.shape[axes[-1]] != last_dim_size // 2 + 1:
             return Fourier.fft_c2r(self, x, dim, normalization, last_dim_size)
-        return self.ordered(loops.c2r(x, axes, last_dim_size, False, normalization, None, 1))
+        return self.ordered(_loops().c2r(x, axes, last_dim_size, False, normalization, None, 1))

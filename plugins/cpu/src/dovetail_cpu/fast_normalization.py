@@ -135,7 +135,8 @@ class FastNormalization(Normalization):
         needs_weight = needs_weight and weight is not None
         scale = ones_of(length, dtype) if weight is None else weight.reshape(length)
         result = numpy.empty(rows.shape, dtype) if needs_input else None
-        to_weight = to_bias = None
+        to_weight: Any = None
+        to_bias: Any = None
         step = max(1, _BLOCK // length)
         for start in range(0, len(rows), step):
             block = slice(start, start + step)
