@@ -33,9 +33,11 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
     if first.__class__ is not int and len(sizes) == 1 and isinstance(first, list | tuple):
         sizes = tuple(first)
     try:
+        if isinstance(next(iter(sizes), 0), bool):  # as PyTorch, which looks at the first one
+            raise TypeError
         shape = tuple([index(n) for n in sizes])
     except TypeError:
-        wrong = next(n for n in sizes if not _is_int(n))
+        wrong = next((n for n in sizes if not _is_int(n)), sizes[0])
         raise TypeError(
             f"{function}(): argument 'size' (position 1) must be tuple of ints, not "
             f"{type(wrong).__name__}. Give ints."
