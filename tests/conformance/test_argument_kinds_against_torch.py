@@ -60,6 +60,7 @@ CALLS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "int[1]": lambda lib, x, v: lib.amax(x, v),
     "int[1]?": lambda lib, x, v: lib.mean(x, v),
     "size": lambda lib, x, v: lib.zeros(v),
+    "a number of rows": lambda lib, x, v: lib.eye(v),
     "float": lambda lib, x, v: lib.dropout(x, v, True),
     "float by keyword": lambda lib, x, v: lib.isclose(x, x, rtol=v),
     "float?": lambda lib, x, v: lib.logit(x, v),
@@ -84,7 +85,7 @@ MORE: dict[str, set[str]] = {
     "an array of a float": {"float", "float by keyword", "float?", "Scalar"},
     "a bool of NumPy": {"bool", "bool by keyword", "bool of an overload"},
     "None": {"MemoryFormat"},
-    "a tensor of a bool": {"size"},  # PyTorch has an internal error
+    "a tensor of a bool": {"size", "a number of rows"},  # PyTorch has an internal error
 }  # fmt: skip
 """What is taken here and not there."""
 

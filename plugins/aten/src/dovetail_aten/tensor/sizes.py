@@ -7,7 +7,24 @@ from typing import Any
 
 from ..backend.backend_select import check_size
 
-__all__ = ["shape_of"]
+__all__ = ["shape_of", "whole"]
+
+
+def whole(function: str, argument: str, value: Any) -> int:
+    """Return an int that is given as such, or as what can be an index.
+
+    Raises
+    ------
+    TypeError
+        For a bool, and for what is no index.
+    """
+    if value.__class__ is int:
+        return value
+    if isinstance(value, bool) or not _is_int(value):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be int, not {type(value).__name__}."
+        )
+    return index(value)
 
 
 def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:

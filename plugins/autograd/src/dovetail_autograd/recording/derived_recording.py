@@ -151,7 +151,8 @@ class _Recording:
         for saved in self.formula.saved:
             version = self._noted_version(saved)
             if version is not None:
-                note = NoteVersion(self.values[saved.name], version, saved.kind == "list")
+                value, is_list = self.values[saved.name], saved.kind == "list"
+                note = NoteVersion(value, version, is_list, self._is_checked(saved))
                 steps += self._if_needed(saved, [note])
         return steps
 
@@ -241,11 +242,10 @@ class _Recording:
         slot = f"_{saved.name}"
         match saved.kind:
             case "input":
-                optional = spelling(self.arguments[saved.name]) == "Tensor?"
                 is_copied = saved.name == self.written
                 tensor = _copy_of(saved.name) if is_copied else self.values[saved.name]
-                is_checked = optional or bool(self.key & INFERENCE)
-                return SaveTensor(slot, tensor, is_checked, self._noted_version(saved))
+                version = self._noted_version(saved)
+                return SaveTensor(slot, tensor, self._is_checked(saved), version)
             case "list":
                 return SaveList(slot, self.values[saved.name], self._noted_version(saved))
             case "result":
@@ -256,6 +256,10 @@ class _Recording:
         is_column_major = self.backend.arrays.is_column_major if self.backend else _never
         functions = {"is_column_major": is_column_major}
         return SaveValue(slot, FormulaExpression(saved.expression, named, functions))
+
+    def _is_checked(self, saved: Saved) -> bool:
+        """Return whether what is saved may be None, or an inference tensor."""
+        return spelling(self.arguments[saved.name]) == "Tensor?" or bool(self.key & INFERENCE)
 
     def _noted_version(self, saved: Saved) -> Value | None:
         """Return the version that an argument has before the call writes to another one; None where

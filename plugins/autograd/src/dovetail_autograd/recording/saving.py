@@ -21,11 +21,17 @@ _IDENTIFIER: Final = r"(?<![\w.])[A-Za-z_]\w*"
 class NoteVersion(Step):
     """Note the version that a tensor, or each of a list, has before the call writes to another one,
     which may be the same: `x.mul_(x)`.
+
+    Attributes
+    ----------
+    is_checked
+        Whether it may be None, or an inference tensor, which cannot be saved.
     """
 
     tensor: Value
     version: Value
     is_list: bool
+    is_checked: bool
 
     def print(self, to: Printer) -> None:
         name, version = to.name(self.tensor), to.name(self.version)
@@ -33,8 +39,14 @@ class NoteVersion(Step):
         if self.is_list:
             each, as_tuple = to.scratch("each"), to.builtin("tuple")
             to.add(f"{version} = {as_tuple}([{save}({each}) for {each} in {name}])")
-        else:
+        elif self.is_checked:
             to.add(f"{version} = {save}({name})")
+        else:
+            counter = to.scratch("counter")
+            to.add(
+                f"{counter} = {name}._counter",
+                f"{version} = 0 if {counter} is None else {counter}.value",
+            )
 
 
 class SaveTensor(Step):
