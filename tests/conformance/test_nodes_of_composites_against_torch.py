@@ -32,9 +32,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     ),
     "ReflectionPad2DBackward0": lambda lib, x: lib.nn.functional.pad(x, (1, 1, 1, 1), "reflect"),
     "ReplicationPad2DBackward0": lambda lib, x: lib.nn.functional.pad(x, (1, 1, 1, 1), "replicate"),
-    "ScaledDotProductFlashAttentionForCpuBackward0": lambda lib, x: (
-        lib.nn.functional.scaled_dot_product_attention(x, x, x)
-    ),
 }
 """Calls, by the name of PyTorch's node."""
 

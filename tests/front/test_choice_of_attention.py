@@ -31,6 +31,71 @@ def test_kernels_that_are_not_there_are_refused_within_their_block_and_thread():
     assert results == [(1, 2, 4)]
 
 
+def test_one_operator_does_it_unless_only_others_are_allowed():
+    x = dovetail.ones(1, 2, 3, 4, requires_grad=True)
+
+    def node(*args, **options):
+        return scaled_dot_product_attention(x, x, x, *args, **options).grad_fn.name()
+
+    fused = "ScaledDotProductFlashAttentionForCpuBackward0"
+    mask = dovetail.zeros(3, 3, requires_grad=True)
+    assert node() == node(is_causal=True) == node(mask) == node(mask > 0) == fused
+    assert node(None, 0.5) != fused
+    with sdpa_kernel(SDPBackend.MATH):
+        assert node() != fused
+        with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.MATH]):
+            assert node() == fused
+        assert node() != fused
+
+
+def test_the_kernel_refuses_heads_that_are_not_as_many():
+    attention = dovetail.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    x = dovetail.ones(1, 2, 3, 4)
+    with pytest.raises(RuntimeError, match=r"as many heads .* \(1, 1, 3, 4\).* Expand them"):
+        attention(x, x[:, :1], x[:, :1])
+    with pytest.raises(RuntimeError, match=r"inputs of at least 2 dims.* Add dimensions with"):
+        attention(x[0, 0, 0], x, x)
+
+
+@pytest.mark.parametrize("factor", [1, 30, 1e3])
+@pytest.mark.parametrize("shape", [(3, 5, 4), (2, 2, 300, 8), (1, 3, 512, 4)])
+def test_both_kernels_give_the_same_numbers_and_gradients(shape, factor):
+    found = []
+    for kernel in (SDPBackend.MATH, SDPBackend.FLASH_ATTENTION):
+        dovetail.manual_seed(0)
+        x, y, z = [dovetail.randn(shape, dtype=dovetail.float64) for _ in range(3)]
+        x = (x * factor).requires_grad_()
+        y.requires_grad_()
+        mask = dovetail.ones(shape[-2], shape[-2], dtype=dovetail.bool).tril(-1)
+        for options in ({}, {"is_causal": True}, {"attn_mask": mask}):
+            with sdpa_kernel(kernel):
+                made = scaled_dot_product_attention(x, y, z, **options)
+            found.append([made, *dovetail.autograd.grad(made.sin().sum(), (x, y))])
+    for one, other in zip(found[:3], found[3:], strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert dovetail.allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (5,), (4, 1), (1, 5), (3, 1, 1), (2, 1, 4, 5), (2, 3, 4, 1)]
+)
+@pytest.mark.parametrize("lead", [(2, 3), (7, 2, 3), (2, 3, 2000)])
+def test_masks_broadcast_alike_in_both_kernels(shape, lead):
+    if len(lead) == 3 and lead[2] == 2000 and len(shape) > 2:
+        shape = (*shape[:-2], 1, *shape[-2:])
+    x, y = dovetail.randn(*lead, 4, 8), dovetail.randn(*lead, 5, 8)
+    for mask in (dovetail.randn(shape), dovetail.randn(shape) > -1):
+        found = []
+        for kernel in (SDPBackend.MATH, SDPBackend.FLASH_ATTENTION):
+            q = x.clone().requires_grad_()
+            with sdpa_kernel(kernel):
+                made = scaled_dot_product_attention(q, y, y, mask)
+            made.sin().sum().backward()
+            found.append((made, q.grad))
+        for one, other in zip(*found, strict=True):
+            assert dovetail.allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
 def test_what_is_no_kernel_is_refused():
     for wrong in ("math", 3, [SDPBackend.MATH, "math"]):
         with (

@@ -153,6 +153,16 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         lambda sample: dovetail.bool in dtypes_of(sample),
         "PyTorch adds masks of bools as numbers, unless scaled_dot_product_attention calls it",
     ),
+    "_scaled_dot_product_flash_attention_for_cpu": (
+        lambda sample: (
+            sample.input.ndim != 4
+            or sample.kwargs.get("scale", 1) < 0
+            or len(dtypes_of(sample)) > 1
+            or any(tensor.requires_grad for tensor in sample.tensors()[3:])
+        ),
+        "PyTorch takes four dimensions and masks of the dtype of the rest, which have no gradient; "
+        "of a negative factor and future keys it makes NaN",
+    ),
     "_ctc_loss": (lambda sample: True, "states beyond the lengths are not initialized"),
     "_ctc_loss_backward": (lambda sample: True, "it takes for granted what the forward gave"),
     "as_strided_scatter": (is_differentiated, "the gradient goes where it is written"),

@@ -396,10 +396,9 @@ def disagreement(ours: Any, theirs: Any, program: Program) -> str:
     names = {step.name for step in program.steps}
     if names & {"half", "float", "to"}:
         tolerance = TOLERANCE["float16"]
-    ends = [mine[-1][1], other[-1][1]]
-    if other[-1][1] == [MODIFIED] or ends == [[MODIFIED], ["RuntimeError"]]:
-        # Dovetail saves less in some nodes (gather keeps sizes), and so may go on where PyTorch
-        # cannot; which of two errors comes first depends on where the check is.
+    ends = [outcomes[-1][1][0] if outcomes[-1][1] else "" for outcomes in (mine, other)]
+    if sorted(ends) == ["RuntimeError", MODIFIED]:
+        # Which of two errors comes first depends on where the check is.
         mine, other = mine[:-1], other[:-1]
     for (where, first), (_, second) in zip(mine, other, strict=False):
         if second == [SAVED] != first:

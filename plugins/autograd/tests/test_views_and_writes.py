@@ -167,3 +167,20 @@ def test_all_tensors_that_an_operator_without_derivative_writes_are_looked_at():
         ops.writing.w(None, [made])
         with autograd.no_grad():
             ops.writing.w(leaf, [leaf])
+
+
+@pytest.mark.parametrize(
+    "read", [lambda y: y, lambda y: ops.aten.view.default(y, [2])], ids=["itself", "a view"]
+)
+def test_a_write_that_reads_what_it_writes_is_refused_by_backward(read):
+    y = mul(tensor([1.0, 2.0], True), one)
+    mul_(y, read(y))
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        total(y).backward()
+
+
+def test_hooks_are_not_given_what_was_overwritten():
+    with autograd.saved_tensors_hooks(lambda x: x, lambda x: x):
+        y = mul(tensor([1.0, 2.0], True), one)
+        with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+            mul_(y, y)

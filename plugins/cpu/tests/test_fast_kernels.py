@@ -26,6 +26,44 @@ def test_softmax_agrees_with_pytorch(name, shape, dtype, compare):
         compare(name, sample(shape, dtype), dim, False)
 
 
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shape", ((6, 8), (2, 3, 8), (6, 3000), (2, 3, 5, 4)))
+@pytest.mark.parametrize("name", ("_softmax", "_log_softmax", "_safe_softmax"))
+def test_softmax_of_rows_that_need_their_maximum_agrees_with_pytorch(name, shape, dtype, compare):
+    rest = () if name == "_safe_softmax" else (False,)
+    for far in (700, -700, 60, -60, 12, -12, np.inf, -np.inf, np.nan):
+        for places in (0, slice(None), (..., 1)):
+            x = sample(shape, dtype)
+            x[places] = x[places] + far if np.isfinite(far) else far
+            for dim in (-1, 0, 1):
+                compare(name, x, dim, *rest)
+
+
+@pytest.mark.parametrize("away", (0, 30, 500))
+@pytest.mark.parametrize("shape", ((1, 8), (9, 8), (9, 100), (700, 150), (300, 600)))
+def test_layer_normalization_is_as_exact_as_in_double_precision(shape, away, kernel, generic_table):
+    x, grad, width = sample(shape) + np.float32(away), sample(shape, seed=1), shape[-1:]
+    weight, bias = sample(width, seed=2), sample(width, seed=3)
+    exact = [each.astype(np.float64) for each in (x, grad, weight, bias)]
+    forward = generic_table.kernels["native_layer_norm"].fn
+    backward = generic_table.kernels["native_layer_norm_backward"].fn
+    made = kernel("native_layer_norm", x, width, weight, bias, 1e-5)
+    wanted = forward(exact[0], width, *exact[2:], 1e-5)
+    plain = kernel("native_layer_norm", x, width, None, None, 1e-5)
+    pairs = [*zip(made, wanted, strict=True)]
+    pairs += zip(plain, forward(exact[0], width, None, None, 1e-5), strict=True)
+    for given in ((True, True, True), (True, False, False), (False, True, True)):
+        ours = kernel("native_layer_norm_backward", grad, x, width, *made[1:], weight, bias, given)
+        theirs = backward(exact[1], exact[0], width, *wanted[1:], *exact[2:], given)
+        assert [each is None for each in ours] == [each is None for each in theirs]
+        pairs += [pair for pair in zip(ours, theirs, strict=True) if pair[0] is not None]
+    for one, other in pairs:
+        assert one.shape == other.shape
+        # A mean far away has lost the digits that the input has not.
+        bound = 2e-5 * (1 + away / 30) * max(1, np.abs(other).max())
+        np.testing.assert_allclose(one, other, 0, bound)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_backward_of_relu_agrees_with_pytorch(shape, compare):
     grad, result = sample(shape), sample(shape, seed=1)

@@ -27,6 +27,9 @@ def flops_of(name: str, given: Sequence[Sequence[int]], result: Sequence[int]) -
             return 2 * prod(result) * given[1][-1]
         case "conv1d" | "conv2d" | "conv3d":
             return 2 * prod(result) * prod(given[1][1:])
+        case "_scaled_dot_product_flash_attention_for_cpu":
+            (*lead, width), keys = given[0], given[1][-2]
+            return 2 * prod(lead) * keys * (width + given[2][-1])
         case "add" | "mul":
             return prod(result)
     return 0

@@ -148,11 +148,26 @@ def conv_backward_flop(
     return once * sum(map(bool, output_mask[:2]))
 
 
+def sdpa_flop(
+    query_shape: Shape,
+    key_shape: Shape,
+    value_shape: Shape,
+    *args: Any,
+    out_shape: Any = None,
+    **kwargs: Any,
+) -> int:
+    """Return the operations of both products of attention, also with the keys that a mask leaves
+    out.
+    """
+    return 2 * prod(query_shape[:-1]) * key_shape[-2] * (query_shape[-1] + value_shape[-1])
+
+
 _FORMULAS: Final[dict[str, Formula]] = {
     "mm": mm_flop,
     "addmm": addmm_flop,
     "bmm": bmm_flop,
     "baddbmm": baddbmm_flop,
+    "_scaled_dot_product_flash_attention_for_cpu": sdpa_flop,
     "convolution": conv_flop,
     "convolution_backward": conv_backward_flop,
 }

@@ -13,8 +13,9 @@ from dovetail_kernel.errors import did_you_mean
 
 from .casts import CastError, caster
 from .function_schema import Argument, FunctionSchema
-from .numbers import is_number, stands_for_number
-from .types import DeviceObjType, NumberType, TensorType, without_optional
+from .function_values import function_value
+from .numbers import is_number
+from .types import DeviceObjType, OptionalType, TensorType, without_optional
 
 
 def bind(
@@ -168,9 +169,11 @@ def _cast_for_function(schema: FunctionSchema, position: int, value: Any) -> Any
     argument = schema.arguments[position]
     if value is None and argument.default_value == ():
         return []  # as PyTorch's functions, not its operators
-    declared = without_optional(argument.real_type)
-    if isinstance(declared, NumberType) and stands_for_number(value):
-        value = value.item()
+    if value is not None or not isinstance(argument.real_type, OptionalType):
+        try:
+            value = function_value(without_optional(argument.real_type), argument.N, value)
+        except CastError as reason:
+            raise cast_error(schema, position, value, reason) from None
     return _cast(schema, position, value)
 
 

@@ -19,6 +19,7 @@ from dovetail_aten.array_kernels.convolution import Convolutions
 from dovetail_aten.array_kernels.window_geometry import Window
 
 from .fast_windows import FastWindows
+from .gathered_patches import gathered_patches
 from .planes import Planes, window_span
 from .threads import run_pieces
 
@@ -79,6 +80,10 @@ class FastConvolutions(FastWindows, Convolutions):
         made = numpy.empty((images, groups, rows, math.prod(counts)), x.dtype)
         if not made.size:
             return Convolutions._correlated(self, x, weight, windows, groups)
+        patches = gathered_patches(x, groups, tuple(windows))
+        if patches is not None:
+            numpy.matmul(weight.reshape(groups, rows, channels * places), patches, made)
+            return made.reshape(images, groups * rows, *counts)
         parted = x.reshape(images, groups, channels, *x.shape[2:])
         # Sums over places are read and written as often as patches are copied.
         saved = channels * (places - places // windows[0].kernel)
@@ -132,7 +137,13 @@ class FastConvolutions(FastWindows, Convolutions):
         columns = math.prod([window.number for window in windows])
         parted = x.reshape(images, groups, channels, *x.shape[2:])
         results = y.reshape(images, groups, rows, columns)
-        if not x.size or not y.size or (rows > columns and channels * groups > 1):
+        if not x.size or not y.size:
+            return Convolutions._weighed(self, x, y, windows, groups)
+        patches = gathered_patches(x, groups, tuple(windows))
+        if patches is not None:
+            made = numpy.matmul(results, patches.swapaxes(-1, -2))
+            return made[0] if len(made) == 1 else numpy.add.reduce(made, 0)
+        if rows > columns and channels * groups > 1:
             return Convolutions._weighed(self, x, y, windows, groups)
         if channels * places // windows[0].kernel < _NARROW:
             total = self._weighed_by_planes(parted, results, windows)

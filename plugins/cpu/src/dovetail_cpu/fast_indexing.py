@@ -56,7 +56,13 @@ class FastIndexing(IndexingAlong):
     def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
         """Return the elements at `index` along `dim` by flat indices."""
         ndim = x.ndim
-        if not ndim or index.dtype != _LONG or not index.size or not x.flags.c_contiguous:
+        if (
+            not ndim
+            or index.ndim != ndim
+            or index.dtype != _LONG
+            or not index.size
+            or not x.flags.c_contiguous
+        ):
             return IndexingAlong.gather(self, x, dim, index)
         axis = wrap_dim(dim, ndim)
         shape, length = x.shape, x.shape[axis]

@@ -14,6 +14,7 @@ __all__ = ["FAST_FAMILIES"]
 FAST_FAMILIES: Final = {
     "arithmetic.Arithmetic": "dovetail_cpu.fast_arithmetic.FastArithmetic",
     "reductions.Reductions": "dovetail_cpu.fast_reductions.FastReductions",
+    "fft.Fourier": "dovetail_cpu.fast_fourier.FastFourier",
     "norms.Norms": "dovetail_cpu.fast_norms.FastNorms",
     "scans.Scans": "dovetail_cpu.fast_scans.FastScans",
     "running_extrema.RunningExtrema": "dovetail_cpu.fast_scans.FastRunningExtrema",
@@ -30,6 +31,7 @@ FAST_FAMILIES: Final = {
     "gated_units.GatedUnits": "dovetail_cpu.fast_elementwise.FastGatedUnits",
     "recurrent_cells.RecurrentCells": "dovetail_cpu.fast_recurrence.FastRecurrentCells",
     "recurrent_sequences.RecurrentSequences": "dovetail_cpu.fast_recurrence.FastRecurrentSequences",
+    "attention.Attention": "dovetail_cpu.fast_attention.FastAttention",
     "pointwise.Pointwise": "dovetail_cpu.fast_elementwise.FastPointwise",
     "choices.Choices": "dovetail_cpu.fast_elementwise.FastChoices",
     "losses.Losses": "dovetail_cpu.fast_losses.FastLosses",

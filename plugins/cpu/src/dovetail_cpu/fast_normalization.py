@@ -11,10 +11,22 @@ import numpy
 
 from dovetail_aten.array_kernels.normalization import Normalization, check_layer_norm
 
+from .constants import ones_of
+from .fast_softmax import across
+
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 16
 """Elements at a time."""
+_SMALL = 4096
+"""Elements up to which repeating a column costs less than broadcasting it."""
+_SHORT = 64
+"""Length of rows below which a product for each costs more than one for all."""
+_LONG = 512
+"""Length of rows from which a pass with a column costs little more than one over two blocks."""
+_FAR = 64.0
+"""Deviations that a mean may be away from 0 for sums of products not to lose many digits."""
 _add: Any = numpy.add.reduce
+_sum, _subtract, _multiply = numpy.add, numpy.subtract, numpy.multiply
 
 
 @lru_cache(64)
@@ -23,11 +35,41 @@ def _average(length: int, dtype: Any) -> Any:
     return numpy.full(length, 1 / length, dtype)
 
 
-def _repeated(row: Any, times: int) -> Any:
-    """Return `row` repeated as often as a block has rows: a pass over two whole blocks takes half
-    the time.
+def _normalize(
+    rows: Any,
+    epsilon: Any,
+    scale: Any,
+    shift: Any,
+    out: Any,
+    mean: Any,
+    rstd: Any,
+    room: Any = None,
+) -> None:
+    """Write normalized rows, their means and reciprocal deviations; `room` is memory for as many.
+
+    A pass over two whole blocks takes half the time of one with a row or a column, which is why the
+    reciprocals are multiplied by the weight first; of long rows the weight is repeated.
     """
-    return None if row is None else numpy.repeat(row[None], times, 0)
+    length = rows.shape[1]
+    average, is_small = _average(length, rows.dtype), rows.size <= _SMALL
+    rows.dot(average, mean)
+    _subtract(rows, across(mean, length) if is_small else mean[:, None], out)
+    if length < _SHORT:
+        _multiply(out, out).dot(average, rstd)
+    else:
+        numpy.vecdot(out, out, out=rstd)
+        _multiply(rstd, average[0], rstd)
+    _sum(rstd, epsilon, rstd)
+    numpy.sqrt(rstd, rstd)
+    numpy.reciprocal(rstd, rstd)
+    if scale is None or scale.ndim == 2:
+        _multiply(out, across(rstd, length) if is_small else rstd[:, None], out)
+        if scale is not None:
+            _multiply(out, scale, out)
+    else:
+        _multiply(out, rstd[:, None].dot(scale[None], room), out)
+    if shift is not None:
+        _sum(out, shift, out)
 
 
 class FastNormalization(Normalization):
@@ -56,41 +98,28 @@ class FastNormalization(Normalization):
         rows = self.capabilities.contiguous(input).reshape(-1, length)
         scale = None if weight is None else weight.reshape(length)
         shift = None if bias is None else bias.reshape(length)
-        average = _average(length, dtype)
-        epsilon, share = dtype.type(eps), dtype.type(1 / length)
+        epsilon = self.numbers.of_dtype(eps, dtype)
         kept = input.shape[:lead] + (1,) * (input.ndim - lead)
-        if input.size <= _BLOCK:
-            mean = rows.dot(average)
-            result = numpy.subtract(rows, mean[:, None])
-            rstd = numpy.multiply(result, result).dot(average)
-            numpy.add(rstd, epsilon, out=rstd)
-            numpy.sqrt(rstd, out=rstd)
-            numpy.reciprocal(rstd, out=rstd)
-            numpy.multiply(result, rstd[:, None], out=result)
-            if scale is not None:
-                numpy.multiply(result, scale, out=result)
-            if shift is not None:
-                numpy.add(result, shift, out=result)
-            return result.reshape(input.shape), mean.reshape(kept), rstd.reshape(kept)
         result = numpy.empty(rows.shape, dtype)
-        mean, rstd = numpy.empty((len(rows), 1), dtype), numpy.empty((len(rows), 1), dtype)
+        mean, rstd = numpy.empty(len(rows), dtype), numpy.empty(len(rows), dtype)
         step = max(1, _BLOCK // length)
-        scale, shift = _repeated(scale, step), _repeated(shift, step)
-        for start in range(0, len(rows), step):
-            block = slice(start, start + step)
-            out, center, inverse = result[block], mean[block], rstd[block]
-            numpy.dot(rows[block], average, out=center[:, 0])
-            numpy.subtract(rows[block], center, out=out)
-            numpy.vecdot(out, out, out=inverse[:, 0])
-            numpy.multiply(inverse, share, out=inverse)
-            numpy.add(inverse, epsilon, out=inverse)
-            numpy.sqrt(inverse, out=inverse)
-            numpy.reciprocal(inverse, out=inverse)
-            numpy.multiply(out, inverse, out=out)
-            if scale is not None:
-                numpy.multiply(out, scale[: len(out)], out=out)
-            if shift is not None:
-                numpy.add(out, shift[: len(out)], out=out)
+        if step >= len(rows):
+            _normalize(rows, epsilon, scale, shift, result, mean, rstd)
+        else:
+            shift = None if shift is None else numpy.repeat(shift[None], step, 0)
+            if scale is not None and length >= _LONG:
+                scale = numpy.repeat(scale[None], step, 0)
+            room = numpy.empty((step, length), dtype)
+            for start in range(0, len(rows), step):
+                block = slice(start, start + step)
+                some = rows[block]
+                own = None if shift is None else shift[: len(some)]
+                if scale is not None and scale.ndim == 2:
+                    scale = scale[: len(some)]
+                _normalize(
+                    *(some, epsilon, scale, own, result[block], mean[block], rstd[block]),
+                    room[: len(some)],
+                )
         return result.reshape(input.shape), mean.reshape(kept), rstd.reshape(kept)
 
     def native_layer_norm_backward(
@@ -104,13 +133,16 @@ class FastNormalization(Normalization):
         bias: Any,
         output_mask: Sequence[bool],
     ) -> tuple[Any, Any, Any]:
-        """Return the gradients of layer normalization, of large inputs by blocks of rows."""
+        """Return the gradients of layer normalization, by blocks of rows."""
         dtype = input.dtype
         arrays = (grad_out, mean, rstd, *[each for each in (weight, bias) if each is not None])
         if (
-            input.size <= _BLOCK
-            or dtype not in _FLOATS
-            or any(each.dtype is not dtype for each in arrays)
+            dtype not in _FLOATS
+            or not input.size
+            or any([each.dtype is not dtype for each in arrays])
+            or grad_out.shape != input.shape
+            or mean.size * prod(normalized_shape) != input.size
+            or rstd.size != mean.size
         ):
             return Normalization.native_layer_norm_backward(
                 self, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
@@ -118,43 +150,74 @@ class FastNormalization(Normalization):
         inner = tuple(normalized_shape)
         length = prod(inner)
         rows, grads = input.reshape(-1, length), grad_out.reshape(-1, length)
-        centers, inverses = mean.reshape(-1, 1), rstd.reshape(-1, 1)
-        scale = None if weight is None else weight.reshape(length)
+        centers, inverses = mean.reshape(-1), rstd.reshape(-1)
         needs_input, needs_weight, needs_bias = output_mask
         needs_weight = needs_weight and weight is not None
-        average, share = _average(length, dtype), dtype.type(1 / length)
+        scale = ones_of(length, dtype) if weight is None else weight.reshape(length)
         result = numpy.empty(rows.shape, dtype) if needs_input else None
-        to_weight, to_bias = numpy.zeros(length, dtype), numpy.zeros(length, dtype)
+        to_weight: Any = None
+        to_bias: Any = None
         step = max(1, _BLOCK // length)
-        scale = _repeated(scale, step)
-        ones = numpy.ones(step, dtype)
-        normalized = numpy.empty((step, length), dtype)
-        product = numpy.empty((step, length), dtype)
+        room = numpy.empty((min(step, len(rows)), length), dtype)
         for start in range(0, len(rows), step):
             block = slice(start, start + step)
-            grad, inverse = grads[block], inverses[block]
-            count = len(grad)
+            grad = grads[block]
             if needs_bias:
-                to_bias += ones[:count].dot(grad)
+                to_bias = _plus(to_bias, ones_of(len(grad), dtype).dot(grad))
             if not needs_input and not needs_weight:
                 continue
-            even, along = normalized[:count], product[:count]
-            numpy.subtract(rows[block], centers[block], out=even)
-            numpy.multiply(even, inverse, out=even)
-            if needs_weight:
-                numpy.multiply(grad, even, out=along)
-                to_weight += ones[:count].dot(along)
-            if result is not None:
-                out = result[block]
-                scaled = grad if scale is None else numpy.multiply(grad, scale[:count], out=out)
-                total = scaled.dot(average)[:, None]
-                slope = (numpy.vecdot(scaled, even) * share)[:, None]
-                numpy.multiply(even, slope, out=even)
-                numpy.subtract(scaled, even, out=out)
-                numpy.subtract(out, total, out=out)
-                numpy.multiply(out, inverse, out=out)
+            gain = _gradients(
+                *(grad, rows[block], centers[block], inverses[block], scale),
+                None if result is None else result[block],
+                room[: len(grad)],
+            )
+            to_weight = _plus(to_weight, gain)
         return (
             None if result is None else result.reshape(input.shape),
             to_weight.reshape(inner) if needs_weight else None,
             to_bias.reshape(inner) if needs_bias else None,
         )
+
+
+def _plus(total: Any, more: Any) -> Any:
+    return more if total is None else _sum(total, more, out=total)
+
+
+def _gradients(
+    grad: Any, rows: Any, center: Any, inverse: Any, scale: Any, out: Any, room: Any
+) -> Any:
+    """Return the gradient of the weight by some rows, and write that of the rows; `room` is memory
+    for as many.
+
+    It is ``a * grad * scale + b * x + c`` with three numbers for each row, which follow from sums
+    along the row. Those of what lies far from its deviation would lose digits: it is centered
+    before.
+    """
+    length = rows.shape[1]
+    shift = _multiply(center, inverse)
+    if numpy.absolute(shift).max() > _FAR:
+        rows, shift = _subtract(rows, center[:, None]), numpy.zeros_like(shift)
+        center = shift
+    product = _multiply(grad, rows, room)
+    gain = inverse.dot(product) - shift.dot(grad)
+    if out is None:
+        return gain
+    total, along = grad.dot(scale), product.dot(scale)
+    share = grad.dtype.type(1 / length)
+    slope = (center * total - along) * inverse
+    slope *= inverse
+    slope *= inverse
+    slope *= share
+    rest = slope * center
+    rest += total * inverse * share
+    if grad.size <= _SMALL:
+        _multiply(grad, across(inverse, length), out=out)
+        _multiply(out, scale, out=out)
+        _sum(out, _multiply(rows, across(slope, length)), out=out)
+        _subtract(out, across(rest, length), out=out)
+        return gain
+    inverse[:, None].dot(scale[None], out)
+    _multiply(out, grad, out)
+    _sum(out, _multiply(rows, slope[:, None], out=product), out=out)
+    _subtract(out, rest[:, None], out=out)
+    return gain

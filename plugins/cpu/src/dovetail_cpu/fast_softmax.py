@@ -1,6 +1,7 @@
-"""Softmax and its logarithm: on small matrices of few classes by products with ones and repeated
+"""Softmax and its logarithm: on small arrays of few classes by products with ones and repeated
 columns, since there NumPy's reductions and broadcasts along rows cost many times what their numbers
-do; on large ones block by block.
+do; on large ones block by block. The maximum is taken out where exponentials need it, which their
+sums show.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _contiguous, _exp, _log = numpy.ascontiguousarray, numpy.exp, numpy.log
 _subtract, _divide, _multiply = numpy.subtract, numpy.divide, numpy.multiply
 _FEW_CLASSES = 256
 """Length of the rows up to which a product with ones sums them."""
-_SAFE = 80.0
-"""Numbers within these bounds have exponentials, and sums of some hundred, that single precision
-holds: the maximum need not be taken out.
+_LEAST_SUM, _GREATEST_SUM = 1e-4, 1e15
+"""Sums of exponentials that single precision holds together with all shares in them that it holds:
+the maximum need not be taken out.
 """
 _SMALL = 4096
 """Elements up to which repeating a column costs less than broadcasting it."""
@@ -42,30 +43,55 @@ def across(column: Any, length: int) -> Any:
 
 
 def is_small(array: Any, dim: int) -> bool:
-    """Return whether `array` is a small matrix of few classes, and `dim` runs over these."""
+    """Return whether `array` is small and of few classes, which lie along its last dimension
+    `dim`.
+    """
+    ndim = array.ndim
     return (
-        array.ndim == 2
-        and dim in (1, -1)
+        (dim == -1 or dim == ndim - 1)
         and 0 < array.size <= _SMALL
-        and array.shape[1] <= _FEW_CLASSES
+        and ndim > 0
+        and array.shape[-1] <= _FEW_CLASSES
         and (array.dtype is _SINGLE or array.dtype in _FLOATS)
     )
 
 
-def is_safe(array: Any) -> bool:
-    """Return whether the exponentials of an array need no maximum taken out: a NaN's do."""
-    least: Any = array.item(array.argmin())
-    return bool(array.item(array.argmax()) < _SAFE and least > -_SAFE)
+def are_within(sums: Any) -> bool:
+    """Return whether the exponentials that have these sums were exact without a maximum taken out:
+    those of a NaN were not.
+    """
+    return bool(sums.item(sums.argmin()) > _LEAST_SUM and sums.item(sums.argmax()) < _GREATEST_SUM)
 
 
-def small_log_softmax(rows: Any) -> Any:
+def _small_softmax(x: Any) -> Any:
+    """Return the softmax of every row of an array that `is_small`."""
+    shape = x.shape
+    rows = x if len(shape) == 2 else x.reshape(-1, shape[-1])
+    classes = shape[-1]
+    ones = ones_of(classes, rows.dtype)
+    result = _exp(rows, order="C")
+    total = result.dot(ones)
+    if not are_within(total):
+        # The maximum down the columns of a copy: many short rows cost more than the copy.
+        _subtract(rows, across(_highest(_contiguous(rows.T), 0), classes), out=result)
+        total = _exp(result, out=result).dot(ones)
+    result = _divide(result, across(total, classes), out=result)
+    return result if len(shape) == 2 else result.reshape(shape)
+
+
+def small_log_softmax(x: Any) -> Any:
     """Return the logarithm of the softmax of every row of an array that `is_small`."""
-    shape = rows.shape
-    classes = shape[1]
-    # `across`, without a frame of its own. The maximum down the columns of a copy, as in `softmax`.
-    result = _subtract(rows, _highest(_contiguous(rows.T), 0).repeat(classes).reshape(shape))
-    total = _exp(result).dot(ones_of(classes, rows.dtype))
-    return _subtract(result, _log(total, out=total).repeat(classes).reshape(shape), out=result)
+    shape = x.shape
+    rows = x if len(shape) == 2 else x.reshape(-1, shape[-1])
+    classes = shape[-1]
+    ones = ones_of(classes, rows.dtype)
+    powers = _exp(rows, order="C")
+    total = powers.dot(ones)
+    if not are_within(total):
+        rows = _subtract(rows, across(_highest(_contiguous(rows.T), 0), classes))
+        total = _exp(rows, out=powers).dot(ones)
+    result = _subtract(rows, across(_log(total, out=total), classes), out=powers)
+    return result if len(shape) == 2 else result.reshape(shape)
 
 
 def _along(function: Any, axis: int, *arrays: Any) -> Any:
@@ -95,32 +121,44 @@ def _sum(x: Any, axis: int) -> Any:
 
 
 def _softmax_of(axis: int, result: Any, x: Any) -> None:
-    _subtract(x, _highest(x, axis, None, None, True), out=result)
-    _exp(result, out=result)
+    _exp(x, out=result)
     total = _sum(result, axis)
+    if not are_within(total):
+        _subtract(x, _highest(x, axis, None, None, True), out=result)
+        _exp(result, out=result)
+        total = _sum(result, axis)
     _multiply(result, numpy.reciprocal(total, out=total), out=result)
 
 
 def _safe_softmax_of(axis: int, result: Any, x: Any) -> None:
-    greatest = _highest(x, axis, None, None, True)
-    # Of what is all minus infinity, powers are 0 and so is their sum: both are to stay.
-    greatest[numpy.equal(greatest, -inf)] = 0
-    _subtract(x, greatest, out=result)
-    _exp(result, out=result)
+    _exp(x, out=result)
     total = _sum(result, axis)
-    total[numpy.equal(total, 0)] = 1
+    if not are_within(total):
+        greatest = _highest(x, axis, None, None, True)
+        # Of what is all minus infinity, powers are 0 and so is their sum: both are to stay.
+        greatest[numpy.equal(greatest, -inf)] = 0
+        _subtract(x, greatest, out=result)
+        _exp(result, out=result)
+        total = _sum(result, axis)
+        total[numpy.equal(total, 0)] = 1
     _multiply(result, numpy.reciprocal(total, out=total), out=result)
 
 
 def _log_softmax_of(axis: int, result: Any, x: Any) -> None:
-    _subtract(x, _highest(x, axis, None, None, True), out=result)
-    total = _sum(_exp(result), axis)
-    _subtract(result, _log(total, out=total), out=result)
+    total = _sum(_exp(x, out=result), axis)
+    if not are_within(total):
+        _subtract(x, _highest(x, axis, None, None, True), out=result)
+        total = _sum(_exp(result), axis)
+        x = result
+    _subtract(x, _log(total, out=total), out=result)
 
 
 def _softmax_gradient_of(axis: int, result: Any, grad: Any, output: Any) -> None:
-    _multiply(grad, output, out=result)
-    _subtract(grad, _sum(result, axis), out=result)
+    if grad.ndim == 2:
+        total = numpy.vecdot(grad, output)[:, None]
+    else:
+        total = _add(_multiply(grad, output, out=result), axis, None, None, True)
+    _subtract(grad, total, out=result)
     _multiply(result, output, out=result)
 
 
@@ -140,18 +178,7 @@ class FastSoftmax(Softmax):
         if half_to_float:
             return Softmax.softmax(self, x, dim, half_to_float)
         if is_small(x, dim):
-            classes = x.shape[1]
-            if is_safe(x):
-                result = _exp(x, order="C")
-                return _divide(
-                    result, across(result.dot(ones_of(classes, x.dtype)), classes), out=result
-                )
-            # The maximum down the columns of a copy: many short rows cost more than the copy.
-            result = _subtract(x, across(_highest(_contiguous(x.T), 0), classes), order="C")
-            _exp(result, out=result)
-            return _divide(
-                result, across(result.dot(ones_of(classes, x.dtype)), classes), out=result
-            )
+            return _small_softmax(x)
         if x.dtype not in _FLOATS or not x.size or not x.ndim:
             return Softmax.softmax(self, x, dim, half_to_float)
         # The result is to lie in C order, as the kernel's other ways have it.
@@ -188,10 +215,14 @@ class FastSoftmax(Softmax):
         if not is_small(output, dim):
             axis = wrap_dim(dim, output.ndim)
             return _along(_softmax_gradient_of, axis, _contiguous(grad_output), _contiguous(output))
-        classes = output.shape[1]
+        shape = output.shape
+        classes = shape[-1]
+        if len(shape) != 2:
+            grad_output, output = grad_output.reshape(-1, classes), output.reshape(-1, classes)
         result = _multiply(grad_output, output)
         total = across(result.dot(ones_of(classes, input_dtype)), classes)
-        return _multiply(output, _subtract(grad_output, total, out=total), out=total)
+        result = _multiply(output, _subtract(grad_output, total, out=total), out=total)
+        return result if len(shape) == 2 else result.reshape(shape)
 
     def log_softmax_backward(
         self, grad_output: Any, output: Any, dim: int, input_dtype: Any
@@ -211,9 +242,12 @@ class FastSoftmax(Softmax):
             return _along(
                 _log_softmax_gradient_of, axis, _contiguous(grad_output), _contiguous(output)
             )
-        classes = output.shape[1]
+        shape = output.shape
+        classes = shape[-1]
+        if len(shape) != 2:
+            grad_output, output = grad_output.reshape(-1, classes), output.reshape(-1, classes)
         result = _exp(output)
-        _multiply(
-            result, across(grad_output.dot(ones_of(classes, input_dtype)), classes), out=result
-        )
-        return _subtract(grad_output, result, out=result)
+        total = grad_output.dot(ones_of(classes, input_dtype))
+        _multiply(result, across(total, classes), out=result)
+        result = _subtract(grad_output, result, out=result)
+        return result if len(shape) == 2 else result.reshape(shape)

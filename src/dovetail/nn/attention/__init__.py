@@ -27,8 +27,8 @@ WARN_FOR_UNFUSED_KERNELS = False
 
 
 class SDPBackend(IntEnum):
-    """The kernels that PyTorch knows. There is one here, which does what MATH and FLASH_ATTENTION
-    do on its CPU.
+    """The kernels that PyTorch knows. Here are two, on every device: MATH, which is made of other
+    operators, and FLASH_ATTENTION, which is one.
     """
 
     ERROR = -1
@@ -61,9 +61,10 @@ def sdpa_kernel(
     ----------
     backends : SDPBackend or iterable of SDPBackend
         Those allowed. If neither MATH nor FLASH_ATTENTION is among them,
-        `scaled_dot_product_attention` raises RuntimeError within the block.
+        `scaled_dot_product_attention` raises RuntimeError within the block. What FLASH_ATTENTION
+        cannot do (dropout, batches that broadcast, complex numbers) MATH does, allowed or not.
     set_priority : bool, default False
-        Accepted for compatibility: there is one kernel.
+        Accepted for compatibility: FLASH_ATTENTION goes first.
 
     Raises
     ------
@@ -77,13 +78,13 @@ def sdpa_kernel(
     for each in chosen:
         if not isinstance(each, SDPBackend):
             raise AssertionError(_WRONG.format(f"one of type {type(each).__name__}"))
-    before = choice.backends
+    before = choice.backends, choice.is_viable, choice.is_fused
     choice.backends, choice.is_viable = chosen, not _VIABLE.isdisjoint(chosen)
+    choice.is_fused = SDPBackend.FLASH_ATTENTION in chosen
     try:
         yield
     finally:
-        choice.backends = before
-        choice.is_viable = before is None or not _VIABLE.isdisjoint(before)
+        choice.backends, choice.is_viable, choice.is_fused = before
 
 
 _WRONG = "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {}"

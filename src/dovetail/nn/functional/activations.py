@@ -7,7 +7,7 @@ import warnings
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
-from dovetail_kernel import dtype, finfo
+from dovetail_kernel import contiguous_format, dtype, finfo
 
 from ... import _nn
 from ..functional_arguments import softmax_dim
@@ -262,7 +262,7 @@ def gumbel_softmax(
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    arrivals = aten.rand_like(logits).neg().log1p().neg()
+    arrivals = aten.empty_like(logits, memory_format=contiguous_format).exponential_()
     # Minus the logarithm of an exponential variate is a Gumbel variate; that of 0 is infinite.
     noise = arrivals.clamp(min=finfo(logits.dtype).tiny).log().neg()
     soft = ((logits + noise) / tau).softmax(dim)

@@ -11,6 +11,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
         'pow.Scalar', 'pow.Tensor_Scalar', 'pow.Tensor_Tensor', 'remainder.Scalar',
         'remainder.Tensor', 'rsub.Scalar', 'rsub.Tensor', 'sub.Scalar', 'sub.Tensor',
     ),
+    'attention.Attention': (
+        '_scaled_dot_product_flash_attention_for_cpu',
+    ),
     'average_pooling.AveragePooling': (
         '_adaptive_avg_pool2d', '_adaptive_avg_pool2d_backward', '_adaptive_avg_pool3d',
         '_adaptive_avg_pool3d_backward', 'avg_pool2d', 'avg_pool2d_backward', 'avg_pool3d',
@@ -260,6 +263,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
 HELPERS: dict[str, tuple[str, ...]] = {
     'arithmetic.Arithmetic': (
         'div',
+    ),
+    'attention.Attention': (
+        'attention_backward',
     ),
     'indexing_along.IndexingAlong': (
         'value_selecting_reduction_backward',

@@ -6,6 +6,8 @@
 META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.activations', 'glu', (), 'glu'),
     ('dovetail_aten.meta.activations', 'glu_backward', (), 'glu_backward'),
+    ('dovetail_aten.meta.attention', 'attention', (),
+        '_scaled_dot_product_flash_attention_for_cpu'),
     ('dovetail_aten.meta.by_shape', 'along_dim', (), '_safe_softmax logcumsumexp'),
     ('dovetail_aten.meta.by_shape', 'along_dim', ('accumulated',), 'cumsum cumprod'),
     ('dovetail_aten.meta.by_shape', 'along_dim', ('same', 'int64'), 'cummax cummin'),
@@ -282,6 +284,8 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
 BATCHING: tuple[tuple[str, str, str], ...] = (
     ('dovetail_aten.batching.activations', 'glu', 'glu'),
     ('dovetail_aten.batching.activations', 'glu_backward', 'glu_backward'),
+    ('dovetail_aten.batching.attention', 'attention',
+        '_scaled_dot_product_flash_attention_for_cpu'),
     ('dovetail_aten.batching.convolution', 'channel_shuffle', 'channel_shuffle'),
     ('dovetail_aten.batching.convolution', 'convolution', 'convolution'),
     ('dovetail_aten.batching.convolution', 'convolution_backward', 'convolution_backward'),

@@ -269,12 +269,11 @@ class Creation(Family):
         wide = xp.complex128 if self.dtypes[dtype].category == COMPLEX else xp.float64
         if steps < 2:
             return xp.full((steps,), start, dtype=wide).astype(dtype)
-        step = (end - start) / (steps - 1)
-        places = xp.arange(steps, dtype=xp.float64)
         # From the nearer end, so that both ends are exact.
-        return xp.where(
-            places * 2 < steps, start + places * step, end - (steps - 1 - places) * step
-        ).astype(dtype)
+        near = steps - steps // 2
+        away = xp.multiply(xp.arange(near, dtype=xp.float64), (end - start) / (steps - 1))
+        halves = start + away, (end - away[: steps - near])[::-1]
+        return xp.concatenate(halves).astype(dtype)
 
     @operator("logspace")
     def logspace(

@@ -75,6 +75,7 @@ FAMILIES: Final = (
     "gated_units.GatedUnits",
     "recurrent_cells.RecurrentCells",
     "recurrent_sequences.RecurrentSequences",
+    "attention.Attention",
     "softmax.Softmax",
     "losses.Losses",
     "likelihood.Likelihood",

@@ -132,9 +132,16 @@ def is_contiguous(
 
     Raises
     ------
+    TypeError
+        For what is no memory format.
     RuntimeError
         For `preserve_format`, which is no order.
     """
+    if memory_format is not None and not isinstance(memory_format, MemoryFormat):
+        raise TypeError(
+            "is_contiguous(): argument 'memory_format' must be dovetail.memory_format, not "
+            f"{type(memory_format).__name__}. Give dovetail.contiguous_format or channels_last."
+        )
     if memory_format is preserve_format:
         raise RuntimeError(
             "preserve memory format is unsupported by the contiguous operator. Ask for "

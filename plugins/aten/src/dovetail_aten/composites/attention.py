@@ -8,8 +8,10 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.array_kernels.dims import wrap_dim
-from dovetail_kernel import bfloat16, float16, float32
+from dovetail_kernel import bfloat16, float16, float32, float64
 from dovetail_kernel import bool as bool_
+
+_FLOATS = frozenset({float32, float64, float16, bfloat16})
 
 
 class _Choice(threading.local):
@@ -17,6 +19,7 @@ class _Choice(threading.local):
 
     backends: tuple[Any, ...] | None = None
     is_viable = True
+    is_fused = True
 
 
 choice = _Choice()
@@ -39,7 +42,30 @@ def scaled_dot_product_attention(
             "No viable backend for scaled_dot_product_attention was found. This is likely due to "
             "turning off both the math kernel and the fused kernels: allow SDPBackend.MATH."
         )
-    _check_operands(query, key, value, attn_mask)
+    of_query, of_key, of_value = query.shape, key.shape, value.shape
+    is_fused = choice.is_fused and not dropout_p and query.dtype in _FLOATS
+    if attn_mask is not None or not (
+        of_query == of_key == of_value
+        and len(of_query) > 1
+        and query.dtype is key.dtype is value.dtype
+    ):
+        _check_operands(query, key, value, attn_mask)
+        # Of what does not fit the products say so.
+        is_fused = (
+            is_fused
+            and (attn_mask is None or (not is_causal and attn_mask.ndim <= len(of_query)))
+            and of_query[-1] == of_key[-1]
+            and of_key[-2] == of_value[-2]
+        )
+        if enable_gqa:
+            key, value = _for_each_head(query, key, value)
+            enable_gqa = False
+            of_key, of_value = key.shape, value.shape
+        is_fused = is_fused and of_query[:-2] == of_key[:-2] == of_value[:-2]
+    if is_fused:
+        return F._scaled_dot_product_flash_attention_for_cpu(
+            query, key, value, 0.0, is_causal, attn_mask=attn_mask, scale=scale
+        )[0]
     return scaled_dot_product_attention_math(
         query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
     )[0]
@@ -86,14 +112,13 @@ def _check_operands(query: Any, key: Any, value: Any, mask: Any) -> None:
     RuntimeError
         In PyTorch's words.
     """
-    three = (query, key, value)
-    if min(each.ndim for each in three) < 2:
+    if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
             f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead. Add dimensions "
             "with unsqueeze."
         )
-    if any(each.dtype is not query.dtype for each in three):
+    if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
             f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead. "

@@ -83,7 +83,7 @@ def asarray(
     if not requires_grad and made.requires_grad:
         made = made.detach()
     elif requires_grad and not made.requires_grad:
-        made.requires_grad = True
+        made.requires_grad = requires_grad
     result: Tensor = made
     return result
 

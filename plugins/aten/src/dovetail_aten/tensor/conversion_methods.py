@@ -92,7 +92,18 @@ class TensorConversions(TensorNamespace):
         return self.to(dtype=dtype, non_blocking=non_blocking)
 
     def type_as(self, other: TensorBase) -> Any:
-        """Return the tensor with the dtype and on the device of `other`."""
+        """Return the tensor with the dtype and on the device of `other`.
+
+        Raises
+        ------
+        TypeError
+            If `other` is no tensor.
+        """
+        if not isinstance(other, TensorBase):
+            raise TypeError(
+                "type_as(): argument 'other' (position 1) must be Tensor, not "
+                f"{type(other).__name__}. Use to() for a dtype or a device."
+            )
         return self.to(other)
 
     def float(self, memory_format: MemoryFormat | None = None) -> Any:

@@ -148,7 +148,7 @@ def rebuild_wrapper(
     array = DatalessArray(size, backend.arrays.native_dtypes[dtype], stride, offset, device.index)
     made = wrap(array, backend, cls)
     if requires_grad:
-        made.requires_grad = True
+        made.requires_grad = requires_grad
     return made
 
 
@@ -290,7 +290,7 @@ def rebuild_tensor(
         whole._storage = storage  # writes to either are to be seen by both
         note_views(ops.aten.as_strided.default, made, whole, (size, stride, offset), {})
     if requires_grad:
-        made.requires_grad = True
+        made.requires_grad = requires_grad
     return made
 
 

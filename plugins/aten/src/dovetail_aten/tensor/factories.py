@@ -6,13 +6,12 @@ have.
 
 from __future__ import annotations
 
-from operator import index
 from typing import TYPE_CHECKING, Any
 
 from dovetail_kernel import Layout, int64, scalar_category, scalar_dtype
 
 from .factory import Factory, check_out, finished, number_of
-from .sizes import shape_of
+from .sizes import shape_of, whole
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -263,7 +262,7 @@ def linspace(
     RuntimeError
         For a negative number of steps.
     """
-    steps = index(steps)
+    steps = whole("linspace", "steps", steps)
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
     first, last = number_of(start, "linspace", "start"), number_of(end, "linspace", "end")
@@ -298,7 +297,8 @@ def eye(
     RuntimeError
         For a negative number of rows or columns.
     """
-    rows, columns = index(n), index(n if m is None else m)
+    rows = whole("eye", "n", n)
+    columns = rows if m is None else whole("eye", "m", m)
     if rows < 0 or columns < 0:
         raise RuntimeError(f"n must be greater or equal to 0, got {min(rows, columns)}")
     if out is not None:

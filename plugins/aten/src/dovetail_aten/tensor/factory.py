@@ -111,7 +111,7 @@ class Factory:
                     *(self._tail if tail is None else tail),
                 )
                 if requires_grad:
-                    made.requires_grad = True
+                    made.requires_grad = requires_grad
                 result: Any = made
                 return result  # type: ignore[no-any-return]
         return self._checked(leading, dtype, layout, device, pin_memory, requires_grad, out, tail)
@@ -165,7 +165,7 @@ class Factory:
         if out is not None:
             made = _written(self._name, made, out)
         if requires_grad:
-            made.requires_grad = True
+            made.requires_grad = requires_grad
         result: Tensor = made
         return result
 
@@ -207,7 +207,7 @@ class LikeFactory:
             if route is not None:
                 made = route(like, *leading, None, None, None, None, memory_format)
                 if requires_grad:
-                    made.requires_grad = True
+                    made.requires_grad = requires_grad
                 result: Any = made
                 return result  # type: ignore[no-any-return]
         made = self._function(like, *leading, **like_options(options), memory_format=memory_format)
@@ -269,7 +269,7 @@ def finished(made: Any, requires_grad: bool, out: Tensor | None, function: str =
         check_out(function, out)
         made = _written(function, made, out)
     if requires_grad:
-        made.requires_grad = True
+        made.requires_grad = requires_grad
     result: Tensor = made
     return result
 

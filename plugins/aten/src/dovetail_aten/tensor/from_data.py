@@ -106,7 +106,7 @@ def tensor(
     if pin_memory:
         made = made.pin_memory()
     if requires_grad:
-        made.requires_grad = True
+        made.requires_grad = requires_grad
     result: Tensor = made
     return result
 

@@ -20,7 +20,7 @@ from .dtype_arguments import as_dtype
 from .factory import Factory, finished, number_of
 from .file_memory import bytes_of_file
 from .host_arrays import from_host
-from .sizes import shape_of
+from .sizes import shape_of, whole
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -96,7 +96,7 @@ def logspace(
     RuntimeError
         For a negative number of steps, or tensors with dimensions.
     """
-    steps = index(steps)
+    steps = whole("logspace", "steps", steps)
     if steps < 0:
         raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
     for name, bound in (("start", start), ("end", end)):

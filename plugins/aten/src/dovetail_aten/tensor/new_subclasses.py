@@ -74,7 +74,7 @@ def make_subclass(
     made._storage = share_storage(data)
     made._counter = share_version(data)
     if require_grad:
-        made.requires_grad = True
+        made.requires_grad = require_grad
     return made
 
 
@@ -171,7 +171,7 @@ def make_wrapper_subclass(
     array = DatalessArray(size, native, strides, storage_offset or 0, place.index)
     made = wrap(array, backend, cls)
     if requires_grad:
-        made.requires_grad = True
+        made.requires_grad = requires_grad
     return made
 
 

@@ -4,12 +4,18 @@ those of a strided tensor; sparse tensors are made, and give their own, above.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from .._generated.tensor_methods import TensorMethods
 
 __all__ = ["TensorLayouts"]
+
+
+def _no_sparse_maker() -> NoReturn:
+    """Refuse; the front end puts what returns the maker of sparse tensors in the place of this."""
+    raise NotImplementedError(
+        "to_sparse(): sparse tensors belong to the front end. Import dovetail."
+    )
 
 
 class TensorLayouts(TensorMethods):
@@ -17,12 +23,7 @@ class TensorLayouts(TensorMethods):
 
     __slots__ = ()
 
-    @staticmethod
-    def _sparse_maker() -> Callable[..., Any]:
-        """Return what makes sparse tensors; the front end puts its own here."""
-        raise NotImplementedError(
-            "to_sparse(): sparse tensors belong to the front end. Import dovetail."
-        )
+    _sparse_maker: ClassVar[Any] = staticmethod(_no_sparse_maker)
 
     def to_dense(self, dtype: Any = None, *, masked_grad: bool | None = None) -> Any:
         """Return the tensor itself, which is dense; converted, if a dtype is given."""

@@ -12,7 +12,7 @@ from .._generated import functions as aten
 from ..backend.generator import Generator
 from .factories import empty
 from .factory import Factory, finished
-from .sizes import shape_of
+from .sizes import shape_of, whole
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -208,7 +208,7 @@ def randperm(
     RuntimeError
         For a negative `n`.
     """
-    n = index(n)
+    n = whole("randperm", "n", n)
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     if generator is None:

@@ -7,7 +7,24 @@ from typing import Any
 
 from ..backend.backend_select import check_size
 
-__all__ = ["shape_of"]
+__all__ = ["shape_of", "whole"]
+
+
+def whole(function: str, argument: str, value: Any) -> int:
+    """Return an int that is given as such, or as what can be an index.
+
+    Raises
+    ------
+    TypeError
+        For a bool, and for what is no index.
+    """
+    if value.__class__ is int:
+        return value
+    if isinstance(value, bool) or not _is_int(value):
+        raise TypeError(
+            f"{function}(): argument '{argument}' must be int, not {type(value).__name__}."
+        )
+    return index(value)
 
 
 def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...]:
@@ -33,9 +50,11 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
     if first.__class__ is not int and len(sizes) == 1 and isinstance(first, list | tuple):
         sizes = tuple(first)
     try:
+        if isinstance(next(iter(sizes), 0), bool):  # as PyTorch, which looks at the first one
+            raise TypeError
         shape = tuple([index(n) for n in sizes])
     except TypeError:
-        wrong = next(n for n in sizes if not _is_int(n))
+        wrong = next((n for n in sizes if not _is_int(n)), sizes[0])
         raise TypeError(
             f"{function}(): argument 'size' (position 1) must be tuple of ints, not "
             f"{type(wrong).__name__}. Give ints."

@@ -159,7 +159,7 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         """
         made = aten.new_full(self, tuple(size), fill_value, **options)
         if requires_grad:
-            made.requires_grad = True
+            made.requires_grad = requires_grad
         return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -297,6 +297,11 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         made: Tensor = aten.where(condition, self, other)
         return made
 
+    def polygamma(self, n: int) -> Tensor:
+        """Return the derivative of order `n` of the digamma function at the elements, n >= 0."""
+        made: Tensor = aten.polygamma(n, self)
+        return made
+
     # -- memory ------------------------------------------------------------------------------------
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> Any:
@@ -372,7 +377,7 @@ def _new(
 ) -> Any:
     made = factory(like, shape_of(factory.__name__, sizes, size), **options)
     if requires_grad:
-        made.requires_grad = True
+        made.requires_grad = requires_grad
     return made
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from dovetail_dispatcher.table import registry
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
-from .saved_tensor import pack_saved
+from .saved_tensor import check_unwritten, pack_saved
 
 if TYPE_CHECKING:
     from .node import Node
@@ -117,4 +117,5 @@ def recorded(node: Node, extras: Extras) -> None:
     if extras.hooks and node._formula_record is not None:
         pack, unpack = extras.hooks[-1]
         for saved in node._formula_record.saved:
+            check_unwritten(node, saved)
             pack_saved(node, saved, pack, unpack)

@@ -20,7 +20,9 @@ from .saved_slots import (
     Packed,
     current_version,
     is_differentiable,
+    modified,
     placed,
+    raise_modified,
     rebuild,
 )
 
@@ -93,6 +95,25 @@ def pack_saved(
     tensor = rebuild(node, getattr(node, slot)[0])
     maker = (node, saved.output) if is_differentiable(node, saved.output, tensor) else None
     setattr(node, slot, pack_tensor(tensor, pack, unpack, maker))
+
+
+def check_unwritten(node: Node, saved: Saved) -> None:
+    """Check that the call that `node` is for has not written to what is saved, before it is packed.
+
+    Raises
+    ------
+    RuntimeError
+        If it has, as in ``x.mul_(x)``.
+    """
+    value = getattr(node, f"_{saved.name}")
+    if saved.kind == "input" and value is not None:
+        if current_version(value) != getattr(node, f"_{saved.name}_version"):
+            raise_modified(node, saved.name)
+    elif saved.kind == "list":
+        versions = getattr(node, f"_{saved.name}_version")
+        for tensor, version in zip(value, versions, strict=True):
+            if tensor is not None and current_version(tensor) != version:
+                raise modified(tensor, current_version(tensor), version, None, 0)
 
 
 def pack_tensor(

@@ -45,9 +45,9 @@ from .record_node import (
     TupleOf,
 )
 from .saving import (
-    CheckSavable,
     FormulaExpression,
     ItemOf,
+    NoteVersion,
     SaveList,
     SaveNothing,
     SaveResult,
@@ -148,11 +148,12 @@ class _Recording:
         steps: list[Step] = [CheckInplace(written, edges, self.is_sure)]
         if any([s.kind == "input" and s.name == self.written for s in self.formula.saved]):
             steps.append(CopyBeforeWrite(written, _copy_of(self.written)))
-        if self.key & INFERENCE:
-            for saved in self.formula.saved:
-                if saved.kind in ("input", "list") and saved.name != self.written:
-                    check = CheckSavable(self.values[saved.name], saved.kind == "list")
-                    steps += self._if_needed(saved, [check])
+        for saved in self.formula.saved:
+            version = self._noted_version(saved)
+            if version is not None:
+                value, is_list = self.values[saved.name], saved.kind == "list"
+                note = NoteVersion(value, version, is_list, self._is_checked(saved))
+                steps += self._if_needed(saved, [note])
         return steps
 
     # -- the node ----------------------------------------------------------------------------------
@@ -241,12 +242,12 @@ class _Recording:
         slot = f"_{saved.name}"
         match saved.kind:
             case "input":
-                optional = spelling(self.arguments[saved.name]) == "Tensor?"
                 is_copied = saved.name == self.written
                 tensor = _copy_of(saved.name) if is_copied else self.values[saved.name]
-                return SaveTensor(slot, tensor, optional or bool(self.key & INFERENCE))
+                version = self._noted_version(saved)
+                return SaveTensor(slot, tensor, self._is_checked(saved), version)
             case "list":
-                return SaveList(slot, self.values[saved.name])
+                return SaveList(slot, self.values[saved.name], self._noted_version(saved))
             case "result":
                 return self._save_result(saved, slot)
         if not saved.expression:
@@ -255,6 +256,21 @@ class _Recording:
         is_column_major = self.backend.arrays.is_column_major if self.backend else _never
         functions = {"is_column_major": is_column_major}
         return SaveValue(slot, FormulaExpression(saved.expression, named, functions))
+
+    def _is_checked(self, saved: Saved) -> bool:
+        """Return whether what is saved may be None, or an inference tensor."""
+        return spelling(self.arguments[saved.name]) == "Tensor?" or bool(self.key & INFERENCE)
+
+    def _noted_version(self, saved: Saved) -> Value | None:
+        """Return the version that an argument has before the call writes to another one; None where
+        it has none, or cannot be the same.
+        """
+        if self.written in (None, saved.name) or saved.kind not in ("input", "list"):
+            return None
+        is_number = self.key & PYTHON_SCALAR and numbers_allowed(self.op.schema, self.op.promote)
+        if is_number and saved.name == self.tensors[1].name:
+            return None  # of which a tensor is made for the node
+        return Value(f"{saved.name}_version")
 
     def _save_result(self, saved: Saved, slot: str) -> Step:
         results = self.below.results

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 _IDENTIFIER: Final = r"(?<![\w.])[A-Za-z_]\w*"
 
 
-class SaveTensor(Step):
-    """Keep a tensor and the version that it has.
+class NoteVersion(Step):
+    """Note the version that a tensor, or each of a list, has before the call writes to another one,
+    which may be the same: `x.mul_(x)`.
 
     Attributes
     ----------
@@ -27,14 +28,49 @@ class SaveTensor(Step):
         Whether it may be None, or an inference tensor, which cannot be saved.
     """
 
+    tensor: Value
+    version: Value
+    is_list: bool
+    is_checked: bool
+
+    def print(self, to: Printer) -> None:
+        name, version = to.name(self.tensor), to.name(self.version)
+        save = to.bind("save_input", save_input)
+        if self.is_list:
+            each, as_tuple = to.scratch("each"), to.builtin("tuple")
+            to.add(f"{version} = {as_tuple}([{save}({each}) for {each} in {name}])")
+        elif self.is_checked:
+            to.add(f"{version} = {save}({name})")
+        else:
+            counter = to.scratch("counter")
+            to.add(
+                f"{counter} = {name}._counter",
+                f"{version} = 0 if {counter} is None else {counter}.value",
+            )
+
+
+class SaveTensor(Step):
+    """Keep a tensor and the version that it has.
+
+    Attributes
+    ----------
+    is_checked
+        Whether it may be None, or an inference tensor, which cannot be saved.
+    version
+        What `NoteVersion` noted; None: nothing was written since.
+    """
+
     slot: str
     tensor: Value
     is_checked: bool = False
+    version: Value | None = None
 
     def print(self, to: Printer) -> None:
         slot, tensor = f"{to.name(NODE)}.{self.slot}", to.name(self.tensor)
         to.add(f"{slot} = {tensor}")
-        if self.is_checked:
+        if self.version is not None:
+            to.add(f"{slot}_version = {to.name(self.version)}")
+        elif self.is_checked:
             version = f"{to.bind('save_input', save_input)}({tensor})"
             to.add(f"{slot}_version = 0 if {tensor} is None else {version}")
         else:
@@ -44,19 +80,20 @@ class SaveTensor(Step):
 
 
 class SaveList(Step):
-    """Keep the tensors of a list and their versions."""
+    """Keep the tensors of a list and their versions; `version` as for `SaveTensor`."""
 
     slot: str
     tensors: Value
+    version: Value | None = None
 
     def print(self, to: Printer) -> None:
         slot, tensors = f"{to.name(NODE)}.{self.slot}", to.name(self.tensors)
         each, save = to.scratch("each"), to.bind("save_input", save_input)
         as_tuple = to.builtin("tuple")
-        to.add(
-            f"{slot} = {as_tuple}({tensors})",
-            f"{slot}_version = {as_tuple}([{save}({each}) for {each} in {tensors}])",
-        )
+        versions = f"{as_tuple}([{save}({each}) for {each} in {tensors}])"
+        if self.version is not None:
+            versions = to.name(self.version)
+        to.add(f"{slot} = {as_tuple}({tensors})", f"{slot}_version = {versions}")
 
 
 class SaveResult(Step):
@@ -104,21 +141,6 @@ class SaveNothing(Step):
 
     def print(self, to: Printer) -> None:
         to.add(f"{to.name(NODE)}.{self.slot} = None")
-
-
-class CheckSavable(Step):
-    """Refuse an inference tensor that would be saved, before anything is written."""
-
-    value: Value
-    is_list: bool
-
-    def print(self, to: Printer) -> None:
-        name, save = to.name(self.value), to.bind("save_input", save_input)
-        if self.is_list:
-            each = to.scratch("each")
-            to.add(f"for {each} in {name}:", f"    {save}({each})")
-        else:
-            to.add(f"{save}({name})")
 
 
 class ItemOf(Expression):

@@ -10,6 +10,7 @@ OPERATORS = {
         "aten::hardshrink_backward", "aten::softshrink", "aten::softshrink_backward", "aten::celu",
         "aten::glu", "aten::glu_backward", "aten::_safe_softmax",
     ),
+    "attention": ("aten::_scaled_dot_product_flash_attention_for_cpu",),
     "convolution": (
         "aten::convolution", "aten::convolution_backward", "aten::im2col", "aten::col2im",
         "aten::pixel_shuffle", "aten::pixel_unshuffle", "aten::channel_shuffle",

@@ -19,7 +19,10 @@ from dovetail_aten.calling.overloads import NUMBERS, Overloads
 from dovetail_aten.calling.return_types import named
 from dovetail_aten.calling.several_outs import several_outs
 
-__all__ = ["scaled_dot_product_attention", "_scaled_dot_product_attention_math"]
+__all__ = [
+    "scaled_dot_product_attention", "_scaled_dot_product_attention_math",
+    "_scaled_dot_product_flash_attention_for_cpu",
+]
 
 
 scaled_dot_product_attention_op, scaled_dot_product_attention_routes = operator("aten::scaled_dot_product_attention", "")
@@ -80,3 +83,4 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     return miss(scaled_dot_product_attention_op, (query, key, value, attn_mask, dropout_p, is_causal,), {"scale": scale, "enable_gqa": enable_gqa}, scaled_dot_product_attention)
 
 def _scaled_dot_product_attention_math(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, dropout_mask=None, *, scale=None, enable_gqa=False): return complete(_scaled_dot_product_attention_math, "aten::_scaled_dot_product_attention_math", "")(query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale=scale, enable_gqa=enable_gqa)
+def _scaled_dot_product_flash_attention_for_cpu(query, key, value, dropout_p=0.0, is_causal=False, *, attn_mask=None, scale=None): return complete(_scaled_dot_product_flash_attention_for_cpu, "aten::_scaled_dot_product_flash_attention_for_cpu", "")(query, key, value, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)

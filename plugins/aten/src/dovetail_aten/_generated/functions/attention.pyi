@@ -12,7 +12,11 @@ from dovetail_kernel import Device, Layout, MemoryFormat, Storage, TensorBase, d
 
 Number: TypeAlias = bool | int | float | builtins.complex
 Generator: TypeAlias = Any
-__all__ = ["scaled_dot_product_attention", "_scaled_dot_product_attention_math"]
+__all__ = [
+    "scaled_dot_product_attention", "_scaled_dot_product_attention_math",
+    "_scaled_dot_product_flash_attention_for_cpu",
+]
 
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: float = ..., is_causal: bool = ..., *, scale: float | None = ..., enable_gqa: bool = ...) -> Tensor: ...
 def _scaled_dot_product_attention_math(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = ..., dropout_p: float = ..., is_causal: bool = ..., dropout_mask: Tensor | None = ..., *, scale: float | None = ..., enable_gqa: bool = ...) -> tuple[Tensor, Tensor]: ...
+def _scaled_dot_product_flash_attention_for_cpu(query: Tensor, key: Tensor, value: Tensor, dropout_p: float = ..., is_causal: bool = ..., *, attn_mask: Tensor | None = ..., scale: float | None = ...) -> tuple[Tensor, Tensor]: ...

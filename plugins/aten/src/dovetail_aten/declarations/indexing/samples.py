@@ -83,6 +83,7 @@ def places(make: TensorMaker) -> Iterator[tuple[Any, int, Any]]:
     yield make(3, 2), -1, indices(make, [[1], [0], [1]])
     yield make(2, 3), 1, indices(make, [[2, 0, 1]])
     yield make(3), 0, indices(make, [1])
+    yield make(3), 0, indices(make, 1)
 
 
 def gathers(make: TensorMaker) -> Iterator[SampleInput]:
@@ -107,6 +108,8 @@ def cut(x: Any, dim: int, index: Any) -> Any:
 
 
 def gathered(x: Any, dim: int, index: Any) -> Any:
+    if not index.ndim:
+        return x[index.astype(int)]
     return np.take_along_axis(cut(x, dim, index), index.astype(int), dim)
 
 
