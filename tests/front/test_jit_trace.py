@@ -65,7 +65,7 @@ def test_the_same_tensor_twice_is_another_signature() -> None:
 
 
 def test_random_numbers_are_drawn_again() -> None:
-    traced = trace(lambda x: x + dovetail.rand(2), dovetail.zeros(2))
+    traced = trace(lambda x: x + dovetail.rand(2), dovetail.zeros(2), check_trace=False)
     dovetail.manual_seed(3)
     expected = dovetail.rand(2)
     dovetail.manual_seed(3)
@@ -142,7 +142,11 @@ def test_what_a_module_puts_into_itself_is_put_there_in_each_run() -> None:
         (lambda x: x * float(x.sum()), "Python float"),
         (lambda x: x * int(x.sum()), "Python integer"),
         (lambda x: x + dovetail.tensor(x.tolist()), "Python list"),
-        (lambda x: x + dovetail.tensor(x.numpy()), "NumPy array"),
+        pytest.param(
+            lambda x: x + dovetail.tensor(x.numpy()),
+            "NumPy array",
+            marks=pytest.mark.cpu_only(reason="NumPy's arrays are in the memory of the host"),
+        ),
         (lambda x: x if dovetail.equal(x, x) else -x, "Python value"),
     ],
 )
