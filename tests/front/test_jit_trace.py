@@ -248,3 +248,42 @@ def test_transforms_and_copies_of_traced_ones() -> None:
     net = trace(model(), dovetail.ones(4, 3)).eval()
     other = copy.deepcopy(net)
     assert other(x[:, :1].expand(2, 3)).tolist() == net(x[:, :1].expand(2, 3)).tolist()
+
+
+def test_autocast_within_a_traced_function_is_that_of_the_recording() -> None:
+    def function(x: Any) -> Any:
+        with dovetail.autocast("cpu", dtype=dovetail.float16):
+            return x @ x
+
+    x = dovetail.ones(2, 2, device="cpu")
+    traced = dovetail.jit.trace(function, x)
+    assert traced(x).dtype is dovetail.float16
+    with dovetail.autocast("cpu", dtype=dovetail.bfloat16):
+        assert traced(x).dtype is dovetail.float16
+    assert dovetail.get_autocast_dtype("cpu") is dovetail.bfloat16
+
+
+def test_a_module_whose_parameters_changed_is_recorded_again() -> None:
+    class Scaled(dovetail.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = dovetail.nn.Parameter(dovetail.ones(2))
+
+        def forward(self, x: Any) -> Any:
+            return x * self.weight if self.weight.requires_grad else x
+
+    module = Scaled()
+    x = dovetail.full((2,), 3.0)
+    traced = dovetail.jit.trace(module, x)
+    with dovetail.no_grad():
+        module.weight.fill_(2.0)
+    assert traced(x).tolist() == [6.0, 6.0]
+    module.requires_grad_(False)
+    assert traced(x).tolist() == [3.0, 3.0]
+
+
+def test_traces_are_of_the_classes_of_pytorchs() -> None:
+    module = dovetail.jit.trace(dovetail.nn.Linear(2, 1), dovetail.ones(2))
+    function = dovetail.jit.trace(dovetail.sin, dovetail.ones(2))
+    assert isinstance(module, dovetail.jit.ScriptModule)
+    assert isinstance(function, dovetail.jit.ScriptFunction)

@@ -179,8 +179,8 @@ def test_what_needs_a_graph_raises(name: str) -> None:
 
 def test_nothing_is_a_compiled_module() -> None:
     assert not isinstance(dovetail.nn.Linear(1, 1), dovetail.jit.ScriptModule)
-    with pytest.raises(NotImplementedError, match="ScriptModule"):
-        dovetail.jit.ScriptModule()
+    with pytest.raises(NotImplementedError, match="ScriptFunction"):
+        dovetail.jit.ScriptFunction()
 
 
 def test_switches_of_cudnn_are_set_inside_a_block() -> None:

@@ -12,8 +12,13 @@ from ..absent_names import names_of as _names_of
 from ..compiler import uncompiled
 from ..futures import Future
 from .recording import TracerWarning, is_tracing
+from .refusals import no_graph
 
 if _typing.TYPE_CHECKING:
+    from .script_classes import CompilationUnit as CompilationUnit
+    from .script_classes import RecursiveScriptModule as RecursiveScriptModule
+    from .script_classes import ScriptFunction as ScriptFunction
+    from .script_classes import ScriptModule as ScriptModule
     from .traced import TopLevelTracedModule as TopLevelTracedModule
     from .traced import TracedFunction as TracedFunction
     from .traced import TracingCheckError as TracingCheckError
@@ -62,40 +67,8 @@ __all__ = [
 _isinstance = isinstance
 
 
-class ScriptModule:
-    """The class of compiled modules: nothing is one, and none can be made.
-
-    Raises
-    ------
-    NotImplementedError
-        When it is called.
-    """
-
-    def __init__(self, *arguments: Any) -> None:
-        _no_graph("ScriptModule")
-
-
-class ScriptFunction(ScriptModule):
-    """The class of compiled functions: nothing is one, and none can be made."""
-
-
-class RecursiveScriptModule(ScriptModule):
-    """The class of modules compiled with what they contain: nothing is one."""
-
-
-class CompilationUnit(ScriptModule):
-    """The class of compiled source texts: nothing is one, and none can be made."""
-
-
 class Error(RuntimeError):
     """The error of a compiled program: it is not raised."""
-
-
-def _no_graph(name: str) -> NoReturn:
-    raise NotImplementedError(
-        f"dovetail.jit.{name}: Dovetail runs programs as they stand and compiles none. "
-        "Save the state_dict with dovetail.save, and build the module from its code."
-    )
 
 
 def script(obj: Any, *arguments: Any, **options: Any) -> Any:
@@ -211,32 +184,35 @@ def onednn_fusion_enabled() -> bool:
 
 def save(m: Any, f: Any, *arguments: Any) -> NoReturn:
     """Raise NotImplementedError: there are no compiled modules to save."""
-    _no_graph("save")
+    no_graph("save")
 
 
 def load(f: Any, *arguments: Any, **options: Any) -> NoReturn:
     """Raise NotImplementedError: compiled modules cannot be run."""
-    _no_graph("load")
+    no_graph("load")
 
 
 def freeze(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
     """Raise NotImplementedError: there are no compiled modules to freeze."""
-    _no_graph("freeze")
+    no_graph("freeze")
 
 
 def optimize_for_inference(mod: Any, *arguments: Any, **options: Any) -> NoReturn:
     """Raise NotImplementedError: there are no compiled modules to optimize."""
-    _no_graph("optimize_for_inference")
+    no_graph("optimize_for_inference")
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(
         __name__,
         elsewhere={
-            name: f"{__name__}.traced"
-            for name in (
-                *("TopLevelTracedModule", "TracedFunction", "TracingCheckError"),
-                *("trace", "trace_module"),
-            )
+            name: f"{__name__}.{module}"
+            for module, names in {
+                "script_classes": """CompilationUnit RecursiveScriptModule ScriptFunction
+                    ScriptModule""",
+                "traced": """TopLevelTracedModule TracedFunction TracingCheckError trace
+                    trace_module""",
+            }.items()
+            for name in names.split()
         },
     )

@@ -5,12 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from dovetail_aten.autocast import get_autocast_dtype, set_autocast_dtype
 from dovetail_dispatcher import overridden_name
 from dovetail_kernel import TensorBase, set_state, state
 
 from .values import replaced, tensors_of
 
-__all__ = ["Attribute", "Place", "Program", "Step"]
+__all__ = ["Attribute", "Place", "Program", "Setting", "Step"]
+
+
+class Setting(NamedTuple):
+    """What calls depend on beside their arguments: the state of the dispatcher, with grad mode and
+    whether autocast is on, and the dtypes of autocast.
+    """
+
+    state: int
+    autocast: tuple[Any, ...]
+
+    @classmethod
+    def now(cls) -> Setting:
+        """Return that of this moment."""
+        return cls(state(), tuple([get_autocast_dtype(kind) for kind in _KINDS]))
+
+    def enter(self) -> None:
+        """Make it that of this task."""
+        set_state(self.state)
+        for kind, dtype in zip(_KINDS, self.autocast, strict=True):
+            set_autocast_dtype(kind, dtype)
+
+
+_KINDS = ("cpu", "cuda")
 
 
 class Place(NamedTuple):
@@ -47,15 +71,16 @@ class Step(NamedTuple):
         Its arguments, with places for tensors.
     results
         Names of the tensors in its result.
-    state
-        The state of the dispatcher, where it was another than at the beginning: a grad mode.
+    setting
+        That in which it was made, where it was another than at the beginning: a grad mode, or
+        autocast.
     """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     results: tuple[str, ...]
-    state: int | None
+    setting: Setting | None
 
 
 class Program:
@@ -120,18 +145,18 @@ class Program:
         def fill(place: Place) -> Any:
             return values[place.name]
 
-        before = state()
+        before = Setting.now()
         for step, drops in zip(self.steps, self._last_uses, strict=True):
             inner_args = replaced(step.args, Place, fill)
             inner_kwargs = replaced(step.kwargs, Place, fill) if step.kwargs else step.kwargs
-            if step.state is None:
+            if step.setting is None:
                 result = step.function(*inner_args, **inner_kwargs)
             else:
                 try:
-                    set_state(step.state)
+                    step.setting.enter()
                     result = step.function(*inner_args, **inner_kwargs)
                 finally:
-                    set_state(before)
+                    before.enter()
             found = tuple(tensors_of(result))
             if len(found) != len(step.results):
                 raise RuntimeError(
@@ -201,7 +226,7 @@ def _text(tree: Any, mark: str = "") -> str:
 
 
 def _shown(step: Step) -> tuple[Any, ...]:
-    return _text(step.args), _text(step.kwargs), step.results, step.state
+    return _text(step.args), _text(step.kwargs), step.results, step.setting
 
 
 def _line(step: Step, mark: str = "") -> str:

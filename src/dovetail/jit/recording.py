@@ -16,9 +16,9 @@ from typing import Any
 
 from dovetail_autograd import applies_are_asked
 from dovetail_dispatcher import TorchFunctionMode, overridden_name
-from dovetail_kernel import Guard, TensorBase, restoring, state
+from dovetail_kernel import Guard, TensorBase, restoring
 
-from .program import Attribute, Place, Program, Step
+from .program import Attribute, Place, Program, Setting, Step
 from .values import replaced, tensors_of
 
 __all__ = ["TracerWarning", "is_tracing", "record"]
@@ -76,7 +76,7 @@ class Recorder(TorchFunctionMode):
     """
 
     def __init__(self, attributes: dict[str, Attribute], inputs: list[TensorBase]) -> None:
-        self.entry = state()
+        self.entry = Setting.now()
         self.attributes = attributes
         self.used: dict[str, Attribute] = {}
         self.constants: dict[str, TensorBase] = {}
@@ -144,7 +144,7 @@ class Recorder(TorchFunctionMode):
             )
         given = tuple(args), dict(kwargs)
         templates = replaced(given, TensorBase, self.place)
-        before = state()
+        before = Setting.now()
         token = applies_are_asked.set(False)
         try:
             result = func(*args, **kwargs)

@@ -10,15 +10,15 @@ from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_aten.autocast import get_autocast_dtype, is_autocast_enabled
 from dovetail_autograd import no_grad
-from dovetail_kernel import TensorBase, get_default_dtype, state
+from dovetail_kernel import TensorBase, get_default_dtype
 
 from ..nn import Module
 from ..random import fork_rng
 from ..testing import assert_close
-from .program import Program
+from .program import Program, Setting
 from .recording import TracerWarning, is_tracing, record
+from .script_classes import ScriptFunction, ScriptModule
 from .values import replaced, signature_of, tensors_of
 
 __all__ = ["TopLevelTracedModule", "TracedFunction", "TracingCheckError", "trace", "trace_module"]
@@ -31,7 +31,7 @@ class TracingCheckError(Exception):
     """The error of a function that makes other calls when it is traced again."""
 
 
-class TracedFunction:
+class TracedFunction(ScriptFunction):
     """A function as programs of recorded calls; `trace` makes one.
 
     Parameters
@@ -79,15 +79,15 @@ class TracedFunction:
     ) -> Any:
         """Return all that a program depends on."""
         modules = self._modules.values()
-        own = {id(t) for m in modules for t in (*m._parameters.values(), *m._buffers.values())}
+        own = {id(each) for m in modules for each in _tensors_of_its_own(m)}
         shared = [id(each) for each in tensors if id(each) in own]
-        autocast = [
-            (kind, get_autocast_dtype(kind))
-            for kind in ("cpu", "cuda")
-            if is_autocast_enabled(kind)
+        held = [
+            (each.dtype, each.device, each.requires_grad)
+            for m in modules
+            for each in _tensors_of_its_own(m)
         ]
         return (
-            *(signature_of((args, kwargs), {}), tuple(shared), state(), tuple(autocast)),
+            *(signature_of((args, kwargs), {}), tuple(shared), Setting.now(), tuple(held)),
             *(tuple([each.training for each in modules]), get_default_dtype()),
         )
 
@@ -112,7 +112,12 @@ class TracedFunction:
         return self.graph
 
 
-class TopLevelTracedModule(Module):
+def _tensors_of_its_own(module: Module) -> list[Tensor]:
+    tables = (module._parameters, module._buffers)
+    return [each for table in tables for each in table.values() if each is not None]
+
+
+class TopLevelTracedModule(ScriptModule):
     """A module whose methods are programs of recorded calls; `trace` makes one.
 
     It has the parameters, buffers and submodules of the module that was traced: training one trains

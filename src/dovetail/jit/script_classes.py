@@ -1,0 +1,46 @@
+"""The classes of what PyTorch compiles: what `trace` makes is of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..nn import Module
+from .refusals import no_graph
+
+__all__ = ["CompilationUnit", "RecursiveScriptModule", "ScriptFunction", "ScriptModule"]
+
+
+class ScriptModule(Module):
+    """The class of traced modules. A module of a class derived from it runs as it stands."""
+
+
+class RecursiveScriptModule(ScriptModule):
+    """The class of modules compiled with what they contain: nothing is one."""
+
+
+class ScriptFunction:
+    """The class of traced functions: `trace` makes them.
+
+    Raises
+    ------
+    NotImplementedError
+        When it is called itself.
+    """
+
+    def __new__(cls, *arguments: Any, **options: Any) -> ScriptFunction:
+        if cls is ScriptFunction:
+            no_graph("ScriptFunction")
+        return super().__new__(cls)
+
+
+class CompilationUnit:
+    """The class of compiled source texts: nothing is one, and none can be made.
+
+    Raises
+    ------
+    NotImplementedError
+        When it is called.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        no_graph("CompilationUnit")
