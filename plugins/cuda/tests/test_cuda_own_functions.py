@@ -141,3 +141,21 @@ def test_the_garbage_collector_finds_nothing_after_a_trace():
     with dovetail.tracing():
         x + 1
     assert gc.collect() == 0
+
+
+@pytest.mark.parametrize("name", ["i0", "i0e", "i1", "i1e", "modified_bessel_i0"])
+def test_bessel_functions_at_infinity_are_those_of_the_cpu(name):
+    function = getattr(dovetail.special, name)
+    for dtype in (dovetail.float32, dovetail.float64):
+        x = dovetail.tensor([float("inf"), -float("inf"), float("nan"), -3.0, 0.5], dtype=dtype)
+        same(function(x.cuda()), function(x))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "complex128"])
+def test_a_number_is_multiplied_to_places_as_on_the_cpu(dtype):
+    x = dovetail.tensor([[1, 2], [3, 4], [5, 6]], dtype=getattr(dovetail, dtype))
+    index = dovetail.tensor([[2, 0], [2, 1]])
+    same(
+        x.cuda().scatter(0, index.cuda(), 2, reduce="multiply"),
+        x.scatter(0, index, 2, reduce="multiply"),
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from typing import Any
 
@@ -83,3 +83,5 @@ def replace(names: dict[str, Any], module: str) -> None:
     }
     source = import_module(module)
     names.update({name: on_host(getattr(source, name)) for name in wanted[module]})
+    if "solve_triangular" in wanted[module]:  # unlike SciPy's, CuPy's takes any numbers
+        names["solve_triangular"] = on_host(partial(source.solve_triangular, check_finite=False))

@@ -17,6 +17,7 @@ from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_kernel import bfloat16
 
 from .availability import device_count
+from .bessel_functions import bessel
 from .combined_places import combined
 from .device_guard import (
     check_single_places,
@@ -254,7 +255,7 @@ class CudaArrays(CudaRandom):
         found = super().scipy(function)
         if found is None or not function.startswith("special."):
             return found
-        return like_operands(found)
+        return bessel(function.removeprefix("special."), found) or like_operands(found)
 
     # -- functions that CuPy keeps elsewhere -------------------------------------------------------
 
