@@ -25,12 +25,12 @@ from .device_guard import (
     on_device_of_arrays,
     single_places,
 )
-from .index_errors import raise_reported
 from .kernel_namespace import like_operands
 from .linear_functions import LIBRARIES
 from .pinned_copies import copied_soon, is_pinned
 from .polynomial_kernels import polynomial
 from .random_arrays import CudaRandom
+from .waiting import waiting
 
 _MAKES_ARRAYS: Final = ("cast", "clone", "contiguous", "overwritten", "to_host", "to_host_soon")
 """Methods that are called outside of kernels, with an array whose device is to be theirs."""
@@ -101,16 +101,15 @@ class CudaArrays(CudaRandom):
 
     def synchronize(self) -> None:
         """Wait until the current device has done all that was asked of it."""
-        cupy.cuda.get_current_stream().synchronize()
-        raise_reported()
+        with waiting():
+            cupy.cuda.get_current_stream().synchronize()
 
     def to_host(self, array: Any) -> Any:
         """Return a copy of `array` in host memory, in the same order of strides, once the device
         has computed it.
         """
-        found = in_order_of_strides(cupy.asnumpy, array)
-        raise_reported()
-        return found
+        with waiting("a copy to the host"):
+            return in_order_of_strides(cupy.asnumpy, array)
 
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
@@ -150,7 +149,8 @@ class CudaArrays(CudaRandom):
             return self._asarray(value, native_dtype)
         found = in_order_of_strides(lambda each: self._asarray(each, native_dtype), value)
         if is_pinned(value):  # CuPy reads it where it is; what is not pinned it copies first
-            cupy.cuda.get_current_stream().synchronize()
+            with waiting("a copy of page-locked memory without non_blocking=True"):
+                cupy.cuda.get_current_stream().synchronize()
         return found
 
     def from_host_soon(self, array: Any) -> Any:
@@ -209,7 +209,9 @@ class CudaArrays(CudaRandom):
         if view.size:
             return view
         # CuPy makes an array of its own where there is no element.
-        return cupy.lib.stride_tricks.as_strided(array, view.shape, view.strides)
+        found = array.view()
+        found._set_shape_and_strides(view.shape, view.strides, True, True)
+        return found
 
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
