@@ -81,6 +81,10 @@ class CudaArrays(CudaRandom):
         """Return how many CUDA devices there are."""
         return device_count()
 
+    def current_device(self) -> int | None:
+        """Return the index of the current device; None where there is only one."""
+        return cupy.cuda.Device().id if self.several_devices else None
+
     def on_device(self, index: int) -> Any:
         """Return a context in which new arrays are made on the device `index`."""
         return cupy.cuda.Device(index)
