@@ -167,3 +167,10 @@ def test_a_number_is_multiplied_to_places_as_on_the_cpu(dtype):
         x.cuda().scatter(0, index.cuda(), 2, reduce="multiply"),
         x.scatter(0, index, 2, reduce="multiply"),
     )
+
+
+def test_dropout_of_complex_numbers_is_refused_as_on_the_cpu():
+    for device in ("cpu", "cuda"):
+        x = dovetail.ones(3, dtype=dovetail.complex64, device=device)
+        with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
+            dovetail.nn.functional.dropout(x, 0.5)
