@@ -21,7 +21,8 @@ BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor Cha
 ComplexDoubleStorage ComplexFloatStorage DispatchKey DispatchKeySet DoubleStorage DoubleTensor
 Event FloatStorage FloatTensor Generator GradScaler
 HalfStorage HalfTensor IntStorage IntTensor LongStorage
-LongTensor OutOfMemoryError PluginError ShortStorage ShortTensor Size Stream SymBool SymFloat
+AcceleratorError LongTensor OutOfMemoryError PluginError ShortStorage ShortTensor Size Stream
+SymBool SymFloat
 SymInt Tag Tensor TypedStorage UntypedStorage abs abs_
 absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul
 addmm addmv addmv_ addr adjoint affine_grid_generator alias_copy all allclose alpha_dropout
@@ -146,14 +147,19 @@ Event Stream current_device current_stream device_count is_available is_initiali
 stream synchronize
 """.split(),
     "dovetail.cuda": """
-CUDAGraph graph make_graphed_callables
-Event ExternalStream OutOfMemoryError Stream StreamContext can_device_access_peer current_device
-current_stream default_stream device device_count device_of empty_cache get_device_capability
-get_device_name get_device_properties get_rng_state get_rng_state_all init initial_seed is_available
-is_bf16_supported is_initialized is_tf32_supported manual_seed manual_seed_all max_memory_allocated
-max_memory_reserved mem_get_info memory_allocated memory_reserved memory_stats memory_summary
-reset_peak_memory_stats seed seed_all set_device set_rng_state set_rng_state_all set_stream stream
-synchronize why_unavailable
+AcceleratorError CUDAGraph Event ExternalStream OutOfMemoryError Stream StreamContext
+can_device_access_peer clock_rate current_blas_handle current_device current_solver_handle
+current_stream default_generators default_stream device device_count device_memory_used device_of
+empty_cache get_arch_list get_device_capability get_device_name get_device_properties
+get_gencode_flags get_per_process_memory_fraction get_rng_state get_rng_state_all
+get_stream_from_external get_sync_debug_mode graph graph_pool_handle has_half has_magma init
+initial_seed ipc_collect is_available is_bf16_supported is_current_stream_capturing is_initialized
+is_tf32_supported list_gpu_processes make_graphed_callables manual_seed manual_seed_all
+max_memory_allocated max_memory_cached max_memory_reserved mem_get_info memory_allocated
+memory_cached memory_reserved memory_stats memory_stats_as_nested_dict memory_summary memory_usage
+power_draw reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats seed seed_all
+set_device set_per_process_memory_fraction set_rng_state set_rng_state_all set_stream
+set_sync_debug_mode stream synchronize temperature utilization why_unavailable
 """.split(),
     "dovetail.fft": """
 fft fft2 fftfreq fftn fftshift hfft hfft2 hfftn ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn irfft
@@ -459,7 +465,8 @@ register_kernel
 register_torch_dispatch register_vmap short_place transaction wrap_torch_function
 """.split(),
     "dovetail_kernel": """
-ALIASES Allocator ArrayBackend AutoDispatchBelowADInplaceOrView AutoDispatchBelowAutograd
+ALIASES AcceleratorError Allocator ArrayBackend AutoDispatchBelowADInplaceOrView
+AutoDispatchBelowAutograd
 AutogradInterface BY_NAME Backend BackendSpec DLDeviceType DTYPES DataPtr DatalessArray Device
 DisableTorchFunction DisableTorchFunctionSubclass DispatchKey DispatchKeySet DispatchState
 ExcludeDispatchKeyGuard ForceDispatchKeyGuard Guard IncludeDispatchKeyGuard Layout MemoryFormat

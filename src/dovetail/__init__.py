@@ -197,6 +197,7 @@ _ELSEWHERE |= {
 }
 _ELSEWHERE |= {
     "Event": "dovetail.streams",
+    "AcceleratorError": "dovetail_kernel",
     "OutOfMemoryError": "dovetail.cuda",
     "Stream": "dovetail.streams",
     "cond": "dovetail.control_flow",

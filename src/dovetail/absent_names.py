@@ -58,10 +58,10 @@ def absence(module: str, attribute: str, remedy: str = "") -> str:
     """
     sentences = [f"module {module!r} has no attribute {attribute!r}: it is not in Dovetail."]
     reason = next((text for word, text in _REASONS.items() if attribute.startswith(word)), None)
-    if reason is not None:
-        sentences.append(reason)
-    elif remedy:
+    if remedy:
         sentences.append(remedy)
+    elif reason is not None:
+        sentences.append(reason)
     elif (nearest := _nearest(module, attribute)) is not None:
         sentences.append(f"The nearest is {nearest}.")
     return " ".join(sentences)
@@ -83,6 +83,7 @@ def names_of(
     submodules: Collection[str] = (),
     elsewhere: Mapping[str, str] = {},
     remedy: str = "",
+    remedies: Mapping[str, str] = {},
 ) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a module.
 
@@ -96,6 +97,8 @@ def names_of(
         Names, and the modules that have them, which are imported when first asked for.
     remedy
         What has the other names.
+    remedies
+        What to use in the place of some of them.
 
     Returns
     -------
@@ -110,6 +113,6 @@ def names_of(
             value = getattr(import_module(elsewhere[name]), name)
             setattr(sys.modules[module], name, value)
             return value
-        raise AbsentNameError(module, name, remedy)
+        raise AbsentNameError(module, name, remedies.get(name, remedy))
 
     return attribute_of_module

@@ -18,6 +18,9 @@ pytestmark = pytest.mark.skipif(cuda.is_available(), reason="CUDA can be used he
         cuda.get_device_name,
         cuda.mem_get_info,
         lambda: cuda.set_device("cuda:0"),
+        cuda.temperature,
+        lambda: cuda.set_sync_debug_mode("warn"),
+        lambda: cuda.set_per_process_memory_fraction(0.5),
     ],
 )
 def test_what_needs_a_device_says_why_there_is_none(call):
@@ -32,6 +35,8 @@ def test_what_asks_answers():
     assert cuda.empty_cache() is None
     assert (cuda.memory_allocated(), cuda.device_count()) == (0, 0)
     assert (cuda.memory_reserved(), cuda.memory_stats()) == (0, {})
+    assert (cuda.get_arch_list(), cuda.get_gencode_flags()) == ([], "")
+    assert (cuda.default_generators, cuda.is_current_stream_capturing()) == ((), False)
     assert cuda.manual_seed(3) is None
     assert cuda.manual_seed_all(4) is None
 

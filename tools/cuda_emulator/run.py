@@ -33,6 +33,7 @@ def environment(options: Sequence[str] = ()) -> dict[str, str]:
         "EMULATOR_HOME": str(HOME),
         "EMULATOR_MODE": mode,
         "EMULATOR_KERNELS": os.environ.get("EMULATOR_KERNELS", str(HOME / "kernels")),
+        "CUDA_PATH": str(HOME / "site/nvidia/cuda_runtime"),  # not another version's headers
         "CUPY_ACCELERATORS": "",  # CUB is compiled device code
         "CUPY_CACHE_DIR": str(HOME / "cache" / f"{mode}{'-races' * races}"),
         "LD_LIBRARY_PATH": joined(libraries, "LD_LIBRARY_PATH"),

@@ -16,7 +16,7 @@ from .devices.backends import (
     wrapped_backend,
 )
 from .devices.device import Device, get_default_device, set_default_device
-from .errors import PluginError, PluginNotFoundError, name_of_distribution
+from .errors import AcceleratorError, PluginError, PluginNotFoundError, name_of_distribution
 from .forks import renewed_after_fork
 from .garbage import collection_paused
 from .keys.dispatch_key import (
@@ -126,6 +126,7 @@ __all__ = [
     "ALIASES",
     "BY_NAME",
     "DTYPES",
+    "AcceleratorError",
     "Allocator",
     "ArrayBackend",
     "AutoDispatchBelowADInplaceOrView",

@@ -34,6 +34,12 @@ class PluginNotFoundError(PluginError):
     """No installed plugin has the name that was asked for."""
 
 
+class AcceleratorError(RuntimeError):
+    """A device found an error after the call that made it had returned; it is raised by what next
+    waits for the device.
+    """
+
+
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """Return " Did you mean 'cuda'?" for a word close to one of `candidates`, or known by another
     name elsewhere, else an empty string. It is never the word itself.

@@ -98,3 +98,29 @@ def test_the_current_device_is_where_new_tensors_are_made():
         assert dovetail.cuda.current_device() == 1
         assert str(dovetail.ones(1, device="cuda").device) == "cuda:1"
     assert str(dovetail.ones(1, device="cuda").device) == "cuda:0"
+
+
+MOVES = {
+    "cuda": lambda x: x.cuda(),
+    "to": lambda x: x.to("cuda"),
+    "as_tensor": lambda x: dovetail.as_tensor(x, device="cuda"),
+    "asarray": lambda x: dovetail.asarray(x, device="cuda"),
+    "zeros_like": lambda x: dovetail.zeros_like(x, device="cuda"),
+    "copy": lambda x: x.to("cuda", copy=True),
+    "new_zeros": lambda x: x.new_zeros(2, device="cuda"),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_device_without_an_index_is_the_current_one(move):
+    x = dovetail.ones(2, device="cuda:1")
+    assert MOVES[move](x).device == dovetail.device("cuda:0")
+    with dovetail.cuda.device(1):
+        assert MOVES[move](x).device == x.device
+        assert x.cuda() is x
+        assert MOVES[move](dovetail.ones(2, device="cuda:0")).device == x.device
+
+
+def test_a_module_moves_to_the_current_device():
+    module = dovetail.nn.Linear(2, 2, device="cuda:1").cuda()
+    assert {each.device.index for each in module.parameters()} == {0}

@@ -141,3 +141,36 @@ def test_the_garbage_collector_finds_nothing_after_a_trace():
     with dovetail.tracing():
         x + 1
     assert gc.collect() == 0
+
+
+BESSEL = "i0 i0e i1 i1e " + " ".join(
+    f"{kind}{order}"
+    for kind in ("bessel_j", "bessel_y", "modified_bessel_i", "scaled_modified_bessel_k")
+    for order in (0, 1)
+)
+
+
+@pytest.mark.parametrize("name", BESSEL.split())
+def test_bessel_functions_at_infinity_and_far_out_are_those_of_the_cpu(name):
+    function = getattr(dovetail.special, name)
+    for dtype in (dovetail.float32, dovetail.float64):
+        x = [float("inf"), -float("inf"), float("nan"), -3.0, 0.5, 100.0]
+        x = dovetail.tensor(x, dtype=dtype)
+        same(function(x.cuda()), function(x))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "complex128"])
+def test_a_number_is_multiplied_to_places_as_on_the_cpu(dtype):
+    x = dovetail.tensor([[1, 2], [3, 4], [5, 6]], dtype=getattr(dovetail, dtype))
+    index = dovetail.tensor([[2, 0], [2, 1]])
+    same(
+        x.cuda().scatter(0, index.cuda(), 2, reduce="multiply"),
+        x.scatter(0, index, 2, reduce="multiply"),
+    )
+
+
+def test_dropout_of_complex_numbers_is_refused_as_on_the_cpu():
+    for device in ("cpu", "cuda"):
+        x = dovetail.ones(3, dtype=dovetail.complex64, device=device)
+        with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
+            dovetail.nn.functional.dropout(x, 0.5)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-__all__ = ["CUDAGraph", "graph", "make_graphed_callables"]
+from .plugin import is_available, of_plugin
+
+__all__ = [
+    "CUDAGraph",
+    "graph",
+    "graph_pool_handle",
+    "is_current_stream_capturing",
+    "make_graphed_callables",
+]
 
 
 class CUDAGraph:
@@ -48,6 +56,24 @@ def make_graphed_callables(*args: Any, **kwargs: Any) -> NoReturn:
         Always, with the reason.
     """
     _refuse("make_graphed_callables")
+
+
+def graph_pool_handle() -> NoReturn:
+    """Refuse to name a pool for the memory of CUDA graphs.
+
+    Raises
+    ------
+    RuntimeError
+        Always, with the reason.
+    """
+    _refuse("graph_pool_handle")
+
+
+def is_current_stream_capturing() -> bool:
+    """Return whether the current stream records launches, as CuPy's graphs let it; False where
+    there is no CUDA.
+    """
+    return is_available() and bool(of_plugin("streams").is_capturing())
 
 
 def _refuse(name: str) -> NoReturn:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dovetail_dispatcher.table.user_warning import warn_user
+
 from .plugin import index_of, is_available, of_plugin
 
 
@@ -46,6 +48,72 @@ def reset_peak_memory_stats(device: Any = None) -> None:
         of_plugin("memory_peaks").reset(index_of(device))
 
 
+def reset_max_memory_allocated(device: Any = None) -> None:
+    """Call `reset_peak_memory_stats`, with a FutureWarning."""
+    _warn_of_peaks("reset_max_memory_allocated")
+    reset_peak_memory_stats(device)
+
+
+def reset_max_memory_cached(device: Any = None) -> None:
+    """Call `reset_peak_memory_stats`, with a FutureWarning."""
+    _warn_of_peaks("reset_max_memory_cached")
+    reset_peak_memory_stats(device)
+
+
+def memory_cached(device: Any = None) -> int:
+    """Return `memory_reserved`, with a FutureWarning."""
+    _warn("memory_cached has been renamed to dovetail.cuda.memory_reserved")
+    return memory_reserved(device)
+
+
+def max_memory_cached(device: Any = None) -> int:
+    """Return `max_memory_reserved`, with a FutureWarning."""
+    _warn("max_memory_cached has been renamed to dovetail.cuda.max_memory_reserved")
+    return max_memory_reserved(device)
+
+
+def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None:
+    """Let tensors take no more than a part of the memory of a device, by default the current one;
+    beyond it `OutOfMemoryError` is raised.
+
+    Parameters
+    ----------
+    fraction
+        From 0 to 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For another one.
+    AssertionError
+        Where CUDA is not available, with the reason.
+    """
+    plugin = of_plugin("devices")
+    if not isinstance(fraction, float):
+        raise TypeError(f"Invalid type for fraction argument, must be `float`, not {fraction!r}.")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    plugin.set_memory_limit(fraction, index_of(device))
+
+
+def get_per_process_memory_fraction(device: Any = None) -> float:
+    """Return which part of the memory of a device, by default the current one, tensors may take."""
+    fraction: float = of_plugin("devices").memory_limit(index_of(device))
+    return fraction
+
+
+def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
+    """Return `memory_stats` as dicts within dicts: ``["allocated_bytes"]["all"]["peak"]``."""
+    nested: dict[str, Any] = {}
+    for name, value in memory_stats(device).items():
+        *outer, last = name.split(".")
+        inner = nested
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return nested
+
+
 def memory_stats(device: Any = None) -> dict[str, int]:
     """Return what is known of the memory of a device, under PyTorch's names; empty where there is
     no CUDA.
@@ -85,6 +153,17 @@ def empty_cache() -> None:
     """
     if is_available():
         of_plugin("devices").empty_cache()
+
+
+def _warn_of_peaks(name: str) -> None:
+    _warn(
+        f"{name} now calls dovetail.cuda.reset_peak_memory_stats, which resets /all/ peak memory "
+        "stats."
+    )
+
+
+def _warn(text: str) -> None:
+    warn_user(f"dovetail.cuda.{text}", FutureWarning)
 
 
 def _peak(kind: str, device: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .plugin import of_plugin
 
-__all__ = ["mark", "range", "range_pop", "range_push"]
+__all__ = ["mark", "range", "range_end", "range_pop", "range_push", "range_start"]
 
 _depth = 0
 
@@ -27,6 +27,17 @@ def range_pop() -> int:
     of_plugin("streams").nvtx().RangePop()
     _depth -= 1
     return _depth
+
+
+def range_start(msg: str, device_id: int = 0) -> int:
+    """Begin a range that may end in another thread, and return its number for `range_end`."""
+    number: int = of_plugin("streams").nvtx().RangeStart(msg, 0)
+    return number
+
+
+def range_end(range_id: int) -> None:
+    """End a range that `range_start` began."""
+    of_plugin("streams").nvtx().RangeEnd(range_id)
 
 
 def mark(msg: str) -> None:

@@ -12,7 +12,8 @@ from .devices import current_device, device_count
 from .plugin import index_of, is_available
 
 
-def _generator(device: Any = "cuda") -> Generator:
+def generator_of(device: Any = "cuda") -> Generator:
+    """Return the generator of a device, by default the current one."""
     index = index_of(device)
     if index is None:
         index = current_device() if is_available() else 0
@@ -23,33 +24,33 @@ def manual_seed(seed: int) -> None:
     """Start the generator of the current device again from `seed`; it is kept where there is no
     CUDA yet.
     """
-    _generator().manual_seed(seed)
+    generator_of().manual_seed(seed)
 
 
 def manual_seed_all(seed: int) -> None:
     """Start the generators of all devices again from `seed`."""
     for index in range(max(device_count(), 1)):
-        _generator(index).manual_seed(seed)
+        generator_of(index).manual_seed(seed)
 
 
 def seed() -> None:
     """Start the generator of the current device again from an unpredictable seed."""
-    _generator().seed()
+    generator_of().seed()
 
 
 def seed_all() -> None:
     """Start the generators of all devices again from one unpredictable seed."""
-    manual_seed_all(_generator(0).seed())
+    manual_seed_all(generator_of(0).seed())
 
 
 def initial_seed() -> int:
     """Return the seed that the generator of the current device last started from."""
-    return _generator().initial_seed()
+    return generator_of().initial_seed()
 
 
 def get_rng_state(device: Any = "cuda") -> Tensor:
     """Return where the generator of a device stands: 16 bytes, a seed and an offset."""
-    state: Tensor = _generator(device).get_state()
+    state: Tensor = generator_of(device).get_state()
     return state
 
 
@@ -62,7 +63,7 @@ def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
     """Put the generator of a device where `get_rng_state` found one. Raises as
     `Generator.set_state`.
     """
-    _generator(device).set_state(new_state)
+    generator_of(device).set_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[Tensor]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctypes import c_void_p
 from typing import Any
 
 from dovetail_kernel import Device
@@ -41,6 +42,15 @@ class Stream:
         """The address of the driver's stream."""
         address: int = self.native.ptr
         return address
+
+    @property
+    def _as_parameter_(self) -> c_void_p:
+        """What ctypes passes to a C function."""
+        return c_void_p(self.cuda_stream)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Return the version of the protocol, and the address of the driver's stream."""
+        return 0, self.cuda_stream
 
     def query(self) -> bool:
         """Return whether all work is done."""
@@ -87,6 +97,11 @@ class ExternalStream(Stream):
 
     def __init__(self, stream_ptr: int, device: Any = None) -> None:
         super().__init__(device, _native=of_plugin("streams").external_stream(stream_ptr))
+
+
+def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
+    """Return a stream that another library made, by its address."""
+    return ExternalStream(data_ptr, device)
 
 
 class Event:

@@ -20,7 +20,7 @@ OF_LINALG = (
     "det", "slogdet", "matrix_rank", "tensorsolve", "tensorinv",
 )  # fmt: skip
 OF_FFT = tuple(f"{kind}fft{dims}" for kind in ("", "i", "r", "ir") for dims in ("", "2", "n"))
-OF_SCIPY = ("lu", "lu_factor", "lu_solve", "solve_triangular", "expm")
+OF_SCIPY = ("lu", "lu_factor", "lu_solve", "expm")
 
 
 def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,6 +50,26 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
             return back(without_value(function(np.eye(given[0].shape[-1]), *given[1:], **named)))
 
     return run
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: Any = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = False,
+) -> Any:
+    """Return `x` of ``a @ x = b`` by BLAS, as CuPy has it of cuBLAS: unlike SciPy's function it
+    takes any numbers, and zeros on the diagonal.
+    """
+    from scipy.linalg import get_blas_funcs
+
+    columns = b.reshape(len(b), -1)
+    (trsm,) = get_blas_funcs(["trsm"], [a, columns])
+    turned = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
+    return trsm(1, a, columns, lower=lower, trans_a=turned, diag=unit_diagonal).reshape(b.shape)
 
 
 def without_value(results: Any) -> Any:
@@ -83,3 +103,5 @@ def replace(names: dict[str, Any], module: str) -> None:
     }
     source = import_module(module)
     names.update({name: on_host(getattr(source, name)) for name in wanted[module]})
+    if module == "scipy.linalg":
+        names["solve_triangular"] = on_host(solve_triangular)

@@ -150,6 +150,12 @@ class ArrayBackend:
         """
         return None
 
+    def current_device(self) -> int | None:
+        """Return the index of the device that is meant where none is said; None where there is only
+        one.
+        """
+        return None
+
     def fused_step(self, rule: str) -> Callable[..., None] | None:
         """Return what takes the steps of an optimizer for many parameters in one launch; None where
         there is no such kernel.

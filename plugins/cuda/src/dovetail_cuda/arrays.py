@@ -17,6 +17,7 @@ from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_kernel import bfloat16
 
 from .availability import device_count
+from .bessel_functions import bessel
 from .combined_places import combined
 from .device_guard import (
     check_single_places,
@@ -24,12 +25,12 @@ from .device_guard import (
     on_device_of_arrays,
     single_places,
 )
-from .index_errors import raise_reported
 from .kernel_namespace import like_operands
 from .linear_functions import LIBRARIES
 from .pinned_copies import copied_soon, is_pinned
 from .polynomial_kernels import polynomial
 from .random_arrays import CudaRandom
+from .waiting import waiting
 
 _MAKES_ARRAYS: Final = ("cast", "clone", "contiguous", "overwritten", "to_host", "to_host_soon")
 """Methods that are called outside of kernels, with an array whose device is to be theirs."""
@@ -80,6 +81,10 @@ class CudaArrays(CudaRandom):
         """Return how many CUDA devices there are."""
         return device_count()
 
+    def current_device(self) -> int | None:
+        """Return the index of the current device; None where there is only one."""
+        return cupy.cuda.Device().id if self.several_devices else None
+
     def on_device(self, index: int) -> Any:
         """Return a context in which new arrays are made on the device `index`."""
         return cupy.cuda.Device(index)
@@ -100,16 +105,15 @@ class CudaArrays(CudaRandom):
 
     def synchronize(self) -> None:
         """Wait until the current device has done all that was asked of it."""
-        cupy.cuda.get_current_stream().synchronize()
-        raise_reported()
+        with waiting():
+            cupy.cuda.get_current_stream().synchronize()
 
     def to_host(self, array: Any) -> Any:
         """Return a copy of `array` in host memory, in the same order of strides, once the device
         has computed it.
         """
-        found = in_order_of_strides(cupy.asnumpy, array)
-        raise_reported()
-        return found
+        with waiting("a copy to the host"):
+            return in_order_of_strides(cupy.asnumpy, array)
 
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
@@ -149,7 +153,8 @@ class CudaArrays(CudaRandom):
             return self._asarray(value, native_dtype)
         found = in_order_of_strides(lambda each: self._asarray(each, native_dtype), value)
         if is_pinned(value):  # CuPy reads it where it is; what is not pinned it copies first
-            cupy.cuda.get_current_stream().synchronize()
+            with waiting("a copy of page-locked memory without non_blocking=True"):
+                cupy.cuda.get_current_stream().synchronize()
         return found
 
     def from_host_soon(self, array: Any) -> Any:
@@ -208,7 +213,9 @@ class CudaArrays(CudaRandom):
         if view.size:
             return view
         # CuPy makes an array of its own where there is no element.
-        return cupy.lib.stride_tricks.as_strided(array, view.shape, view.strides)
+        found = array.view()
+        found._set_shape_and_strides(view.shape, view.strides, True, True)
+        return found
 
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
@@ -254,7 +261,7 @@ class CudaArrays(CudaRandom):
         found = super().scipy(function)
         if found is None or not function.startswith("special."):
             return found
-        return like_operands(found)
+        return bessel(function.removeprefix("special."), found) or like_operands(found)
 
     # -- functions that CuPy keeps elsewhere -------------------------------------------------------
 

@@ -46,7 +46,7 @@ def combined(made: Any, key: tuple[Any, ...], values: Any, function: str) -> Any
         ``multiply``, ``maximum`` or ``minimum``; the last two keep NaN.
     """
     places = cupy.arange(made.size).reshape(made.shape)[key]
-    values = cupy.broadcast_to(values, places.shape)
+    values = cupy.broadcast_to(cupy.asarray(values), places.shape)  # it may be a number
     places = places.ravel()
     if places.size:
         order = places.argsort().astype(np.int64, copy=False)

@@ -7,7 +7,7 @@ from typing import Any
 from dovetail_aten.array_kernels.shapes import Shapes
 
 from .device_guard import between_devices
-from .index_errors import raise_reported
+from .waiting import waiting
 
 
 class DeviceShapes(Shapes):
@@ -20,6 +20,5 @@ class DeviceShapes(Shapes):
 
     def local_scalar_dense(self, x: Any) -> Any:
         """Return the one element as a Python number. Raises what kernels have reported."""
-        number = Shapes.local_scalar_dense(self, x)
-        raise_reported()
-        return number
+        with waiting("item()"):
+            return Shapes.local_scalar_dense(self, x)

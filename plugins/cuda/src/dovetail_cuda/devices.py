@@ -10,14 +10,17 @@ from typing import Any
 from dovetail_kernel import MemoryStatistics
 
 __all__ = [
+    "bus_address",
     "can_access",
     "current_device",
     "device_name",
     "device_properties",
     "empty_cache",
     "memory_info",
+    "memory_limit",
     "memory_statistics",
     "set_device",
+    "set_memory_limit",
     "synchronize",
 ]
 
@@ -39,10 +42,10 @@ def set_device(index: int) -> None:
 
 def synchronize(index: int | None = None) -> None:
     """Wait until a device, by default the current one, has done all that was asked of it."""
-    from .index_errors import raise_reported
+    from .waiting import waiting
 
-    _device(index).synchronize()
-    raise_reported()
+    with waiting():
+        _device(index).synchronize()
 
 
 def device_name(index: int | None = None) -> str:
@@ -98,6 +101,35 @@ def memory_info(index: int | None = None) -> tuple[int, int]:
     with _device(index):
         free, total = cupy.cuda.runtime.memGetInfo()
     return int(free), int(total)
+
+
+def set_memory_limit(fraction: float, index: int | None = None) -> None:
+    """Let the pool take no more than a part of the memory of a device, by default the current
+    one.
+    """
+    import cupy
+
+    with _device(index):
+        # The pool takes a size of 0 for no limit.
+        total = cupy.cuda.runtime.memGetInfo()[1]
+        cupy.get_default_memory_pool().set_limit(size=max(int(total * fraction), 1))
+
+
+def memory_limit(index: int | None = None) -> float:
+    """Return which part of the memory of a device, by default the current one, the pool may take;
+    1.0 where there is no limit.
+    """
+    import cupy
+
+    with _device(index):
+        limit = cupy.get_default_memory_pool().get_limit()
+        return limit / cupy.cuda.runtime.memGetInfo()[1] if limit else 1.0
+
+
+def bus_address(index: int | None = None) -> str:
+    """Return where a device, by default the current one, is on the PCI bus."""
+    address: str = _device(index).pci_bus_id
+    return address
 
 
 def empty_cache() -> None:

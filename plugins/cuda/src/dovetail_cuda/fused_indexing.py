@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail_aten.array_kernels.indexed_writes import IndexedWrites
@@ -10,6 +11,7 @@ from dovetail_aten.array_kernels.indexing_along import IndexingAlong
 from dovetail_kernel import int32, int64
 
 from .index_errors import ROW, check_index
+from .waiting import note_wait
 
 
 class CheckedOnDevice:
@@ -35,6 +37,17 @@ class CheckedOnDevice:
 
 class DeviceIndexing(Indexing):
     """Indexing by arrays."""
+
+    def _key_of(self, x: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
+        key = Indexing._key_of(self, x, indices)
+        if any([not isinstance(each, slice) and each.dtype == self.xp.bool_ for each in key]):
+            note_wait("indexing by a mask")
+        return key
+
+    def masked_select(self, x: Any, mask: Any) -> Any:
+        """Return the elements where `mask` is true, in one dimension."""
+        note_wait("masked_select")
+        return Indexing.masked_select(self, x, mask)
 
     def _check_bounds(self, index: Any, dim: int, size: int) -> None:
         check_index(index, -size, size, dim)

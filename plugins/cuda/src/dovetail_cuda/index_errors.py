@@ -14,6 +14,13 @@ from typing import Any, Final
 import cupy
 import numpy as np
 
+from dovetail_kernel import AcceleratorError
+
+
+class LateIndexError(AcceleratorError, IndexError):
+    """An index out of range, found after the call that has it had returned."""
+
+
 _FIELDS: Final = 4
 _BLOCKING: Final = "CUDA_LAUNCH_BLOCKING"
 _MESSAGES: Final = (
@@ -62,8 +69,8 @@ def check_index(
     Raises
     ------
     IndexError, RuntimeError
-        `kind`, at once with ``CUDA_LAUNCH_BLOCKING=1``; otherwise an IndexError when the device is
-        next waited for.
+        `kind`, at once with ``CUDA_LAUNCH_BLOCKING=1``; otherwise a `LateIndexError` when the
+        device is next waited for.
     """
     if index.size:
         _check(index, least, size, dim, words, report_of_device())
@@ -83,7 +90,8 @@ def raise_reported(kind: type = IndexError) -> None:
     Raises
     ------
     IndexError
-        For the first device that has one; its report is taken back.
+        For the first device that has one; its report is taken back. A `LateIndexError`, unless
+        launches block.
     """
     for host, _ in _reports.values():
         if host[0]:
@@ -92,7 +100,7 @@ def raise_reported(kind: type = IndexError) -> None:
             text = _MESSAGES[words].format(index=index, dim=dim, size=size)
             if os.environ.get(_BLOCKING) == "1":
                 raise kind(text)
-            raise kind(
+            raise LateIndexError(
                 f"{text}: found when the device was waited for; an earlier call is wrong. Set "
                 f"{_BLOCKING}=1 to see which."
             )

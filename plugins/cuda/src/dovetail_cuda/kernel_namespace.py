@@ -15,6 +15,8 @@ import cupyx
 import ml_dtypes
 import numpy as np
 
+from .waiting import waiting, waits
+
 __all__ = ["kernel_namespace", "like_operands"]
 
 Function = Callable[..., Any]
@@ -28,6 +30,7 @@ def kernel_namespace() -> ModuleType:
         if isinstance(value, cupy.ufunc):
             setattr(made, name, like_operands(value))
     made.where = _where  # type: ignore[attr-defined]
+    made.nonzero = waits("nonzero")(cupy.nonzero)  # type: ignore[attr-defined]
     made.linalg = _raising(cupy.linalg)  # type: ignore[attr-defined]
     return made
 
@@ -58,7 +61,8 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 def _where(condition: Any, *choices: Any) -> Any:
     if not choices:
-        return cupy.where(condition)
+        with waiting("where(condition)"):
+            return cupy.where(condition)
     if all(getattr(each, "dtype", None) == _BFLOAT16 for each in choices):
         # CuPy would make float32 of it.
         bits = [each.view(np.int16) for each in choices]

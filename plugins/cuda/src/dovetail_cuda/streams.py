@@ -6,7 +6,7 @@ from typing import Any
 
 import cupy
 
-from .index_errors import raise_reported
+from .waiting import waiting
 
 
 def new_stream(priority: int) -> Any:
@@ -14,9 +14,20 @@ def new_stream(priority: int) -> Any:
     return cupy.cuda.Stream(non_blocking=True, priority=priority)
 
 
+class _Known:
+    """A stream of which the address is known, as CuPy takes it."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Return the version of the protocol, and the address."""
+        return 0, self.address
+
+
 def external_stream(address: int) -> Any:
     """Return a stream that another library made."""
-    return cupy.cuda.ExternalStream(address)
+    return cupy.cuda.Stream.from_external(_Known(address))
 
 
 def current_stream() -> Any:
@@ -31,8 +42,14 @@ def default_stream() -> Any:
 
 def synchronize(stream: Any) -> None:
     """Wait until the work of a stream is done, and raise what its kernels have reported."""
-    stream.synchronize()
-    raise_reported()
+    with waiting():
+        stream.synchronize()
+
+
+def is_capturing() -> bool:
+    """Return whether the current stream records launches into a graph."""
+    capturing: bool = cupy.cuda.get_current_stream().is_capturing()
+    return capturing
 
 
 def enter(stream: Any) -> None:

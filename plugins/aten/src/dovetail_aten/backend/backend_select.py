@@ -33,7 +33,7 @@ from dovetail_kernel import (
     wrap,
 )
 
-from .devices import as_device, backend_for
+from .devices import as_device, backend_for, index_on, is_on
 from .pinned_memory import pinned_if_possible
 
 _dense: dict[str, DispatchKeySet] = {}
@@ -199,8 +199,7 @@ def _like(op: Operator) -> Callable[..., Any]:
 def _holds(device: Device, tensor: TensorBase) -> bool:
     """Return whether `tensor` is on a device, of which the index may be open."""
     backend = tensor._backend
-    same = device.index is None or device.index == backend.arrays.device_index(tensor.array)
-    return device.type == backend.name and same
+    return device.type == backend.name and is_on(backend.arrays, tensor.array, device)
 
 
 def _copying(op: Operator) -> Callable[..., Any]:
@@ -209,9 +208,11 @@ def _copying(op: Operator) -> Callable[..., Any]:
         backend = self._backend
         if device is None or not backend.is_device or device.type == backend.name:
             copied = route_below(op, backend, self._signature | state())(self, *options.values())
-            if device is not None and device.index is not None and backend.is_device:
-                backend_for(device)
-                replace_array(copied, backend.arrays.to_device(copied.array, device.index))
+            if device is not None and backend.is_device:
+                index = index_on(backend.arrays, device)
+                if index is not None:
+                    backend_for(device)
+                    replace_array(copied, backend.arrays.to_device(copied.array, index))
             return copied
         backend, soon = backend_for(device), options["non_blocking"]
         if device.index is None:

@@ -11,7 +11,7 @@ from dovetail_kernel import (
     plugin_manager,
 )
 
-__all__ = ["as_device", "backend_for", "ready_backend"]
+__all__ = ["as_device", "backend_for", "index_on", "is_on", "ready_backend"]
 
 
 def as_device(device: Any) -> Device:
@@ -50,6 +50,20 @@ def ready_backend(name: str) -> Backend:
 
 
 _ready: dict[str, Backend] = {}
+
+
+def index_on(arrays: Any, device: Device) -> int | None:
+    """Return which device of a backend is meant: where its index is open, the current one. None
+    where there is only one.
+    """
+    found: int | None = arrays.current_device() if device.index is None else device.index
+    return found
+
+
+def is_on(arrays: Any, array: Any, device: Device) -> bool:
+    """Return whether an array of a backend is on its device; see `index_on`."""
+    index = index_on(arrays, device)
+    return index is None or index == (arrays.device_index(array) or 0)
 
 
 def _check_index(device: Device, found: Backend) -> None:

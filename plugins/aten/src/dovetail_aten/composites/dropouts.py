@@ -17,7 +17,7 @@ def dropout(input: Any, p: float, train: bool) -> Any:
     """
     if not _drops(input, p, train):
         return input
-    if input.is_cuda and p < 1:  # one launch
+    if input.is_cuda and p < 1 and not input.is_complex():  # one launch
         return F.native_dropout(input, p, True)[0]
     return F.mul(input, _scaled(input, tuple(input.shape), p))
 

@@ -9,7 +9,7 @@ from dovetail_dispatcher.schema.numbers import is_numpy_scalar
 from dovetail_kernel import TensorBase, backend_of_array, get_default_dtype
 from dovetail_kernel import dtype as DType
 
-from ..backend.devices import as_device, ready_backend
+from ..backend.devices import as_device, index_on, ready_backend
 from .dtype_arguments import as_dtype
 from .from_data import from_dlpack, tensor
 from .host_arrays import from_host, is_host_array
@@ -118,8 +118,9 @@ def _of_buffer(buffer: memoryview, wanted: DType) -> Any:
 def _moved(source: Any, wanted: DType | None, device: Any, copy: bool | None) -> Any:
     """Return `source` with the dtype and on the device that are wanted."""
     place = source.device if device is None else as_device(device)
+    index = index_on(source._device_backend.arrays, place)
     is_elsewhere = place.type != source.device.type or (
-        place.index is not None and place.index != (source.device.index or 0)
+        index is not None and index != (source.device.index or 0)
     )
     if copy is False and is_elsewhere:
         raise ValueError(

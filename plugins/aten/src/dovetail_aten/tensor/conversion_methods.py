@@ -29,7 +29,7 @@ from dovetail_kernel.types.dtype import DTYPES
 
 from .._generated import functions as aten
 from ..array_kernels.memory_layout import is_contiguous
-from ..backend.devices import as_device
+from ..backend.devices import as_device, is_on
 from .array_namespace import TensorNamespace
 from .conversion import conversion_of
 from .legacy_constructors import TensorMeta, TypedTensor
@@ -188,9 +188,7 @@ def _is_on(tensor: TensorBase, device: Device) -> bool:
     backend = backend_of_signature(tensor._signature)
     if not backend.is_device:
         return _is_on(tensor.array.physical, device)
-    if device.type != backend.name:
-        return False
-    return device.index is None or device.index == (backend.arrays.device_index(tensor.array) or 0)
+    return device.type == backend.name and is_on(backend.arrays, tensor.array, device)
 
 
 def _dtype_of_type(name: str) -> dtype:

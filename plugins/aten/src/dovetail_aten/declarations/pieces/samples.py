@@ -122,12 +122,12 @@ SPLITS = [
         lambda x, at, dim=0: np.array_split(x, at.astype(int), dim),
         errors=refusals(
             (
-                lambda make: SampleInput(make(2), make(2)),
+                lambda make: SampleInput(make(2), make(2).cpu()),
                 RuntimeError,
                 "to have dtype of long, but got Float",
             ),
             (
-                lambda make: SampleInput(make(2), indices(make, [[1]])),
+                lambda make: SampleInput(make(2), indices(make, [[1]]).cpu()),
                 RuntimeError,
                 "zero-dimensional or one-dimensional tensor, but got a tensor with 2 dims",
             ),

@@ -1,0 +1,93 @@
+"""What NVIDIA's management library (NVML) tells of a device: load, temperature, clock, power."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .plugin import index_of, of_plugin
+
+__all__ = [
+    "clock_rate",
+    "device_memory_used",
+    "list_gpu_processes",
+    "memory_usage",
+    "power_draw",
+    "temperature",
+    "utilization",
+]
+
+
+def utilization(device: Any = None) -> int:
+    """Return the percentage of the last sampled time in which a device, by default the current one,
+    ran kernels.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Without nvidia-ml-py, as the functions below.
+    AssertionError
+        Where CUDA is not available, with the reason.
+    """
+    library, handle = _nvml(device)
+    return int(library.nvmlDeviceGetUtilizationRates(handle).gpu)
+
+
+def memory_usage(device: Any = None) -> int:
+    """Return the percentage of the last sampled time in which memory was read or written."""
+    library, handle = _nvml(device)
+    return int(library.nvmlDeviceGetUtilizationRates(handle).memory)
+
+
+def device_memory_used(device: Any = None) -> int:
+    """Return the bytes that all processes take of a device."""
+    library, handle = _nvml(device)
+    return int(library.nvmlDeviceGetMemoryInfo(handle).used)
+
+
+def temperature(device: Any = None) -> int:
+    """Return the temperature of the chip, in degrees Celsius."""
+    library, handle = _nvml(device)
+    return int(library.nvmlDeviceGetTemperature(handle, library.NVML_TEMPERATURE_GPU))
+
+
+def power_draw(device: Any = None) -> int:
+    """Return what a device draws, in milliwatts."""
+    library, handle = _nvml(device)
+    return int(library.nvmlDeviceGetPowerUsage(handle))
+
+
+def clock_rate(device: Any = None) -> int:
+    """Return the clock of the multiprocessors, in MHz."""
+    library, handle = _nvml(device)
+    return int(library.nvmlDeviceGetClockInfo(handle, library.NVML_CLOCK_SM))
+
+
+def list_gpu_processes(device: Any = None) -> str:
+    """Return which processes take memory of a device, a line for each."""
+    library, handle = _nvml(device)
+    index = index_of(device)
+    lines = [f"GPU:{of_plugin('devices').current_device() if index is None else index}"]
+    for each in library.nvmlDeviceGetComputeRunningProcesses(handle):
+        # The driver does not tell of other users' processes.
+        told = each.usedGpuMemory
+        used = "an unknown amount of" if told is None else f"{told / 2**20:.3f} MB"
+        lines.append(f"process {each.pid:>10} uses {used} GPU memory")
+    return "\n".join(lines if len(lines) > 1 else [*lines, "no processes are running"])
+
+
+def _nvml(device: Any) -> tuple[Any, Any]:
+    """Return the library, and its handle of a device: that at its place on the bus, for NVML does
+    not know CUDA_VISIBLE_DEVICES.
+    """
+    address = of_plugin("devices").bus_address(index_of(device))
+    try:
+        library: Any = import_module("pynvml")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "nvidia-ml-py does not seem to be installed or it can't be imported: it tells load, "
+            "temperature and power. Install it: pip install nvidia-ml-py",
+            name="pynvml",
+        ) from error
+    library.nvmlInit()
+    return library, library.nvmlDeviceGetHandleByPciBusId(address.encode())
