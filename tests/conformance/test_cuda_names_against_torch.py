@@ -30,8 +30,8 @@ def test_no_other_name_is_named_as_absent():
     assert {*REMEDIES} - {"green_contexts"} <= {*NAMES}
 
 
-def test_tensors_on_cuda_are_dense():
-    with pytest.raises(AttributeError, match="Tensors are dense"):
+def test_sparse_tensors_of_cuda_are_made_as_all_are():
+    with pytest.raises(AttributeError, match="dovetail.sparse_coo_tensor"):
         _ = dovetail.cuda.sparse
 
 
