@@ -38,8 +38,9 @@ def number_isin(element: Any, tests: MetaArray, **_options: Any) -> MetaArray:
 def repeat_interleave(repeats: MetaArray, *, output_size: int | None = None) -> MetaArray:
     if output_size is None:
         raise NotImplementedError(
-            "repeat_interleave() cannot be called on meta tensors without output_size: the number "
-            "of places depends on values, which are not there. Give output_size=."
+            "repeat_interleave() cannot be called on meta tensors, nor on lazy ones, without "
+            "output_size: the number of places depends on values, which are not there. Give "
+            "output_size=."
         )
     return MetaArray((output_size,), repeats.dtype)
 
