@@ -31,7 +31,7 @@ def test_no_other_name_is_named_as_absent():
 
 
 def test_sparse_tensors_of_cuda_are_made_as_all_are():
-    with pytest.raises(AttributeError, match="dovetail.sparse_coo_tensor"):
+    with pytest.raises(AttributeError, match=r"dovetail\.sparse_coo_tensor"):
         _ = dovetail.cuda.sparse
 
 
