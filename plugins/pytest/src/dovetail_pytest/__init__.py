@@ -20,9 +20,7 @@ from .leaks import LeakedRegistrationWarning, pytest_runtest_call, pytest_runtes
 from .op_info_checks import op_check, pytest_generate_tests
 from .scoped_library import scoped_library
 
-pytest_plugins = [
-    f"dovetail_pytest.{name}_option" for name in ("exceptions", "operators", "tests")
-]
+pytest_plugins = [f"dovetail_pytest.{name}_option" for name in ("exceptions", "operators", "tests")]
 
 __all__ = [
     "LeakedRegistrationWarning",
