@@ -60,7 +60,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if chosen is None:
         return
     part, parts = chosen
-    kept, others = [], []
+    kept: list[pytest.Item] = []
+    others: list[pytest.Item] = []
     for item in items:
         here = zlib.crc32(item.nodeid.encode()) % parts == part - 1
         (kept if here else others).append(item)
