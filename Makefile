@@ -32,6 +32,8 @@ ON_ANY_BACKEND := plugins/aten/tests plugins/autograd/tests plugins/cpu/tests te
   $(wildcard tests/test_*.py) $(wildcard examples/*/tests)
 ON_LOOPBACK := plugins/aten/tests plugins/autograd/tests plugins/cpu/tests tests/front $(wildcard examples/*/tests)
 BACKEND ?= loopback
+# All of them take hours: one of forty parts, another one each time. TESTS=2/40 is a certain one, TESTS=all is all.
+TESTS ?= $(shell echo $$(($$(date +%s) % 40 + 1))/40)
 # What is known to fail on a backend, with reasons.
 EXCEPTIONS = $(addprefix --exceptions ,$(wildcard tests/exceptions/$(BACKEND).txt))
 
@@ -56,7 +58,8 @@ help:
 	@echo "make demo                 install, then classify digits with examples/digits/demo.py"
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
-	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda)"
+	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda):"
+	@echo "                          a fortieth, which is said at the end; TESTS=2/40 for that one, TESTS=all for all"
 	@echo "make cuda-emulator        build two emulated CUDA devices for the real CuPy (g++, a minute)"
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of others, on them"
 	@echo "make test-cuda-emulated-whole   all of them, which takes hours"
@@ -130,7 +133,7 @@ test-operators: $(TEST_STAMPS)
 
 # Backends whose libraries are installed for this alone: each has its group in pyproject.toml, and its stamp below.
 test-backend: $(TEST_STAMPS) $(addprefix $(STAMPS)/,$(filter dask jax strict,$(BACKEND)))
-	@$(PYTEST) --backend $(BACKEND) $(EXCEPTIONS) $(ON_ANY_BACKEND)
+	@$(PYTEST) --backend $(BACKEND) $(EXCEPTIONS) --tests $(TESTS) $(ON_ANY_BACKEND)
 
 # -- namespaces: JAX, and the array API standard --------------------------------------------------------------------
 

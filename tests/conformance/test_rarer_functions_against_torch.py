@@ -113,7 +113,7 @@ def test_settings_of_loading_are_kept(t: Any) -> None:
         files.set_default_mmap_options(77)
     with files.set_default_mmap_options(mmap.MAP_PRIVATE):
         pass
-    assert files.location_tag(t.ones(1).untyped_storage()) == "cpu"
+    assert files.location_tag(t.ones(1, device="cpu").untyped_storage()) == "cpu"
     assert issubclass(files.SourceChangeWarning, Warning)
     assert files.MAP_LOCATION is not None
 

@@ -48,8 +48,8 @@ def main(arguments: Sequence[str]) -> int:
     settings = environment(["--strict"] if own.strict else [])
     paths = [each for each in rest if (ROOT / each.partition("::")[0]).exists()]
     own.sample = own.sample or (1 if paths else 100)
-    sampled = ["--backend", "cuda", "--sample", str(own.sample), "--seed", str(own.seed)]
-    sampled += ["--exceptions", EXCEPTIONS]
+    part = f"{own.seed % own.sample + 1}/{own.sample}"
+    sampled = ["--backend", "cuda", "--tests", part, "--exceptions", EXCEPTIONS]
     # Tests of any backend expect errors of indices at once.
     blocking = {**settings, "CUDA_LAUNCH_BLOCKING": "1"}
     if paths:

@@ -303,6 +303,37 @@ def test_a_number_is_selected_by_a_mask(bound):
     assert number[number > bound].tolist() == [2.0] * (bound < 2)
 
 
+@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize("before", [(), (None,), ([1],)], ids=str)
+def test_a_mask_of_one_number_takes_all_or_nothing(taken, before):
+    x, values = np.arange(6.0).reshape(2, 3), np.float64(9)
+    found = []
+    for make in (dovetail.from_numpy, lambda array: lazy(array, array.shape)):
+        mask = make(np.array(taken))
+        key = [make(np.array(each)) if each else each for each in before]
+        put = dovetail.ops.aten.index_put(make(x), [*key, mask], make(np.array(values)), True)
+        found.append(put.tolist())
+    assert found[0] == found[1]
+    assert (found[0] == x.tolist()) is not taken
+    alone = dovetail.ops.aten.index_put(lazy(2.0, ()), [lazy(taken, ())], lazy(7.0, ()))
+    assert alone.item() == (7.0 if taken else 2.0)
+
+
+@pytest.mark.parametrize("index", [6, -7])
+@pytest.mark.parametrize("shape", [(2, 3), (6,), ()])
+def test_put_refuses_an_index_out_of_range_when_it_is_computed(shape, index):
+    made = lazy(np.zeros(shape), shape)
+    made = made.put(lazy(np.array([index]), (1,)), lazy(np.ones(1), (1,)))
+    with pytest.raises(IndexError, match="out of bounds for a dimension of size"):
+        made.tolist()
+
+
+@pytest.mark.parametrize("function", [dovetail.softmax, dovetail.log_softmax])
+def test_a_softmax_along_no_dimension_is_refused_as_elsewhere(function):
+    with pytest.raises(IndexError, match=r"expected to be in range of \[-2, 1\], but got 5"):
+        function(lazy(np.ones((2, 3)), (1, 3)), 5)
+
+
 @pytest.mark.parametrize("shape", [(0, 2, 4), (2, 0, 8), (0,), (4, 0, 1, 3)])
 def test_an_array_without_elements_has_any_shape_without_elements(shape):
     x = lazy(np.zeros((2, 0, 2, 4), np.float32), (1, 1, 1, 2)).requires_grad_()

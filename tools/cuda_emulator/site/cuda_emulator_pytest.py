@@ -1,14 +1,11 @@
-"""A pytest plugin for suites on the emulator: a sample of the tests, what kernels did wrong, and
-the outcome of strict mode.
-
-``-p cuda_emulator_pytest --sample 10 --seed 3`` runs a tenth of the tests, chosen by the seed.
+"""A pytest plugin for suites on the emulator: what kernels did wrong, and the outcome of strict
+mode.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import zlib
 from collections.abc import Iterator
 
 import pytest
@@ -26,27 +23,12 @@ _KERNEL_ERRORS = (
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("cuda emulator")
-    group.addoption("--sample", type=int, default=1, help="run one of so many tests")
-    group.addoption("--seed", type=int, default=0, help="which ones")
     group.addoption("--failures", help="file to which failures are written at once")
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Say what is run and how to run it again."""
-    mode = os.environ.get("EMULATOR_MODE")
-    sample, seed = config.getoption("--sample"), config.getoption("--seed")
-    part = f"one of {sample} tests (--sample {sample} --seed {seed})" if sample > 1 else "all tests"
-    return f"cuda emulator: {mode}, {part}"
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not of the sample."""
-    sample, seed = config.getoption("--sample"), config.getoption("--seed")
-    if sample == 1:
-        return
-    chosen = [each for each in items if zlib.crc32(each.nodeid.encode(), seed) % sample == 0]
-    config.hook.pytest_deselected(items=[each for each in items if each not in set(chosen)])
-    items[:] = chosen
+    """Say how the emulator was made to run."""
+    return f"cuda emulator: {os.environ.get('EMULATOR_MODE')}"
 
 
 @pytest.hookimpl(wrapper=True)

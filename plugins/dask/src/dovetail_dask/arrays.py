@@ -214,7 +214,9 @@ class DaskArrays(NamespaceArrays):
             return da.where(mask, values, array)
         if key[0] is Ellipsis:
             key = (*(_ALL,) * (array.ndim + 1 - len(key)), *key[1:])
-        return writes.index_put(array, without_masks(key), values, accumulate)
+        opened, key = with_dimensions(array, key)
+        put = writes.index_put(opened, without_masks(key), values, accumulate)
+        return put if opened is array else put.reshape(array.shape)
 
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
         """Return a copy with the slices of `source` added at `index` along `dim`."""
@@ -228,6 +230,7 @@ class DaskArrays(NamespaceArrays):
         """Return ``array[key]`` for slices of everything, indices and masks; the places of a mask
         are computed at once: they are a shape.
         """
+        array, key = with_dimensions(array, key)
         return read(array, without_masks(key))
 
     # -- functions that namespaces lack ------------------------------------------------------------
@@ -268,6 +271,19 @@ class DaskArrays(NamespaceArrays):
     def integers(self, low: int, high: int, shape: Sequence[int], generator: Any) -> Any:
         """Return int64 numbers in [low, high)."""
         return self.source(generator).integers(low, high, shape)
+
+
+def with_dimensions(array: Any, key: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """Return `array` with a dimension of size 1 for each mask of `key` that has none, and the key
+    with that mask in one dimension: it takes all of what is there, or nothing.
+    """
+    opened: list[Any] = []
+    masks: list[Any] = []
+    for each in key:
+        alone = _is_mask(each) and not each.ndim
+        opened += [None] if alone else [_ALL] * (each.ndim if _is_mask(each) else 1)
+        masks.append(each[None] if alone else each)
+    return (array[tuple(opened)] if None in opened else array), tuple(masks)
 
 
 def without_masks(key: Sequence[Any]) -> tuple[Any, ...]:

@@ -78,6 +78,6 @@ class ChunkedSoftmax(Softmax):
 
     def _forward(self, name: str, function: Any, x: Any, dim: int, half_to_float: bool) -> Any:
         is_plain = function in (self._softmax_of, self._log_softmax_of)  # not `_safe_softmax`
-        if is_plain and x.ndim and x.size and len(x.chunks[dim]) == 1:
+        if is_plain and x.ndim and x.size and len(x.chunks[self._axis_of(x, dim)]) == 1:
             return AlongDim(f"_{name}")(x, dim, half_to_float)
         return super()._forward(name, function, x, dim, half_to_float)

@@ -15,14 +15,14 @@ together are the whole, on every machine and in every process.
 from __future__ import annotations
 
 import os
-import re
 import zlib
 from typing import Any
 
 import pytest
 
+from .parts import ALL, part_in, report_part
+
 MARKER = "operators"
-ALL = "all"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -54,10 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say which part it is, and how to have it again."""
-    chosen = part_of(config)
-    if chosen is None:
-        return None
-    return f"operators: part {chosen[0]} of {chosen[1]} (--operators {chosen[0]}/{chosen[1]})"
+    return report_part("operators", part_of(config))
 
 
 def pytest_terminal_summary(
@@ -77,17 +74,7 @@ def part_of(config: pytest.Config) -> tuple[int, int] | None:
     UsageError
         If the option says neither.
     """
-    text: str = config.getoption("--operators")
-    if text == ALL:
-        return None
-    found = re.fullmatch(r"([0-9]+)/([0-9]+)", text)
-    part, parts = map(int, found.groups()) if found else (0, 0)
-    if not 1 <= part <= parts:
-        raise pytest.UsageError(
-            f"--operators (or $DOVETAIL_OPERATORS) is {text!r}. Give a part of how many, from 1, "
-            f"such as 2/3, or '{ALL}'."
-        )
-    return part, parts
+    return part_in(config.getoption("--operators"), "--operators (or $DOVETAIL_OPERATORS)")
 
 
 def chosen_operators(config: pytest.Config, operators: Any) -> list[Any]:

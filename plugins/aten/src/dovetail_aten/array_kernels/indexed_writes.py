@@ -111,16 +111,17 @@ class IndexedWrites(Family):
         if not index.size:
             return self.capabilities.clone(x)
         places, values = index.reshape(-1), source.reshape(-1)
-        if not x.ndim:
-            places = places * 0
-            made = self.capabilities.index_put(x.reshape(1), (places,), values, accumulate)
-            return made.reshape(())
         rest = xp.where(places < 0, places + size, places)
+        if self.lazy:
+            rest = xp.where(rest < 0, size, rest)  # what was before the first is out of range too
         key: list[Any] = []
-        for dim in range(x.ndim - 1, -1, -1):
-            key.append(xp.remainder(rest, x.shape[dim]))
-            rest = xp.floor_divide(rest, x.shape[dim])
-        return self.capabilities.index_put(x, tuple(key[::-1]), values, accumulate)
+        for length in x.shape[:0:-1]:
+            key.append(xp.remainder(rest, length))
+            rest = xp.floor_divide(rest, length)
+        # What is left counts the first dimension, and is refused there if it is out of range.
+        base = x if x.ndim else x.reshape(1)
+        made = self.capabilities.index_put(base, (rest, *key[::-1]), values, accumulate)
+        return made if x.ndim else made.reshape(())
 
 
 def _complex_value() -> str:
