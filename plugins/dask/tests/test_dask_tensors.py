@@ -344,3 +344,31 @@ def test_an_array_without_elements_has_any_shape_without_elements(shape):
     assert x.grad.shape == (2, 0, 2, 4)
     with pytest.raises(RuntimeError, match="invalid for input"):
         x.reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i, ones: x.index_select(0, i),
+        lambda x, i, ones: x.gather(0, i[:, None]),
+        lambda x, i, ones: x.scatter(0, i[:, None], 9.0),
+        lambda x, i, ones: x.scatter_add(0, i[:, None], ones[:, :1]),
+        lambda x, i, ones: x.index_add(0, i, ones),
+        lambda x, i, ones: x.index_copy(0, i, ones),
+        lambda x, i, ones: dovetail.nn.functional.embedding(i, x),
+    ],
+    ids=[
+        "index_select",
+        "gather",
+        "scatter",
+        "scatter_add",
+        "index_add",
+        "index_copy",
+        "embedding",
+    ],
+)
+def test_a_negative_place_is_refused_when_it_is_computed(call):
+    x, ones = lazy(np.arange(6.0).reshape(3, 2), (2, 2)), lazy(np.ones((2, 2)), (2, 2))
+    with pytest.raises(IndexError, match="index 3 is out of bounds"):
+        call(x, lazy(np.array([-1, 0]), (2,)), ones).tolist()
+    assert call(x, lazy(np.array([1, 0]), (2,)), ones).shape[-1] in (1, 2)

@@ -65,8 +65,11 @@ class IndexedWrites(Family):
         """Return a copy with the slices of `source` at `index` along `dim`."""
         axis = wrap_dim(dim, x.ndim)
         check_index_copy(x, axis, index, source, self.dtypes)
-        self._check_bounds("index_copy_(): ", index, axis, x.shape[axis] if x.ndim else 1)
+        size = x.shape[axis] if x.ndim else 1
+        self._check_bounds("index_copy_(): ", index, axis, size)
         index = index.reshape(-1)
+        if self.lazy:
+            index = self.xp.where(index < 0, size, index)  # refused where it is computed
         if not x.ndim:
             made = self.capabilities.index_put(x.reshape(1), (index,), source.reshape(-1), False)
             return made.reshape(())

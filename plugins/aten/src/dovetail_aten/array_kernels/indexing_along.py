@@ -31,7 +31,8 @@ class IndexingAlong(PlacesAlong):
         self._check_range(index, x.shape[axis] if x.ndim else 1)
         if not x.ndim:
             return self.capabilities.clone(x)
-        return self.xp.take(x, index.reshape(-1), axis=axis)
+        index = self._read_later(index.reshape(-1), x.shape[axis])
+        return self.xp.take(x, index, axis=axis)
 
     @operator("index_add")
     def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
@@ -63,7 +64,7 @@ class IndexingAlong(PlacesAlong):
                 "embedding)"
             )
         self._check_range(indices, weight.shape[0])
-        return self.xp.take(weight, indices, axis=0)
+        return self.xp.take(weight, self._read_later(indices, weight.shape[0]), axis=0)
 
     @operator("embedding_dense_backward")
     def embedding_dense_backward(
@@ -111,6 +112,7 @@ class IndexingAlong(PlacesAlong):
         if not index.size:
             return self.capabilities.empty(index.shape, x.dtype)
         self._check_index("gather", x, index, axis)
+        index = self._read_later(index, x.shape[axis] if x.ndim else 1)
         if not x.ndim or not index.ndim:
             return xp.take(x.reshape(-1), index, axis=0)
         if index.shape != x.shape:

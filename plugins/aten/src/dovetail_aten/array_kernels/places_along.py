@@ -36,6 +36,12 @@ class PlacesAlong(Family):
             wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
             raise IndexError(f"index out of range in self: {int(wrong)} is not in [0, {size})")
 
+    def _read_later(self, index: Any, size: int) -> Any:
+        """Return an index whose values cannot be looked at such that negative ones are refused when
+        they are read, as those beyond the end are.
+        """
+        return self.xp.where(index < 0, size, index) if self.lazy else index
+
     def _check_index(self, name: str, x: Any, index: Any, axis: int) -> None:
         """Refuse an index of the wrong rank or dtype, or out of range."""
         xp = self.xp
@@ -91,8 +97,9 @@ class PlacesAlong(Family):
                 f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
                 f"({along}), for dim: {dim}"
             )
-        self._check_range(index, x.shape[axis] if x.ndim else 1)
-        return axis, index
+        size = x.shape[axis] if x.ndim else 1
+        self._check_range(index, size)
+        return axis, self._read_later(index, size)
 
     def _lined_up(
         self, name: str, x: Any, dim: int, index: Any, source: Any
@@ -110,6 +117,7 @@ class PlacesAlong(Family):
         if not index.size:
             return x, axis, index, source
         self._check_index(name, x, index, axis)
+        index = self._read_later(index, x.shape[axis] if x.ndim else 1)
         if is_array and max(source.ndim, 1) != max(index.ndim, 1):
             raise RuntimeError(
                 "Index tensor must have the same number of dimensions as src tensor. Reshape one "
