@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
-
-from dovetail_dispatcher.table.user_warning import warn_user
 
 from .plugin import index_of, is_available, of_plugin
 
@@ -163,7 +162,7 @@ def _warn_of_peaks(name: str) -> None:
 
 
 def _warn(text: str) -> None:
-    warn_user(f"dovetail.cuda.{text}", FutureWarning)
+    warnings.warn(f"dovetail.cuda.{text}", FutureWarning, stacklevel=3)
 
 
 def _peak(kind: str, device: Any) -> int:

@@ -143,6 +143,7 @@ class FastNormalization(Normalization):
             or grad_out.shape != input.shape
             or mean.size * prod(normalized_shape) != input.size
             or rstd.size != mean.size
+            or (weight is not None and weight.size != prod(normalized_shape))
         ):
             return Normalization.native_layer_norm_backward(
                 self, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask

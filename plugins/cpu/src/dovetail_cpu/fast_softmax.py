@@ -1,7 +1,7 @@
 """Softmax and its logarithm: on small arrays of few classes by products with ones and repeated
 columns, since there NumPy's reductions and broadcasts along rows cost many times what their numbers
-do; on large ones block by block. The maximum is taken out where exponentials need it, which their
-sums show.
+do; on large ones block by block. Softmax takes the maximum out where exponentials need it, which
+their sums show.
 """
 
 from __future__ import annotations
@@ -84,13 +84,10 @@ def small_log_softmax(x: Any) -> Any:
     shape = x.shape
     rows = x if len(shape) == 2 else x.reshape(-1, shape[-1])
     classes = shape[-1]
-    ones = ones_of(classes, rows.dtype)
-    powers = _exp(rows, order="C")
-    total = powers.dot(ones)
-    if not are_within(total):
-        rows = _subtract(rows, across(_highest(_contiguous(rows.T), 0), classes))
-        total = _exp(rows, out=powers).dot(ones)
-    result = _subtract(rows, across(_log(total, out=total), classes), out=powers)
+    # Without the maximum taken out, what the most probable class has would lose digits.
+    result = _subtract(rows, across(_highest(_contiguous(rows.T), 0), classes))
+    total = _exp(result).dot(ones_of(classes, rows.dtype))
+    result = _subtract(result, across(_log(total, out=total), classes), out=result)
     return result if len(shape) == 2 else result.reshape(shape)
 
 
@@ -145,12 +142,9 @@ def _safe_softmax_of(axis: int, result: Any, x: Any) -> None:
 
 
 def _log_softmax_of(axis: int, result: Any, x: Any) -> None:
-    total = _sum(_exp(x, out=result), axis)
-    if not are_within(total):
-        _subtract(x, _highest(x, axis, None, None, True), out=result)
-        total = _sum(_exp(result), axis)
-        x = result
-    _subtract(x, _log(total, out=total), out=result)
+    _subtract(x, _highest(x, axis, None, None, True), out=result)
+    total = _sum(_exp(result), axis)
+    _subtract(result, _log(total, out=total), out=result)
 
 
 def _softmax_gradient_of(axis: int, result: Any, grad: Any, output: Any) -> None:
