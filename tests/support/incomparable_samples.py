@@ -195,6 +195,10 @@ INCOMPARABLE: Final[dict[str, tuple[Condition, str]]] = {
         lambda sample: dovetail.float64 in dtypes_of(sample),
         "a sixth is one in single precision",
     ),
+    "linalg_cond": (
+        lambda sample: not is_special(sample) and is_deficient(sample),
+        "that of singular matrices is what rounding leaves of 0, or infinite",
+    ),
     **dict.fromkeys(
         ["linalg_slogdet", "slogdet"], (is_special, "the sign beside NaN is nowhere said")
     ),
