@@ -29,6 +29,9 @@ _SMALL = 4096
 """Elements up to which the cost of a call outweighs that of its passes."""
 _MINUS_HALF = numpy.array(-0.5, _SINGLE)
 _DENSITY = numpy.array(1 / math.sqrt(2 * math.pi), _SINGLE)
+_ZERO = numpy.array(0, _SINGLE)
+_BOUND = numpy.array(2 * 4.2**2, _SINGLE)
+"""From here on the error function of the root of a half is 1 in single precision."""
 _LOGIT = [
     numpy.array(-2 * coefficient * 0.5 ** (power + 0.5), _SINGLE)
     for power, coefficient in enumerate(
@@ -45,8 +48,7 @@ _LOGIT = [
 ]
 """erf(y) = tanh(y p(y²)) to a relative error of 3e-7 after rounding: p was fitted, and y = x /
 sqrt(2) put in. So the normal distribution function is the logistic function of 2 y p(y²), which
-takes one power, and loses nothing where it is small. p was fitted up to y = 4.2, where erf is 1 in
-single precision; from there on it grows, to infinity where the powers of y² do.
+takes one power, and loses nothing where it is small.
 """
 
 
@@ -55,10 +57,11 @@ def _rest_of_gelu(x: Any) -> tuple[Any, Any]:
     of the float32 array `x`, and the square of `x`.
     """
     square = _multiply(x, x)
-    factor = _multiply(square, _LOGIT[-1])
+    bounded = square.clip(_ZERO, _BOUND)
+    factor = _multiply(bounded, _LOGIT[-1])
     for coefficient in _LOGIT[-2:0:-1]:
         _add(factor, coefficient, out=factor)
-        _multiply(factor, square, out=factor)
+        _multiply(factor, bounded, out=factor)
     _add(factor, _LOGIT[0], out=factor)
     _multiply(factor, x, out=factor)
     _exp(factor, out=factor)
