@@ -90,9 +90,8 @@ class Overloads:
     ) -> None:
         self._name = name
         self._functions = functions
-        self._fits = (fits, _fits_loosely)
-        if name.partition("::")[2].removesuffix("_") in ARITHMETIC:
-            self._fits += (_fits_as_number,)
+        is_arithmetic = name.partition("::")[2].removesuffix("_") in ARITHMETIC
+        self._fits = (fits, _fits_loosely, *([_fits_as_number] if is_arithmetic else []))
         self._overloads: list[Overload] | None = None
         # Overloads by the classes of all arguments and the keywords, where these alone decide.
         self._known: dict[tuple[Any, ...], Callable[..., Any]] = {}
