@@ -7,8 +7,11 @@ in the changelog.
 import sys
 from importlib import import_module
 from types import ModuleType
+from typing import get_type_hints
 
 import pytest
+
+import dovetail
 
 PUBLIC_NAMES = {
     "dovetail": """
@@ -21,7 +24,9 @@ BFloat16Storage BFloat16Tensor BoolStorage BoolTensor ByteStorage ByteTensor Cha
 ComplexDoubleStorage ComplexFloatStorage DispatchKey DispatchKeySet DoubleStorage DoubleTensor
 Event FloatStorage FloatTensor Generator GradScaler
 HalfStorage HalfTensor IntStorage IntTensor LongStorage
-AcceleratorError LongTensor OutOfMemoryError PluginError ShortStorage ShortTensor Size Stream
+AcceleratorError LongTensor OutOfMemoryError PluginError PyTorchFileReader ScriptFunction
+ScriptModule ShortStorage ShortTensor
+Size Stream
 SymBool SymFloat
 SymInt Tag Tensor TypedStorage UntypedStorage abs abs_
 absolute acos acos_ acosh acosh_ adaptive_avg_pool1d adaptive_max_pool1d add addbmm addcdiv addcmul
@@ -308,7 +313,8 @@ has_torch_function has_torch_function_unary has_torch_function_variadic is_tenso
 is_tensor_method_or_property redispatch_function resolve_name wrap_torch_function
 """.split(),
     "dovetail.profiler": """
-ProfilerAction ProfilerActivity profile record_function schedule supported_activities
+ProfilerAction ProfilerActivity kineto_available profile record_function schedule
+supported_activities
 tensorboard_trace_handler
 """.split(),
     "dovetail.random": """
@@ -531,3 +537,13 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
     with pytest.raises(AttributeError, match="module 'dovetail' has no attribute 'tensr'"):
         dovetail.tensr  # noqa: B018
+
+
+def test_the_annotations_of_public_classes_can_be_read() -> None:
+    modules = (dovetail, dovetail.nn, dovetail.optim, dovetail.distributions, dovetail.utils.data)
+    modules += (dovetail.autograd, dovetail.autograd.graph, dovetail.optim.lr_scheduler)
+    found = [value for module in modules for value in vars(module).values()]
+    classes = {each for each in found if isinstance(each, type) and "dovetail" in each.__module__}
+    assert len(classes) > 250
+    for each in classes:
+        get_type_hints(each)  # raises NameError for a name that its module lacks

@@ -110,6 +110,7 @@ _MODULES = (
     "utils",
 )
 _OTHER_MODULES = (
+    "__config__",
     "__future__",
     "_C",
     "_dynamo",
@@ -203,6 +204,9 @@ _ELSEWHERE |= {
     "Event": "dovetail.streams",
     "AcceleratorError": "dovetail_kernel",
     "OutOfMemoryError": "dovetail.cuda",
+    "PyTorchFileReader": "dovetail.serialization.file_reader",
+    "ScriptFunction": "dovetail.jit",
+    "ScriptModule": "dovetail.jit",
     "Stream": "dovetail.streams",
     "cond": "dovetail.control_flow",
     "fork": "dovetail.jit",

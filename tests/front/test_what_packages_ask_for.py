@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 import dovetail
@@ -195,3 +196,88 @@ def test_each_tensor_has_a_number_of_its_own() -> None:
     x, y = dovetail.ones(1), dovetail.ones(1)
     assert x._cdata == x._cdata
     assert x._cdata != y._cdata
+
+
+def test_what_computes_is_told() -> None:
+    assert f"numpy {np.__version__}" in dovetail.__config__.show()
+    assert (
+        f"get_num_threads() : {dovetail.get_num_threads()}" in dovetail.__config__.parallel_info()
+    )
+
+
+def test_classes_without_instances_are_there_for_isinstance() -> None:
+    from dovetail._dynamo.eval_frame import OptimizedModule
+    from dovetail.distributed.tensor import DTensor
+    from dovetail.nn.attention.flex_attention import BlockMask
+
+    assert not isinstance(dovetail.ones(1), DTensor)
+    assert not isinstance(nn.Linear(1, 1), OptimizedModule)
+    with pytest.raises(NotImplementedError, match="DistributedDataParallel"):
+        DTensor.from_local(dovetail.ones(1))
+    with pytest.raises(NotImplementedError, match="DistributedDataParallel"):
+        DTensor(dovetail.ones(1))
+    with pytest.raises(RuntimeError, match="Nothing is compiled: use the module as it is"):
+        OptimizedModule(nn.Linear(1, 1))
+    with pytest.raises(RuntimeError, match=r"dovetail\.jit\.trace records the calls"):
+        dovetail.fx.GraphModule(nn.Linear(1, 1), None)
+    with pytest.raises(NotImplementedError, match="scaled_dot_product_attention"):
+        BlockMask()
+
+
+def test_a_mapped_index_selects_where_masks_of_attention_are_made() -> None:
+    from dovetail._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+
+    x = dovetail.arange(4.0)
+    with TransformGetItemToIndex():
+        assert dovetail.vmap(lambda i: x[i])(dovetail.tensor([2, 1])).tolist() == [2, 1]
+
+
+def test_containers_that_are_dicts_are_registered_by_pytorchs_functions() -> None:
+    from dovetail.utils import _pytree as pytree
+
+    class Output(dict):
+        pass
+
+    pytree.register_pytree_node(
+        Output,
+        pytree._dict_flatten,
+        lambda values, keys: Output(pytree._dict_unflatten(values, keys)),
+        flatten_with_keys_fn=pytree._dict_flatten_with_keys,
+    )
+    doubled = pytree.tree_map(lambda each: 2 * each, Output(a=1, b=[2]))
+    assert isinstance(doubled, Output)
+    assert doubled == {"a": 2, "b": [4]}
+    paths, _ = pytree.tree_flatten_with_path(Output(a=1))
+    assert pytree.keystr(paths[0][0]) == "['a']"
+
+
+def test_containers_are_listed_by_their_type() -> None:
+    from dovetail.utils._pytree import SUPPORTED_NODES, LeafSpec, TreeSpec, tree_unflatten
+
+    assert {tuple, list, dict} <= set(SUPPORTED_NODES)
+    assert Pair in SUPPORTED_NODES
+    assert dovetail.Tensor not in SUPPORTED_NODES
+    assert len(SUPPORTED_NODES) == len(set(SUPPORTED_NODES))
+    node = SUPPORTED_NODES[Pair]
+    items, context = node.flatten_fn(Pair(1, 2))
+    assert node.unflatten_fn(list(items), context) == Pair(1, 2)
+    made = tree_unflatten([3, 4], TreeSpec(Pair, None, [LeafSpec(), LeafSpec()]))
+    assert made == Pair(3, 4)
+
+
+def test_iterators_of_a_data_loader_have_pytorchs_names() -> None:
+    from dovetail.utils.data import dataloader
+
+    batches = iter(dataloader.DataLoader([1, 2]))
+    assert isinstance(batches, dataloader._BaseDataLoaderIter)
+    assert isinstance(batches, dataloader._SingleProcessDataLoaderIter)
+    assert not isinstance(batches, dataloader._MultiProcessingDataLoaderIter)
+
+
+def test_arguments_of_to_are_told_apart() -> None:
+    cpu = dovetail.device("cpu")
+    parse = dovetail._C._nn._parse_to
+    assert parse("cpu", dovetail.float64) == (cpu, dovetail.float64, False, None)
+    assert parse(dovetail.float16, non_blocking=True) == (None, dovetail.float16, True, None)
+    kept = parse(memory_format=dovetail.channels_last, device="cpu")
+    assert kept == (cpu, None, False, dovetail.channels_last)

@@ -20,7 +20,7 @@ from dovetail_autograd import is_multithreading_enabled as _is_multithreading_en
 from dovetail_autograd import will_engine_execute_node as _will_engine_execute_node
 from dovetail_dispatcher import _C
 from dovetail_dispatcher._C import *  # noqa: F403 - its __all__ says which
-from dovetail_kernel import backend, get_default_device
+from dovetail_kernel import Device, MemoryFormat, backend, dtype, get_default_device
 
 from . import _functions as _functions
 from .operator_modules import _VariableFunctions, _VariableFunctionsClass, operator_module
@@ -42,6 +42,21 @@ def _initExtension(shm_manager_path: str) -> None:
         Where PyTorch has its manager of shared memory; there is none here.
     """
     backend(get_default_device().type)
+
+
+def _parse_to(
+    *args: Any, **kwargs: Any
+) -> tuple[Device | None, dtype | None, bool, MemoryFormat | None]:
+    """Return what the arguments of ``Module.to`` mean: device, dtype, whether not to wait, and the
+    memory format; None for what is not given.
+    """
+    from ..nn.moves import parse_to
+
+    memory_format = kwargs.pop("memory_format", None)
+    return (*parse_to(*args, **kwargs), memory_format)
+
+
+_nn._parse_to = _parse_to
 
 
 def _log_api_usage_once(event: str) -> None:

@@ -30,7 +30,8 @@ def wrap(fn_or_name: _F) -> _F:
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(
         __name__,
-        ("experimental",),
+        ("experimental", "graph_module"),
+        {"GraphModule": f"{__name__}.graph_module"},
         remedy="A module cannot be traced to a graph. dovetail.jit.trace records the calls of one, "
         "dovetail.trace those of a program.",
     )

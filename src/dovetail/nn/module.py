@@ -15,6 +15,7 @@ from .hook_registration import HookRegistration
 from .hooks import GLOBAL_HOOKS, apply_registration_hooks, call_with_hooks
 from .moves import Moves
 from .parameter import Buffer, Parameter, type_name
+from .state import EXTRA_STATE_KEY as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401 - by its path in PyTorch
 
 __all__ = ["Module"]
 

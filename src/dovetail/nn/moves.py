@@ -67,7 +67,7 @@ class Moves(Traversal):
             If a meta tensor would have to be copied; use `to_empty`.
         """
         layout = kwargs.pop("memory_format", None)
-        target, kind, non_blocking = _parse_to(*args, **kwargs)
+        target, kind, non_blocking = parse_to(*args, **kwargs)
         if kind is not None and not (kind.is_floating_point or kind.is_complex):
             raise TypeError(
                 "nn.Module.to only accepts floating point or complex dtypes, but got desired "
@@ -162,7 +162,7 @@ def _keeps(parameter: Tensor, moved: Tensor) -> bool:
     return is_alike and not get_overwrite_module_params_on_conversion()
 
 
-def _parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, dtype | None, bool]:
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Device | None, dtype | None, bool]:
     """Sort the arguments of `Moves.to` into device, dtype and non_blocking."""
     unknown = set(kwargs) - {"device", "dtype", "non_blocking", "tensor"}
     if unknown:

@@ -20,7 +20,7 @@ class Traversal:
 
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
-    _modules: dict[str, Module | None]
+    _modules: dict[str, Any]  # a Module or None: `typing.get_type_hints` reads this here
 
     def named_modules(
         self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True

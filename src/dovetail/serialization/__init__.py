@@ -24,6 +24,7 @@ from .settings import (
 from .tensor_dicts import load_file, save_file
 
 __all__ = [
+    "DEFAULT_PROTOCOL",
     "MAP_LOCATION",
     "LoadEndianness",
     "SourceChangeWarning",
@@ -43,6 +44,9 @@ __all__ = [
     "set_default_load_endianness",
     "set_default_mmap_options",
 ]
+
+DEFAULT_PROTOCOL: _typing.Final = 2
+"""The protocol of pickle in files of ``torch.save``."""
 
 MAP_LOCATION: _typing.TypeAlias = MapLocation
 """What `load` takes as its `map_location`."""

@@ -61,6 +61,10 @@ class ZipArchive:
     def __contains__(self, name: str) -> bool:
         return name in self._records
 
+    def names(self) -> list[str]:
+        """Return the names of the records, in the order in which they lie in the file."""
+        return list(self._records)
+
     def read(self, name: str, checked: bool = True) -> Any:
         """Return the bytes of a record as a writable NumPy array; `checked` compares them with
         their checksum.

@@ -7,9 +7,9 @@ leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import UnionType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from dovetail_autograd.transforms import pytree
 
@@ -29,6 +29,8 @@ from ._pytree_paths import (
 )
 
 __all__ = [
+    "SUPPORTED_NODES",
+    "Context",
     "GetAttrKey",
     "KeyEntry",
     "KeyPath",
@@ -66,11 +68,49 @@ __all__ = [
 ]
 
 PyTree: TypeAlias = Any
+Context: TypeAlias = Any
 TreeSpec: TypeAlias = pytree.Structure
 PyTreeSpec: TypeAlias = pytree.Structure
 tree_flatten = pytree.flatten
 IsLeaf: TypeAlias = Callable[[Any], bool] | None
 Types: TypeAlias = type | tuple[type, ...] | UnionType
+
+
+class _SupportedNodes(Mapping[type, pytree.Container]):
+    """What is a container, and how it is taken apart and made, by type; every class of named tuples
+    is one.
+    """
+
+    def __getitem__(self, kind: type) -> pytree.Container:
+        found = pytree.container_of(kind)
+        if found is None:
+            raise KeyError(kind)
+        return found
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(pytree.registered_types())
+
+    def __len__(self) -> int:
+        return len(pytree.registered_types())
+
+
+SUPPORTED_NODES: Final = _SupportedNodes()
+_get_node_type: Final = type
+
+
+def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
+    """Return the items and the keys of a dict: for containers that are dicts as well."""
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
+    """Return what `_dict_flatten` does, each item with its key of a path."""
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
+    """Return the dict of these items and keys."""
+    return dict(zip(context, values, strict=True))
 
 
 def LeafSpec() -> TreeSpec:

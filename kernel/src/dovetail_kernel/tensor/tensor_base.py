@@ -22,11 +22,10 @@ from .dataless import DatalessArray
 from .other_kinds import OtherKinds
 from .size import KNOWN_SIZES, Size, alone, wrap_dim
 from .storage import Storage, share_storage
-from .version import DETACHED, WritableCounter
+from .version import DETACHED, VersionCounter, WritableCounter
 
 if TYPE_CHECKING:
     from ..types.dtype import dtype as Dtype
-    from .version import VersionCounter
 
 
 class TensorBase(OtherKinds):

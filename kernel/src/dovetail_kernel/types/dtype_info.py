@@ -8,7 +8,7 @@ from math import floor, log10
 from .dtype import BY_NAME, INT, bfloat16, float16, float32, float64
 from .dtype import dtype as DataType
 from .immutable import Immutable
-from .named_dtype import NamedDtype
+from .named_dtype import NamedDtype, named_dtype
 from .promotion import get_default_dtype
 
 _MANTISSA_AND_EXPONENT_BITS = {
@@ -17,6 +17,17 @@ _MANTISSA_AND_EXPONENT_BITS = {
     float32: (23, 8),
     float64: (52, 11),
 }
+
+_OF_EIGHT_BITS = {
+    "float8_e4m3fn": (2.0**-3, 448.0, 2.0**-6),
+    "float8_e4m3fnuz": (2.0**-3, 240.0, 2.0**-7),
+    "float8_e5m2": (2.0**-2, 57344.0, 2.0**-14),
+    "float8_e5m2fnuz": (2.0**-2, 57344.0, 2.0**-15),
+    "float8_e8m0fnu": (1.0, 2.0**127, 2.0**-127),
+}
+"""The distance from 1 to the next number, the largest number and the smallest normal one, by the
+OCP 8-bit Floating Point Specification, and by Noune et al., arXiv:2206.02915, for those in ``uz``.
+"""
 
 
 class finfo(Immutable):
@@ -59,7 +70,7 @@ class finfo(Immutable):
         return _finfo(get_default_dtype() if type is None else _require_dtype("finfo", type))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _finfo, (BY_NAME[self.dtype],)
+        return _finfo, (BY_NAME.get(self.dtype) or named_dtype(self.dtype),)
 
     def __repr__(self) -> str:
         return (
@@ -107,6 +118,18 @@ class iinfo(Immutable):
 @cache
 def _finfo(type: DataType) -> finfo:
     real = type.to_real()
+    if real.name in _OF_EIGHT_BITS:
+        eps, largest, smallest_normal = _OF_EIGHT_BITS[real.name]
+        return finfo.make(
+            bits=8,
+            dtype=real.name,
+            eps=eps,
+            max=largest,
+            min=-largest if real.is_signed else smallest_normal,
+            resolution=1.0,
+            smallest_normal=smallest_normal,
+            tiny=smallest_normal,
+        )
     if real not in _MANTISSA_AND_EXPONENT_BITS:
         if isinstance(real, NamedDtype):
             raise real.refusal()

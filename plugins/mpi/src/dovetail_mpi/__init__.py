@@ -144,4 +144,4 @@ def is_torchelastic_launched() -> bool:
     return False
 
 
-__getattr__ = _names_of("dovetail.distributed")
+__getattr__ = _names_of("dovetail.distributed", ("device_mesh", "tensor"))

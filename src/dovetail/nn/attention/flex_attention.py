@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from dovetail_aten import Tensor
 from dovetail_kernel import bool as bool_
 
 __all__ = [
+    "AuxRequest",
+    "BlockMask",
     "and_masks",
     "create_block_mask",
     "create_mask",
@@ -17,11 +19,35 @@ __all__ = [
     "or_masks",
 ]
 
+_DEFAULT_SPARSE_BLOCK_SIZE: Final = 128
+
 _REASON = (
     "{} is made by a compiler in PyTorch, and is not in Dovetail. Pass a mask or a bias as "
     "attn_mask to nn.functional.scaled_dot_product_attention, or compute scores with matmul and "
     "softmax."
 )
+
+
+class BlockMask:
+    """The class of PyTorch's masks by blocks, for ``isinstance``: there are none. Making one raises
+    NotImplementedError.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(_REASON.format("BlockMask"))
+
+
+class AuxRequest(NamedTuple):
+    """What else `flex_attention` is asked for.
+
+    Attributes
+    ----------
+    lse, max_scores
+        Whether the logarithms of sums, and the largest scores, are wanted.
+    """
+
+    lse: bool = False
+    max_scores: bool = False
 
 
 def flex_attention(*args: Any, **kwargs: Any) -> NoReturn:

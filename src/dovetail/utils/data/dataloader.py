@@ -20,6 +20,10 @@ from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
+_BaseDataLoaderIter = BatchIterator
+_SingleProcessDataLoaderIter = SerialIterator
+_MultiProcessingDataLoaderIter = ProcessIterator
+
 _T_co = TypeVar("_T_co", covariant=True)
 _FIXED: Final = frozenset(
     ["batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"]

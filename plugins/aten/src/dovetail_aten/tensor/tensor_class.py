@@ -42,7 +42,7 @@ from .norms import norm
 from .places import nonzero
 from .sizes import shape_of
 from .subclasses import TensorSubclasses
-from .typed_storage import TypedStorage, storage_of
+from .typed_storage import TypedStorage, storage_of, typed_storage_of
 
 __all__ = ["Tensor"]
 
@@ -330,6 +330,8 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
         `untyped_storage`.
         """
         return storage_of(self)
+
+    _typed_storage = typed_storage_of
 
     def module_load(self, other: Any, assign: bool = False) -> Any:
         """Return what stands in a module for this tensor after loading `other`: itself, with the

@@ -32,7 +32,7 @@ from .storage_conversions import StorageConversions, set_typed_storage
 from .storage_views import vector_of_storage
 from .untyped_storage import UntypedStorage
 
-__all__ = ["LEGACY_STORAGES", "TypedStorage", "storage_of"]
+__all__ = ["LEGACY_STORAGES", "TypedStorage", "storage_of", "typed_storage_of"]
 
 _FORMS: Final = (
     "TypedStorage.__init__ received an invalid combination of arguments. Expected one of: "
@@ -215,7 +215,7 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
 
     def clone(self) -> TypedStorage:
         """Return a copy of the storage."""
-        return _of_tensor(self._line().clone())
+        return typed_storage_of(self._line().clone())
 
     def __copy__(self) -> TypedStorage:
         return self.clone()
@@ -324,17 +324,17 @@ def _rebuilt(storage: UntypedStorage, wanted: Any) -> TypedStorage:
     return TypedStorage(wrap_storage=storage, dtype=wanted, _internal=True)
 
 
-def _of_tensor(tensor: Any) -> TypedStorage:
+def typed_storage_of(tensor: Any) -> TypedStorage:
     return _rebuilt(tensor.untyped_storage(), tensor.dtype)
 
 
 def storage_of(tensor: Any) -> TypedStorage:
     """Return the storage of `tensor` as elements of its dtype; see `Tensor.untyped_storage`."""
     _warn()
-    return _of_tensor(tensor)
+    return typed_storage_of(tensor)
 
 
-set_typed_storage(_of_tensor)
+set_typed_storage(typed_storage_of)
 
 _NAMES: Final = {
     bool_: "Bool",

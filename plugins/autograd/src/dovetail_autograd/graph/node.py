@@ -6,16 +6,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeAlias
 
+from dovetail_kernel.devices.backends import Backend
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.dtype import dtype, dtype_of_signature
 
 from .flatten import flatten
 from .hooks import NodeHooks, RemovableHandle
-
-if TYPE_CHECKING:
-    from dovetail_kernel.devices.backends import Backend
 
 next_sequence_nr: Callable[[], int] = itertools.count().__next__
 """Return the next sequence number. Edges always lead to smaller ones (AccumulateGrad apart)."""
@@ -25,13 +23,6 @@ Metadata = tuple[tuple[int, ...], Any]
 
 NO_METADATA: Final[Metadata] = ((), None)
 """Stands for that of an output that is no tensor, such as an int: its gradient is never defined."""
-
-
-LeafEdge: TypeAlias = "tuple[Node, int, TensorBase]"
-EdgeTuple: TypeAlias = "tuple[Node, int] | LeafEdge"
-"""One way on in the graph as the graph holds it: (node, output number of it), and the leaf if it
-leads to one.
-"""
 
 
 class Edge(NamedTuple):
@@ -261,3 +252,10 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.name().rpartition('::')[2]} object at {id(self):#x}>"
+
+
+LeafEdge: TypeAlias = tuple[Node, int, TensorBase]
+EdgeTuple: TypeAlias = tuple[Node, int] | LeafEdge
+"""One way on in the graph as the graph holds it: (node, output number of it), and the leaf if it
+leads to one.
+"""

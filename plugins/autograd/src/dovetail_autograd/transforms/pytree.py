@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 __all__ = [
     "LEAF",
@@ -100,22 +100,30 @@ class Structure:
 
 LEAF: Final = Structure()
 
-_containers: Final[dict[type, tuple[Flatten, Unflatten]]] = {
-    tuple: (lambda tree: (tree, None), lambda items, context: tuple(items)),
-    list: (lambda tree: (tree, None), lambda items, context: items),
-    dict: (
+
+class Container(NamedTuple):
+    """How values of one type are taken apart and made."""
+
+    flatten_fn: Flatten
+    unflatten_fn: Unflatten
+
+
+_containers: Final[dict[type, Container]] = {
+    tuple: Container(lambda tree: (tree, None), lambda items, context: tuple(items)),
+    list: Container(lambda tree: (tree, None), lambda items, context: items),
+    dict: Container(
         lambda tree: (tree.values(), tuple(tree)),
         lambda items, keys: dict(zip(keys, items, strict=True)),
     ),
-    OrderedDict: (
+    OrderedDict: Container(
         lambda tree: (tree.values(), tuple(tree)),
         lambda items, keys: OrderedDict(zip(keys, items, strict=True)),
     ),
-    defaultdict: (
+    defaultdict: Container(
         lambda tree: (tree.values(), (tree.default_factory, tuple(tree))),
         lambda items, context: defaultdict(context[0], zip(context[1], items, strict=True)),
     ),
-    deque: (
+    deque: Container(
         lambda tree: (tree, tree.maxlen),
         lambda items, length: deque(items, maxlen=length),
     ),
@@ -145,7 +153,21 @@ def register_container(kind: type, flatten: Flatten, unflatten: Unflatten) -> No
     """
     if kind in _containers:
         raise ValueError(f"{kind} is already registered as pytree node. Register a type once.")
-    _containers[kind] = flatten, unflatten
+    _containers[kind] = Container(flatten, unflatten)
+
+
+def registered_types() -> tuple[type, ...]:
+    """Return the types whose values are containers; every class of named tuples is one, too."""
+    return tuple(_containers)
+
+
+def container_of(kind: type) -> Container | None:
+    """Return how values of a type are taken apart and made, or None for the type of a leaf."""
+    found = _containers.get(kind)
+    if found is None and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        make: Callable[[list[Any]], Any] = kind._make
+        return Container(lambda tree: (tree, None), lambda items, context: make(items))
+    return found
 
 
 def keys_of(structure: Structure) -> tuple[Any, ...]:
@@ -158,11 +180,8 @@ def keys_of(structure: Structure) -> tuple[Any, ...]:
 
 def children_of(tree: Any) -> tuple[Iterable[Any], Any] | None:
     """Return the items and the context of a container, or None for a leaf."""
-    kind = type(tree)
-    found = _containers.get(kind)
-    if found is not None:
-        return found[0](tree)
-    return (tree, None) if isinstance(tree, tuple) and hasattr(kind, "_fields") else None
+    container = container_of(type(tree))
+    return None if container is None else container.flatten_fn(tree)
 
 
 def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Structure]:
@@ -199,10 +218,9 @@ def _unflatten(structure: Structure, leaves: Any) -> Any:
     if kind is None:
         return next(leaves)
     items = [_unflatten(child, leaves) for child in structure.children]
-    if kind in _containers:
-        return _containers[kind][1](items, structure.context)
-    make: Callable[[list[Any]], Any] = kind._make  # type: ignore[attr-defined]  # of a named tuple
-    return make(items)
+    container = container_of(kind)
+    assert container is not None, f"{kind} was a container when a value of it was taken apart"
+    return container.unflatten_fn(items, structure.context)
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -21,6 +22,9 @@ __all__ = [
 ]
 
 CollateMap: TypeAlias = dict[type | tuple[type, ...], Callable[..., Any]]
+
+np_str_obj_array_pattern: Final = re.compile("[SaUO]")
+"""Finds in the text of a NumPy dtype that its values are strings or objects."""
 
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
@@ -165,7 +169,7 @@ def _is_named(value: Any) -> bool:
 
 
 def _is_text(kind: Any) -> bool:
-    return kind.kind in "SUO"
+    return np_str_obj_array_pattern.search(kind.str) is not None
 
 
 def _like(first: Any, parts: Any) -> Any:

@@ -150,6 +150,8 @@ class ProcessIterator(BatchIterator):
         """End the workers."""
         self._stop()
 
+    _shutdown_workers = close
+
     def _start_workers(self) -> None:
         options, context = self.options, self.options.context
         is_fork = context.get_start_method() == "fork"

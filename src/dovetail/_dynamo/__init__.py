@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import typing as _typing
 from types import SimpleNamespace
 from typing import Any, Final
 
-from .compiler import allow_in_graph, disable, is_compiling, reset, uncompiled
+from ..absent_names import names_of as _names_of
+from ..compiler import allow_in_graph, disable, is_compiling, reset, uncompiled
 
 __all__ = [
     "allow_in_graph",
+    "assume_constant_result",
     "config",
     "disable",
     "graph_break",
@@ -16,6 +19,7 @@ __all__ = [
     "is_dynamo_supported",
     "mark_dynamic",
     "mark_static",
+    "mark_static_address",
     "optimize",
     "reset",
 ]
@@ -24,6 +28,11 @@ config: Final = SimpleNamespace(
     cache_size_limit=8, recompile_limit=8, suppress_errors=False, verbose=False
 )
 """Settings of PyTorch's compiler: they can be written and read, and nothing follows from them."""
+
+
+def assume_constant_result(fn: Any) -> Any:
+    """Return the function: no graph is traced that could hold its result."""
+    return fn
 
 
 def graph_break(msg: str = "") -> None:
@@ -43,6 +52,19 @@ def mark_static(t: Any, index: int | list[int] | tuple[int, ...] | None = None) 
     """Do nothing: no graph is traced."""
 
 
+def mark_static_address(t: Any, guard: bool = False) -> None:
+    """Do nothing: no graph is traced."""
+
+
 def optimize(*arguments: Any, **options: Any) -> Any:
     """Return a decorator that returns its function."""
     return uncompiled
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(
+        __name__,
+        ("eval_frame",),
+        {"OptimizedModule": f"{__name__}.eval_frame"},
+        remedy="Nothing is compiled.",
+    )

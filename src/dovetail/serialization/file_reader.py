@@ -1,0 +1,109 @@
+"""`PyTorchFileReader`: the records of a file of ``torch.save``, read one by one."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import IO, Any
+
+from dovetail_aten import Tensor, frombuffer
+from dovetail_kernel import dtype, uint8
+
+from .byte_sources import ByteSource
+from .checked_json import FormatError
+from .zip_archive import ZipArchive
+
+__all__ = ["PyTorchFileReader"]
+
+
+class PyTorchFileReader:
+    """The records of a file of ``torch.save``, by name, read when they are asked for.
+
+    Parameters
+    ----------
+    name_or_buffer : str, path or binary file object
+        The file.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no such file, or it is no such archive.
+    """
+
+    def __init__(self, name_or_buffer: str | PathLike[str] | IO[bytes]) -> None:
+        stream: Any = name_or_buffer
+        if isinstance(name_or_buffer, str | PathLike):
+            try:
+                stream = open(name_or_buffer, "rb")  # noqa: SIM115 - read from while this lives
+            except OSError as error:
+                raise RuntimeError(f"open file failed: {error}. Check the path.") from None
+        try:
+            self._archive = ZipArchive(ByteSource(stream))
+        except FormatError as error:
+            raise RuntimeError(
+                f"PytorchStreamReader failed reading zip archive: {error}. Give a file of "
+                "torch.save, or of dovetail.save with format='torch'."
+            ) from None
+
+    def get_all_records(self) -> list[str]:
+        """Return the names of the records, in the order in which they lie in the file."""
+        return self._archive.names()
+
+    def has_record(self, name: str) -> bool:
+        """Return whether there is a record of this name."""
+        return name in self._archive
+
+    def get_record(self, name: str) -> bytes:
+        """Return the bytes of a record. Raises RuntimeError if it is not there, or damaged."""
+        data: bytes = self._read(name).tobytes()
+        return data
+
+    def get_record_size(self, name: str) -> int:
+        """Return how many bytes a record has. Raises RuntimeError if it is not there."""
+        return len(self._read(name))
+
+    def get_storage_from_record(self, name: str, numel: int, dtype: object) -> Tensor:
+        """Return the bytes of a record as a vector.
+
+        Parameters
+        ----------
+        name
+            The record.
+        numel
+            How many elements it has.
+        dtype
+            Their dtype; another value, such as the class `UntypedStorage`, stands for `uint8`.
+
+        Raises
+        ------
+        RuntimeError
+            If it is not there, or has another size.
+        """
+        wanted = _dtype_of(dtype)
+        data = self._read(name)
+        if len(data) != numel * wanted.itemsize:
+            raise RuntimeError(
+                f"record size ({len(data)} bytes) does not match expected size "
+                f"({numel * wanted.itemsize} bytes = {numel} elements * {wanted.itemsize} "
+                f"bytes/element) for dtype {wanted.scalar_name}"
+            )
+        return frombuffer(data, dtype=wanted)
+
+    def serialization_id(self) -> str:
+        """Return the number that the writer gave the file, or ``""``."""
+        name = ".data/serialization_id"
+        return self.get_record(name).decode() if name in self._archive else ""
+
+    def _read(self, name: str) -> Any:
+        if name not in self._archive:
+            raise RuntimeError(
+                f"PytorchStreamReader failed locating file {name}: file not found. There are: "
+                f"{', '.join(self.get_all_records())}."
+            )
+        try:
+            return self._archive.read(name)
+        except FormatError as error:
+            raise RuntimeError(f"{error}. Save the file anew.") from None
+
+
+def _dtype_of(value: object) -> dtype:
+    return value if isinstance(value, dtype) else uint8
