@@ -53,7 +53,8 @@ def main(arguments: Sequence[str]) -> int:
     # Tests of any backend expect errors of indices at once.
     blocking = {**settings, "CUDA_LAUNCH_BLOCKING": "1"}
     if paths:
-        return pytest([*sampled, *rest], blocking)
+        of_plugin = all(each.startswith(OWN) for each in paths)
+        return pytest(rest, settings) if of_plugin else pytest([*sampled, *rest], blocking)
     failed = pytest([*OWN, *rest], settings)
     print(f"one of {own.sample} tests of all packages: --sample {own.sample} --seed {own.seed}")
     others = OTHERS + MORE if own.everything else OTHERS
