@@ -159,7 +159,7 @@ test-cuda-emulated: cuda-emulator
 
 # Hours on two cores.
 test-cuda-emulated-whole: cuda-emulator
-	@$(PY) tools/cuda_emulator/suite.py --everything --sample 1
+	@$(PY) tools/cuda_emulator/suite.py --sample 1
 
 # Tests of any backend expect errors of indices at once. TESTS=2/40 is a part of them.
 test-cuda: TESTS := all
