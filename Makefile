@@ -63,7 +63,7 @@ help:
 	@echo "make cuda-emulator        build two emulated CUDA devices for the real CuPy (g++, a minute)"
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of others, on them"
 	@echo "make test-cuda-emulated-whole   all of them, which takes hours"
-	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine"
+	@echo "make test-cuda            the same, whole, on the CUDA devices of this machine; TESTS=2/40 for a part"
 	@echo "make bench-cuda           measure calls and training steps on the CUDA device of this machine"
 	@echo "make test-overlay         the tests of dovetail-numba (test-overlay-whole: all that any backend can run on it)"
 	@echo "make test-mpi             the tests of dovetail-mpi, under mpiexec"
@@ -159,12 +159,13 @@ test-cuda-emulated: cuda-emulator
 
 # Hours on two cores.
 test-cuda-emulated-whole: cuda-emulator
-	@$(PY) tools/cuda_emulator/suite.py --everything --sample 1
+	@$(PY) tools/cuda_emulator/suite.py --sample 1
 
-# Tests of any backend expect errors of indices at once.
+# Tests of any backend expect errors of indices at once. TESTS=2/40 is a part of them.
+test-cuda: TESTS := all
 test-cuda: $(TEST_STAMPS)
 	@$(PY) -m pytest -q plugins/cuda/tests
-	@CUDA_LAUNCH_BLOCKING=1 $(PYTEST) --backend cuda --exceptions tests/exceptions/cuda.txt $(ON_ANY_BACKEND)
+	@CUDA_LAUNCH_BLOCKING=1 $(PYTEST) --backend cuda --exceptions tests/exceptions/cuda.txt --tests $(TESTS) $(ON_ANY_BACKEND)
 
 bench-cuda: $(TEST_STAMPS)
 	$(PY) benchmarks/on_cuda.py $(REPEATS)

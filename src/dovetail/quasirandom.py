@@ -4,6 +4,7 @@ random ones. SciPy makes them; scrambling draws PyTorch's numbers.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dovetail_aten import Generator, Tensor, arange, from_numpy, randint
@@ -14,7 +15,8 @@ __all__ = ["SobolEngine"]
 
 
 class SobolEngine:
-    """A Sobol' sequence. The same seed gives PyTorch's points.
+    """A Sobol' sequence, on the cpu whichever device is the default. The same seed gives PyTorch's
+    points.
 
     Parameters
     ----------
@@ -54,9 +56,9 @@ class SobolEngine:
         triangular, with ones on its diagonal; the highest bit comes first.
         """
         bits = self.MAXBIT
-        generator = None if self.seed is None else Generator().manual_seed(self.seed)
-        draw: Any = randint
-        values: Any = 2 ** arange(bits)
+        generator = None if self.seed is None else Generator("cpu").manual_seed(self.seed)
+        draw: Any = partial(randint, device="cpu")
+        values: Any = 2 ** arange(bits, device="cpu")
         shift: Any = draw(2, (self.dimension, bits), generator=generator)
         self._shift = (shift * values).sum(1)
         matrices: Any = draw(2, (self.dimension, bits, bits), generator=generator).tril(-1)
@@ -99,7 +101,8 @@ class SobolEngine:
             points: Any = from_numpy(drawn).new_empty((n, self.dimension))
             points[:1], points[1:] = from_numpy(drawn), from_numpy(rest)
         else:
-            points = from_numpy(plain.random(n)) if n else arange(0.0).reshape(0, self.dimension)
+            none: Any = arange(0.0, device="cpu")
+            points = from_numpy(plain.random(n)) if n else none.reshape(0, self.dimension)
         self.num_generated += n
         if self.scramble:
             points = self._mixed((points * 2.0**self.MAXBIT).to(int64)) * 2.0**-self.MAXBIT

@@ -380,6 +380,7 @@ def test_a_query_answers_as_in_pytorch(name: str) -> None:
     assert results[0] == results[1]
 
 
+@pytest.mark.cpu_only(reason="the kernels are for the key CPU")
 def test_a_kernel_found_at_a_key_can_be_called() -> None:
     for lib in LIBRARIES:
         found = lib._C._dispatch_get_computed_kernel_for_dispatch_key(

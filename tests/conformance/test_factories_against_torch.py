@@ -116,7 +116,9 @@ def test_tensors_of_data_are_as_in_pytorch(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     cpu_only_where(
-        expressions(FACTORIES), lambda each: "Generator()" in each, "generators of the cpu"
+        expressions(FACTORIES),
+        lambda each: "Generator()" in each or "pin_memory" in each,
+        "generators and pinned memory of the cpu",
     ),
 )
 def test_factories_are_as_in_pytorch(text: str) -> None:

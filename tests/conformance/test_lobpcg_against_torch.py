@@ -43,7 +43,7 @@ def test_eigenvalues_and_vectors_are_pytorchs(name: str) -> None:
         t.testing.assert_close(A @ vectors, metric @ vectors * values, rtol=1e-5, atol=1e-5)
         gram = vectors.mT @ metric @ vectors
         t.testing.assert_close(gram, t.eye(len(gram), dtype=t.float64))
-        found.append((values.numpy(), np.abs(vectors.numpy())))
+        found.append((values.cpu().numpy(), np.abs(vectors.cpu().numpy())))
     for theirs, ours in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
@@ -53,7 +53,9 @@ def test_a_batch_is_solved_matrix_by_matrix(t: Any) -> None:
     A = t.stack([matrix(t, 8, 1), 2 * matrix(t, 8, 2)])
     values, vectors = t.lobpcg(A, k=2)
     assert (tuple(values.shape), tuple(vectors.shape)) == ((2, 2), (2, 8, 2))
-    np.testing.assert_allclose(values.numpy(), t.linalg.eigvalsh(A).numpy()[:, :-3:-1], rtol=1e-6)
+    np.testing.assert_allclose(
+        values.cpu().numpy(), t.linalg.eigvalsh(A).cpu().numpy()[:, :-3:-1], rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize("largest", [True, False])
@@ -80,7 +82,7 @@ def test_first_derivatives_are_those_of_all_eigenpairs(largest: bool, with_metri
         values, vectors = solve(*given)
         weights = dovetail.arange(18.0, dtype=A.dtype).reshape(9, 2)
         ((values * weights[0]).sum() + (weights * vectors**4).sum()).backward()
-        return [each.grad.numpy() for each in given if each.grad is not None]
+        return [each.grad.cpu().numpy() for each in given if each.grad is not None]
 
     for ours, expected in zip(gradients(some), gradients(every), strict=False):
         np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-8)
@@ -93,7 +95,7 @@ def test_second_derivatives_are_those_of_all_eigenpairs() -> None:
         loss = (values**2).sum() + (vectors**4).sum()
         (first,) = dovetail.autograd.grad(loss, A, create_graph=True)
         (first * dovetail.arange(36.0, dtype=A.dtype).reshape(6, 6)).sum().backward()
-        return A.grad.numpy()
+        return A.grad.cpu().numpy()
 
     def every(A: Any) -> Any:
         values, vectors = dovetail.linalg.eigh(A)

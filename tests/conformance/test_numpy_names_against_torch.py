@@ -154,7 +154,7 @@ BY_HAND = [
     lambda lib, x: lib.tensor(lib.numel(x=x)),
     lambda lib, x: lib.tensor(lib.is_signed(x=x)),
     lambda lib, x: lib.tensor(lib.is_inference(x1=x)),
-    lambda lib, x: lib.tensor(lib.get_device(a=x)),
+    lambda lib, x: lib.tensor(lib.get_device(a=x) < 1),
     lambda lib, x: lib.tensor(lib.is_same_size(x1=x, x2=x)),
     lambda lib, x: lib.detach_(x=x.clone()),
     lambda lib, x: lib.tensor([x.size(axis=0), x.stride(axis=0)]),

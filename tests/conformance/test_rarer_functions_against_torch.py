@@ -27,7 +27,7 @@ def test_a_range_includes_its_end(arguments: tuple[float, ...]) -> None:
         ours = dovetail.range(*arguments)
     with pytest.warns(UserWarning, match="range is deprecated"):
         theirs = torch.range(*arguments)
-    np.testing.assert_allclose(ours.numpy(), theirs.numpy())
+    np.testing.assert_allclose(ours.cpu().numpy(), theirs.cpu().numpy())
     assert str(ours.dtype)[8:] == str(theirs.dtype)[5:]
 
 
@@ -47,7 +47,7 @@ def test_a_range_takes_options_and_refuses_what_has_no_end(t: Any) -> None:
 @pytest.mark.parametrize(("power", "dim"), [(2, 0), (2, 1), (2, -1), (1, 0), (3, 1), (1, -1)])
 def test_norms_of_slices(t: Any, power: int, dim: int) -> None:
     weight = np.arange(6.0).reshape(2, 3)
-    found = t.norm_except_dim(t.tensor(weight), power, dim).numpy()
+    found = t.norm_except_dim(t.tensor(weight), power, dim).cpu().numpy()
     axes = None if dim == -1 else 1 - dim
     expected = (weight**power).sum(axis=axes, keepdims=dim != -1) ** (1 / power)
     np.testing.assert_allclose(found, expected)
@@ -224,7 +224,7 @@ def test_an_old_file_is_read_in_the_order_that_was_set(tmp_path: Path) -> None:
     try:
         files.set_default_load_endianness(files.LoadEndianness.BIG)
         with warnings.catch_warnings():
-            swapped = dovetail.load(old).numpy()
+            swapped = dovetail.load(old).cpu().numpy()
     finally:
         files.set_default_load_endianness(None)
     expected = np.array([1.0, 2.0], np.float32).byteswap()

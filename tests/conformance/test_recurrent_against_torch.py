@@ -118,13 +118,18 @@ def test_dropout_between_layers_drops_and_scales():
     assert (idle == 1).all()
 
 
+def lengths(t, values):
+    """Return lengths of sequences, which are on the cpu whichever device is the default."""
+    return t.tensor(values, dtype=t.int64, device="cpu")
+
+
 @pytest.mark.parametrize("batch_first", [False, True])
 def test_sequences_are_packed_and_padded_alike(batch_first):
     def program(t, make):
         x = make(*((3, 4) if batch_first else (4, 3)), 2)
-        data, sizes = t.ops.aten._pack_padded_sequence(x, t.tensor([4, 3, 1]), batch_first)
-        padded, lengths = t.ops.aten._pad_packed_sequence(data, sizes, batch_first, 0.5, 6)
-        return [sizes, lengths, *with_gradients(t, [data, padded], [x])]
+        data, sizes = t.ops.aten._pack_padded_sequence(x, lengths(t, [4, 3, 1]), batch_first)
+        padded, found = t.ops.aten._pad_packed_sequence(data, sizes, batch_first, 0.5, 6)
+        return [sizes, found, *with_gradients(t, [data, padded], [x])]
 
     assert_alike(program)
 
@@ -159,13 +164,11 @@ def cell(t, x=(2, 4), hx=(2, 5), rows=15):
         lambda t: cell(t, hx=(3, 5)),
         lambda t: cell(t, rows=20),
         lambda t: t.lstm_cell(t.ones(2, 4), [t.ones(2, 5)], t.ones(20, 4), t.ones(20, 5)),
-        lambda t: t.ops.aten._pack_padded_sequence(t.ones(3, 2), t.tensor([2, 0]), False),
-        lambda t: t.ops.aten._pack_padded_sequence(t.ones(3, 2), t.tensor([2]), False),
-        lambda t: t.ops.aten._pad_packed_sequence(t.ones(4, 2), t.tensor([2, 2]), False, 0, 1),
-        lambda t: t.ops.aten._pad_packed_sequence(t.ones(4, 2), t.tensor([[2, 2]]), False, 0, 2),
-        lambda t: t.ops.aten._pad_packed_sequence(
-            t.ones(0, 2), t.tensor([], dtype=t.int64), False, 0, 2
-        ),
+        lambda t: t.ops.aten._pack_padded_sequence(t.ones(3, 2), lengths(t, [2, 0]), False),
+        lambda t: t.ops.aten._pack_padded_sequence(t.ones(3, 2), lengths(t, [2]), False),
+        lambda t: t.ops.aten._pad_packed_sequence(t.ones(4, 2), lengths(t, [2, 2]), False, 0, 1),
+        lambda t: t.ops.aten._pad_packed_sequence(t.ones(4, 2), lengths(t, [[2, 2]]), False, 0, 2),
+        lambda t: t.ops.aten._pad_packed_sequence(t.ones(0, 2), lengths(t, []), False, 0, 2),
     ],
 )
 def test_what_does_not_fit_is_refused_in_the_same_words(call):
@@ -173,4 +176,4 @@ def test_what_does_not_fit_is_refused_in_the_same_words(call):
     our_type, our_text = error_of(call, dovetail)
     assert our_type is their_type
     wanted = their_text.split(". ")[0].rstrip(".")
-    assert our_text.replace(" cuda Long", " cpu Long").startswith(wanted)
+    assert our_text.startswith(wanted)

@@ -46,7 +46,7 @@ def test_partial_results_are_those_of_a_loop(t: Any, count: int, reverse: bool) 
         here = {"p": p[:, place], "q": q[:, place]}
         total = here if total is None else affine(total, here)
         for name in "pq":
-            np.testing.assert_allclose(found[name][:, place].numpy(), total[name], rtol=1e-10)
+            np.testing.assert_allclose(found[name][:, place].cpu().numpy(), total[name], rtol=1e-10)
 
 
 def test_partial_results_have_gradients() -> None:
@@ -56,7 +56,7 @@ def test_partial_results_have_gradients() -> None:
         scan = of(t, "associative_scan")
         made = scan(lambda a, b: a * b, x, 0, combine_mode="generic")
         (made * t.arange(6.0)).sum().backward()
-        gradients.append(x.grad.numpy())
+        gradients.append(x.grad.cpu().numpy())
     np.testing.assert_allclose(gradients[1], gradients[0])
 
 
@@ -71,12 +71,12 @@ def test_a_scan_carries_a_value_along(dim: int, reverse: bool) -> None:
         dim=dim,
         reverse=reverse,
     )
-    array = np.moveaxis(x.numpy(), dim, 0)
+    array = np.moveaxis(x.cpu().numpy(), dim, 0)
     array = array[::-1] if reverse else array
     expected = 2 * (np.cumsum(array, 0) - array)
-    np.testing.assert_allclose(carry.numpy(), array.sum(0))
+    np.testing.assert_allclose(carry.cpu().numpy(), array.sum(0))
     expected = np.moveaxis(expected[::-1] if reverse else expected, 0, dim)
-    np.testing.assert_allclose(kept.numpy(), expected)
+    np.testing.assert_allclose(kept.cpu().numpy(), expected)
 
 
 @BOTH

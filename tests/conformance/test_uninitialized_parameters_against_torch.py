@@ -99,7 +99,9 @@ for assign in (False, True):
 
 @pytest.mark.parametrize(
     "name",
-    cpu_only_where(programs, lambda each: each.startswith("device of"), "the device is the cpu"),
+    cpu_only_where(
+        programs, lambda each: each.startswith(("device of", "cpu of")), "the device is the cpu"
+    ),
 )
 def test_a_tensor_without_a_shape_does_the_same(name: str) -> None:
     assert_same(programs[name], words=43)

@@ -82,7 +82,7 @@ VALUES: dict[str, tuple[Function, tuple[Any, ...], dict[str, Any]]] = {
     "containers out": (lambda lib: lambda x: {"s": x.sum(), "l": [x, (x * 2,)]}, (X,), {}),
     "two levels": (lambda lib: _nested(lib, lambda a, b: (a * b).sum()), (CUBE, CUBE), {}),
     "pairs": (
-        lambda lib: lambda x: _vmap(lib)(lambda y: (x * y).sum())(lib.from_numpy(W.copy())),
+        lambda lib: lambda x: _vmap(lib)(lambda y: (x * y).sum())(lib.tensor(W)),
         (X,),
         {},
     ),

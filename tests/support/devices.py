@@ -11,10 +11,10 @@ import pytest
 import dovetail_aten
 
 
-def cpu_only_where(names: Iterable[str], is_one: Callable[[str], object], reason: str) -> list[Any]:
-    """Return names as parameters of a test, of which some are about the cpu, and why."""
+def cpu_only_where(cases: Iterable[Any], is_one: Callable[[Any], object], reason: str) -> list[Any]:
+    """Return cases as parameters of a test, of which some are about the cpu, and why."""
     mark = pytest.mark.cpu_only(reason=reason)
-    return [pytest.param(each, marks=mark) if is_one(each) else each for each in names]
+    return [pytest.param(each, marks=mark) if is_one(each) else each for each in cases]
 
 
 def without_device(text: str) -> str:

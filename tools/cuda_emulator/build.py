@@ -239,7 +239,7 @@ class Build:
         if stale(mark, *made):
             for folder in ("cache", "kernels"):
                 shutil.rmtree(self.home / folder, ignore_errors=True)
-            mark.parent.mkdir()
+            mark.parent.mkdir(exist_ok=True)
             mark.touch()
 
 

@@ -1,12 +1,9 @@
 """Runs the test suites on the emulator: those of the cuda plugin whole, others sampled.
 
-    python tools/cuda_emulator/suite.py [--sample N] [--seed SEED] [--strict] [--everything]
-                                        [PYTEST ARGUMENT...]
+    python tools/cuda_emulator/suite.py [--sample N] [--seed SEED] [--strict] [PYTEST ARGUMENT...]
 
 One of N tests that any backend can run (default: 100; 1: all) is chosen by the seed, which is
-printed. ``--everything`` adds the comparisons with PyTorch and what is about every operator, which
-have not run whole without a failure (docs/cuda.md). With paths among the arguments of pytest, these
-are run instead (default: all of them).
+printed. With paths among the arguments of pytest, these are run instead (default: all of them).
 """
 
 from __future__ import annotations
@@ -21,18 +18,15 @@ from pathlib import Path
 from run import ROOT, environment
 
 OWN = ("plugins/cuda/tests",)
-EVERY_OPERATOR = ("tests/test_op_infos.py", "tests/test_results_of_the_base_library.py")
 OTHERS = (
     "plugins/aten/tests",
     "plugins/autograd/tests",
     "plugins/cpu/tests",
     "tests/front",
-    *sorted(
-        {str(path.relative_to(ROOT)) for path in ROOT.glob("tests/test_*.py")} - {*EVERY_OPERATOR}
-    ),
+    "tests/conformance",
+    *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("tests/test_*.py"))),
     *(str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("examples/*/tests"))),
 )
-MORE = ("tests/conformance", *EVERY_OPERATOR)
 EXCEPTIONS = "tests/exceptions/cuda.txt"
 PLUGIN = "cuda_emulator_pytest"
 
@@ -43,7 +37,6 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--sample", type=int)
     parser.add_argument("--seed", type=int, default=int(time.time()) % 1000)
     parser.add_argument("--strict", action="store_true")
-    parser.add_argument("--everything", action="store_true")
     own, rest = parser.parse_known_args(arguments)
     settings = environment(["--strict"] if own.strict else [])
     paths = [each for each in rest if (ROOT / each.partition("::")[0]).exists()]
@@ -53,11 +46,14 @@ def main(arguments: Sequence[str]) -> int:
     # Tests of any backend expect errors of indices at once.
     blocking = {**settings, "CUDA_LAUNCH_BLOCKING": "1"}
     if paths:
-        return pytest([*sampled, *rest], blocking)
+        options = [each for each in rest if each not in paths]
+        of_plugin = [each for each in paths if each.startswith(OWN)]
+        others = [each for each in paths if each not in of_plugin]
+        failed = bool(of_plugin) and pytest([*of_plugin, *options], settings)
+        return failed | (bool(others) and pytest([*sampled, *others, *options], blocking))
     failed = pytest([*OWN, *rest], settings)
     print(f"one of {own.sample} tests of all packages: --sample {own.sample} --seed {own.seed}")
-    others = OTHERS + MORE if own.everything else OTHERS
-    return failed | pytest([*sampled, *filter(exists, others), *rest], blocking)
+    return failed | pytest([*sampled, *filter(exists, OTHERS), *rest], blocking)
 
 
 def pytest(arguments: Sequence[str], settings: dict[str, str]) -> int:

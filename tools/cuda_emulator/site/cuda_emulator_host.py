@@ -6,10 +6,13 @@ mode they stay CuPy's, which then says that the library is not there.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable, Mapping
 from functools import wraps
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import cuda_emulator
@@ -81,14 +84,45 @@ def without_value(results: Any) -> Any:
     return np.full_like(results, np.nan)
 
 
+refusals: list[str] = []
+"""What the compiler said of each kernel that it refused."""
+
+
 def prepare() -> None:
-    """Take every array from the driver where blocks are to be exact: CuPy's pool would put several
-    into one, and keep what is freed.
+    """Note what is compiled. Where blocks are to be exact, take every array from the driver: CuPy's
+    pool would put several into one, and keep what is freed.
     """
+    note_sources()
     if os.environ.get("EMULATOR_EXACT"):
         import cupy
 
         cupy.cuda.set_allocator(None)
+
+
+def note_sources() -> None:
+    """Keep what CuPy asks the compiler for, in the folder `sources` (see refused.py), and note what
+    is refused, which a caller may catch.
+    """
+    compiler = import_module("cupy.cuda.compiler")
+    compiled = compiler._compile_with_cache_cuda
+    folder = Path(os.environ["EMULATOR_HOME"], "sources")
+
+    @wraps(compiled)
+    def noting(*given: Any, **named: Any) -> Any:
+        wanted = json.dumps([given, named])
+        kept = folder / f"{hashlib.sha1(wanted.encode()).hexdigest()}.json"
+        if not kept.exists():
+            folder.mkdir(exist_ok=True)
+            whole = kept.with_suffix(f".{os.getpid()}")
+            whole.write_text(wanted)
+            whole.replace(kept)
+        try:
+            return compiled(*given, **named)
+        except compiler.CompileException as error:
+            refusals.append(str(error))
+            raise
+
+    compiler._compile_with_cache_cuda = noting
 
 
 def replace(names: dict[str, Any], module: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 from cuda_emulator import STRICT
+from cuda_emulator_host import refusals
 
 _SECONDS = 120
 _KERNEL_ERRORS = (
@@ -52,7 +53,8 @@ def _give_up(*_: object) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """In strict mode kernels compute nothing, and cuSOLVER and cuFFT are missing, so neither is a
-    failure: what is left are kernels that NVRTC refuses, and what the driver refuses.
+    failure: what is left are kernels that NVRTC refuses, whether a caller goes on without them or
+    not, and what the driver refuses.
     """
     report = yield
     error = call.excinfo
@@ -63,6 +65,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
             0,
             "Skipped: no values, cuSOLVER or cuFFT in strict mode",
         )
+    if STRICT and refusals and call.when == "call":
+        report.outcome = "failed"
+        report.longrepr = "\n".join(["NVRTC refuses a kernel of this test:", *refusals])
+    if call.when == "teardown":
+        refusals.clear()
     file = item.config.getoption("--failures")
     if file and report.failed:
         with open(file, "a", encoding="utf-8") as log:
