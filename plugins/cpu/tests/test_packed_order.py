@@ -70,3 +70,31 @@ def test_distinct_elements_are_those_of_the_generic_kernel(
         ):
             assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("descending", (False, True))
+@pytest.mark.parametrize(
+    "dtype", ("bool", "int8", "uint8", "int16", "uint16", "int32", "int64", "uint64")
+)
+def test_integers_of_a_small_range_are_sorted_stably(dtype, descending, kernel):
+    if dtype == "bool":
+        made = np.random.default_rng(0).random((3, 2000)) < 0.5
+    else:
+        info = np.iinfo(dtype)
+        made = np.random.default_rng(0).integers(0, 300, (3, 2000))
+        least = [info.min, info.max - 299, max(info.min, -150)] if info.bits > 8 else [info.min] * 3
+        made = made % min(300, 1 << info.bits)
+        made = np.array(
+            [[int(each) + start for each in row] for row, start in zip(made, least, strict=True)],
+            dtype,
+        )
+        if info.bits <= 16:
+            made[0, :2] = info.min, info.max
+    for array in (made[0], made[1], made.copy(), made.T):
+        _, order = kernel("sort", array, -1, descending)
+        keys = array.astype(object) if dtype != "bool" else array.astype(int)
+        keys = -keys if descending else keys
+        expected = [
+            sorted(range(len(row)), key=row.__getitem__) for row in keys.reshape(-1, keys.shape[-1])
+        ]
+        np.testing.assert_array_equal(order.reshape(-1, array.shape[-1]), expected)
