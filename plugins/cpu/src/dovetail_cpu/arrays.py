@@ -196,8 +196,6 @@ class CpuArrays(CpuRandom):
         complex numbers.
         """
         try:
-            if source is destination:
-                return  # what is written in place
             if source.dtype == destination.dtype:
                 destination[...] = source
             else:

@@ -50,15 +50,16 @@ def _sum_of_squares(room: Any, x: Any, target: Any) -> Any:
 
 
 def _sum_of_bends(room: Any, x: Any, target: Any, bound: float = 1.0) -> Any:
-    """Return the sum of Huber's loss: of ``l * (d - l / 2)`` where d is the distance and l the
-    lesser of d and `bound`.
+    """Return the sum of Huber's loss: of ``l * d - l * l / 2`` where d is the distance and l is d
+    limited to `bound`.
     """
-    size, lesser, half = room
-    numpy.subtract(x, target, size)
-    numpy.absolute(size, size)
-    size.clip(-numpy.inf, size.dtype.type(bound), lesser)
-    numpy.multiply(lesser, size.dtype.type(0.5), half)
-    return _sum_of_products(lesser, numpy.subtract(size, half, size))
+    away, near, _ = room
+    numpy.subtract(x, target, away)
+    limit = away.dtype.type(bound)
+    away.clip(-limit, limit, near)
+    # With their signs: they have the same one. The first sum is at least twice the half.
+    half = away.dtype.type(0.5) * _sum_of_products(near, near)
+    return _sum_of_products(near, away) - half
 
 
 def _sum_of_smooth_bends(room: Any, x: Any, target: Any, beta: float = 1.0) -> Any | None:
