@@ -13,7 +13,10 @@ import pytest
 from dovetail_cpu import blocks, elementary, scratch, threads
 from dovetail_cpu.written_activations import OF_HARD_ACTIVATIONS, OF_RECTIFIERS, OF_SIGMOIDS
 
-KERNELS = sorted({*OF_SIGMOIDS, *OF_RECTIFIERS, *OF_HARD_ACTIVATIONS} - {"gelu", "gelu_backward"})
+KERNELS = sorted(
+    {*OF_SIGMOIDS, *OF_RECTIFIERS, *OF_HARD_ACTIVATIONS}
+    - {"gelu", "gelu_backward", "plain_elu", "elu_backward"}
+)
 MORE = {
     "leaky_relu_backward": [
         (0.01, False),
@@ -22,6 +25,9 @@ MORE = {
         (math.inf, False),
         (-0.0, 0),
     ],
+    "softplus": [(), (2,), (1, 3.0)],
+    "softplus_backward": [(1, 20), (2, 20), (1, 3.0)],
+    "elu": [(), (1, 1.0, 1), (0.5,), (1.7, 1.05), (1, 1, 0.5)],
     "leaky_relu": [(), (1,), (0.0,), (-2.0,)],
     "threshold_backward": [(0,), (0.5,)],
     "hardtanh_backward": [(-1, 1), (-0.5, 2.0)],
@@ -51,9 +57,9 @@ def in_small_parts(function, arrays, *more, **kwargs):
         )
 
 
-def same(made, expected):
-    """Compare to two units in the last place, zeros with their signs."""
-    limit = 4 * np.finfo(made.dtype).eps
+def same(made, expected, units=4):
+    """Compare to some units in the last place, zeros with their signs."""
+    limit = units * np.finfo(made.dtype).eps
     np.testing.assert_allclose(made, expected, rtol=limit, atol=1e-44)
     kept = ~np.isnan(expected)
     assert np.array_equal(np.signbit(made)[kept], np.signbit(expected)[kept])
@@ -74,6 +80,15 @@ def test_a_written_kernel_gives_what_the_generic_one_gives(
         made = kernel(name, *arrays, *more)
         assert made.dtype == dtype
         same(made, in_small_parts(generic_table.kernels[name].fn, arrays, *more))
+
+
+@pytest.mark.parametrize("more", [(1, 1, 1, False), (1, 1, 1, True), (0.5, 1, 1, False)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_gradient_of_elu_gives_what_the_generic_one_gives(dtype, more, kernel, generic_table):
+    grad, x = numbers(dtype, 0), numbers(dtype, 1)
+    made = kernel("elu_backward", grad, *more, x)
+    function = generic_table.kernels["elu_backward"].fn
+    same(made, in_small_parts(lambda some, rest: function(some, *more, rest), [grad, x]))
 
 
 @pytest.mark.parametrize("approximate", ["none", "tanh"])

@@ -20,7 +20,15 @@ from dovetail_aten.array_kernels.broadcasting import misfit
 from .scratch import BLOCK_BYTES, Scratch
 from .threads import run_pieces
 
-__all__ = ["BLOCK_BYTES", "Write", "blockwise", "in_blocks", "written"]
+__all__ = [
+    "BLOCK_BYTES",
+    "Write",
+    "blockwise",
+    "contiguous_order",
+    "in_blocks",
+    "line_of",
+    "written",
+]
 
 _LEAST_ITEM: Final = 4
 """Half precision is computed in single."""
@@ -85,7 +93,7 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
     order = _order_of(operands, shape)
     if order is None or any([each.__class__ is _array and each.ndim for each in kwargs.values()]):
         return function(*args, **kwargs)
-    lines = [_line(each, order) for each in operands]
+    lines = [line_of(each, order) for each in operands]
     size = lines[0].size
     step = BLOCK_BYTES // max(_LEAST_ITEM, *[each.itemsize for each in operands])
 
@@ -98,7 +106,7 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
     first = block(0)
     parts = first if first.__class__ is tuple else (first,)
     results = tuple([numpy.empty(shape, each.dtype, order) for each in parts])
-    targets = [_line(each, order) for each in results]
+    targets = [line_of(each, order) for each in results]
     for target, part in zip(targets, parts, strict=True):
         target[:step] = part
 
@@ -129,7 +137,7 @@ def written(
     if order is None or dtype not in _FLOATS or any([each.dtype != dtype for each in operands]):
         return None
     result = numpy.empty(shape, dtype, order)
-    target, lines = _line(result, order), [_line(each, order) for each in operands]
+    target, lines = line_of(result, order), [line_of(each, order) for each in operands]
     size, step = target.size, BLOCK_BYTES // dtype.itemsize
 
     def compute(begin: int, end: int) -> bool:
@@ -157,11 +165,16 @@ def _order_of(operands: list[Any], shape: tuple[int, ...]) -> Any:
     """
     if any([each.shape != shape for each in operands]):
         return None
-    if all([each.flags.c_contiguous for each in operands]):
+    return contiguous_order(*operands)
+
+
+def contiguous_order(*arrays: Any) -> Any:
+    """Return the order, "C" or "F", in which arrays lie in memory without gaps; None if in none."""
+    if all([each.flags.c_contiguous for each in arrays]):
         return "C"
-    return "F" if all([each.flags.f_contiguous for each in operands]) else None
+    return "F" if all([each.flags.f_contiguous for each in arrays]) else None
 
 
-def _line(array: Any, order: str) -> Any:
+def line_of(array: Any, order: str) -> Any:
     """Return the elements of a contiguous array in the order of memory."""
     return (array if order == "C" else array.T).reshape(-1)

@@ -58,7 +58,7 @@ def never_warns(function: Function) -> Function:
     return function
 
 
-@blockwise("prelu", "elu", "plain_elu", "elu_backward", writing=OF_RECTIFIERS)
+@blockwise("prelu", writing=OF_RECTIFIERS)
 class FastRectifiers(Rectifiers):
     """Rectifiers in blocks; relu by one pass."""
 
@@ -119,7 +119,7 @@ class FastRectifiers(Rectifiers):
         return Rectifiers.threshold_backward(self, grad_output, x, threshold)
 
 
-@blockwise("softplus", "softplus_backward", "log_sigmoid_forward", writing=OF_SIGMOIDS)
+@blockwise("log_sigmoid_forward", writing=OF_SIGMOIDS)
 class FastSigmoids(Sigmoids):
     """Sigmoids in blocks; gelu by the logistic function."""
 

@@ -27,7 +27,6 @@ _FOR_MANY = 4
 
 
 @blockwise(
-    "hardswish_backward",
     "hardsigmoid_backward",
     "hardshrink",
     "softshrink",

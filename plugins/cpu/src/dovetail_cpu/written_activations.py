@@ -6,19 +6,22 @@ and so are the results.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy
 
 from .blocks import Write
+from .elementary import write_expm1, write_log1p
 from .written_gelu import write_gelu, write_gelu_gradient
 
 __all__ = ["OF_HARD_ACTIVATIONS", "OF_RECTIFIERS", "OF_SIGMOIDS"]
 
 _BITS: Final = {numpy.dtype(f"f{size}"): numpy.dtype(f"i{size}") for size in (4, 8)}
 _ONE_BYTE: Final = numpy.array(1, numpy.int8)
-_ZEROS, _ONES, _THREES, _SIXES = (
-    {each: numpy.array(value, each) for each in _BITS} for value in (0, 1, 3, 6)
+_ZEROS, _ONES, _THREES, _SIXES, _MINUS_THREES, _THIRDS, _HALVES, _LEAST = (
+    {each: numpy.array(value, each) for each in _BITS}
+    for value in (0, 1, 3, 6, -3, 1 / 3, 0.5, -math.inf)
 )
 _add, _subtract, _multiply = numpy.add, numpy.subtract, numpy.multiply
 _divide, _exp, _negative = numpy.divide, numpy.exp, numpy.negative
@@ -111,8 +114,13 @@ def _keep(dropped: Any, a: Any, out: Any) -> None:
     """Write `a` where the mask is false, else 0."""
     bits = _BITS[out.dtype]
     mask = out.view(bits)
-    _subtract(dropped.view(numpy.int8), _ONE_BYTE, mask, dtype=bits)
+    _bits_where_not(mask, dropped)
     numpy.bitwise_and(mask, a.view(bits), mask)
+
+
+def _bits_where_not(out: Any, mask: Any) -> None:
+    """Write integers without bits where the mask is true, with all bits where it is false."""
+    _subtract(mask.view(numpy.int8), _ONE_BYTE, out, dtype=out.dtype)
 
 
 def _leaky_relu(out: Any, x: Any, negative_slope: Any = 0.01) -> bool | None:
@@ -143,6 +151,99 @@ def _leaky_relu_gradient(
     return None
 
 
+def _choose(out: Any, room: Any, mask: Any, other: Any) -> None:
+    """Write `other` where the mask is true, and leave what is there where it is false: by bits, so
+    that infinities and NaN on the other side vanish.
+    """
+    bits = _BITS[out.dtype]
+    mine, theirs, chosen = out.view(bits), other.view(bits), room.view(bits)
+    _bits_where_not(chosen, mask)
+    numpy.bitwise_xor(mine, theirs, mine)
+    numpy.bitwise_and(mine, chosen, mine)
+    numpy.bitwise_xor(mine, theirs, mine)
+
+
+def _hardswish_gradient(out: Any, room: Any, grad_output: Any, x: Any) -> None:
+    """Write ``grad * (x / 3 + 1 / 2)`` between -3 and 3, 0 below, and the gradient above and where
+    `x` is NaN.
+    """
+    dtype = out.dtype
+    _multiply(x, _THIRDS[dtype], room)
+    _add(room, _HALVES[dtype], room)
+    _multiply(grad_output, room, out)
+    inside = numpy.less(x, _THREES[dtype])
+    _choose(out, room, numpy.logical_not(inside), grad_output)
+    kept = room.view(_BITS[dtype])
+    _bits_where_not(kept, numpy.less_equal(x, _MINUS_THREES[dtype], inside))
+    numpy.bitwise_and(out.view(kept.dtype), kept, out.view(kept.dtype))
+
+
+def _softplus(
+    out: Any, power: Any, room: Any, x: Any, beta: Any = 1, threshold: Any = 20
+) -> bool | None:
+    """Write ``log(1 + exp(x))``, and `x` where that is above the threshold."""
+    if beta != 1 or out.dtype != numpy.float32:
+        return False
+    _exp(x, power)
+    write_log1p(out, room, power)
+    _keep_linear(out, room, x, x, threshold)
+    return None
+
+
+def _softplus_gradient(
+    out: Any, room: Any, grad_output: Any, x: Any, beta: Any, threshold: Any
+) -> bool | None:
+    """Write ``grad * sigmoid(x)``, and the gradient where `x` is above the threshold."""
+    if beta != 1:
+        return False
+    _negative(x, out)
+    _exp(out, out)
+    _add(out, _ONES[out.dtype], out)
+    _divide(grad_output, out, out)
+    _keep_linear(out, room, x, grad_output, threshold)
+    return None
+
+
+def _keep_linear(out: Any, room: Any, x: Any, other: Any, threshold: Any) -> None:
+    """Write `other` where `x` is above the threshold, which is nowhere in most blocks."""
+    limit = numpy.array(threshold, out.dtype)
+    if not x.max() <= limit:
+        _choose(out, room, numpy.greater(x, limit), other)
+
+
+def _elu(out: Any, near: Any, series: Any, bounded: Any, x: Any, *factors: Any) -> bool | None:
+    """Write ``max(x, exp(x) - 1)``: exp(x) - 1 is never less than x, and equal to it at 0."""
+    dtype = out.dtype
+    if dtype != numpy.float32 or any([each != 1 for each in factors]):
+        return False
+    x.clip(_LEAST[dtype], _ZEROS[dtype], bounded)
+    write_expm1(out, near, series, bounded)
+    numpy.maximum(out, x, out=out)
+    return None
+
+
+def _elu_gradient(
+    out: Any,
+    room: Any,
+    grad_output: Any,
+    alpha: Any,
+    scale: Any,
+    input_scale: Any,
+    is_result: bool,
+    self_or_result: Any,
+) -> bool | None:
+    """Write ``grad * exp(min(x, 0))``, and the gradient where `x` is NaN."""
+    if is_result or not alpha == scale == input_scale == 1:
+        return False
+    x, dtype = self_or_result, out.dtype
+    x.clip(_LEAST[dtype], _ZEROS[dtype], room)
+    _exp(room, room)
+    _multiply(grad_output, room, out)
+    if numpy.isnan(x.max()):
+        _choose(out, room, numpy.isnan(x), grad_output)
+    return None
+
+
 OF_SIGMOIDS: Final[dict[str, Write]] = {
     "sigmoid": (_sigmoid, 0),
     "sigmoid_backward": (_sigmoid_gradient, 0),
@@ -150,10 +251,15 @@ OF_SIGMOIDS: Final[dict[str, Write]] = {
     "silu": (_silu, 0),
     "silu_backward": (_silu_gradient, 1),
     "log_sigmoid_backward": (_log_sigmoid_gradient, 0),
+    "softplus": (_softplus, 2),
+    "softplus_backward": (_softplus_gradient, 1),
     "gelu": (write_gelu, 1),
     "gelu_backward": (write_gelu_gradient, 2),
 }
 OF_RECTIFIERS: Final[dict[str, Write]] = {
+    "elu": (_elu, 3),
+    "plain_elu": (_elu, 3),
+    "elu_backward": (_elu_gradient, 1),
     "leaky_relu": (_leaky_relu, 0),
     "leaky_relu_backward": (_leaky_relu_gradient, 1),
     "threshold_backward": (_relu_gradient, 0),
@@ -161,5 +267,6 @@ OF_RECTIFIERS: Final[dict[str, Write]] = {
 }
 OF_HARD_ACTIVATIONS: Final[dict[str, Write]] = {
     "hardswish": (_hardswish, 0),
+    "hardswish_backward": (_hardswish_gradient, 1),
     "hardsigmoid": (_sixth, 0),
 }
