@@ -176,7 +176,7 @@ cdist chain_matmul einsum istft lu meshgrid norm pca_lowrank split stft svd_lowr
 unique_consecutive unravel_index
 """.split(),
     "dovetail.hub": """
-download_url_to_file get_dir help list load load_state_dict_from_url set_dir
+HASH_REGEX download_url_to_file get_dir help list load load_state_dict_from_url set_dir
 """.split(),
     "dovetail.jit": """
 Future enable_onednn_fusion fuser onednn_fusion_enabled optimized_execution

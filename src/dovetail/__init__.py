@@ -1,5 +1,6 @@
 """Dovetail: an operator dispatcher for Python arrays, with PyTorch's model, names and semantics."""
 
+import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
 
@@ -114,14 +115,17 @@ _OTHER_MODULES = (
     "_dynamo",
     "_higher_order_ops",
     "_nn",
+    "_subclasses",
     "_utils",
     "accelerator",
     "cpu",
     "distributed",
     "functional",
     "futures",
+    "fx",
     "mps",
     "mtia",
+    "onnx",
     "quasirandom",
     "return_types",
     "serialization",
@@ -231,7 +235,8 @@ _ELSEWHERE["Future"] = "dovetail.futures"
 _ELSEWHERE["sparse_coo_tensor"] = "dovetail.sparse.constructors"
 _ELSEWHERE |= {name: "dovetail.sparse.matrix_products" for name in ("dsmm", "hspmm", "smm", "spmm")}
 _ELSEWHERE["lobpcg"] = "dovetail._lobpcg"
-_CHECKS = {
+_CHECKS = dict.fromkeys(("_assert", "_assert_async"), "dovetail.condition_checks")
+_CHECKS |= {
     f"_check{kind}": "dovetail.condition_checks"
     for kind in (
         "",
@@ -261,6 +266,8 @@ if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of t
     def __getattr__(name: str) -> _typing.Any:
         if name == "default_generator":  # needs the CPU backend
             return _aten.default_generator()
+        if name == "torch":  # `torch.torch` is what it is in PyTorch: the package itself
+            return _sys.modules[__name__]
         if name.startswith("_foreach_"):
             foreach = _import_module("dovetail.foreach")
             if name in foreach.FOREACH:

@@ -28,8 +28,6 @@ _REASONS: Final = {
     "quantiz": "Quantized dtypes are not supported: keep tensors floating.",
     "jit": "Programs run as they stand, without a compiler.",
     "export": "Programs run as they stand: a graph cannot be exported. Save the state_dict.",
-    "onnx": "A graph cannot be exported. Save the state_dict.",
-    "fx": "A module cannot be traced to a graph. `dovetail.trace` records the calls of a program.",
     "_inductor": "Programs run as they stand, without a compiler.",
     "nested": "Nested tensors are not supported: pad, and pass a mask.",
 }

@@ -10,6 +10,8 @@ from dovetail_aten import Tensor
 from dovetail_kernel import bool as bool_
 
 __all__ = [
+    "_assert",
+    "_assert_async",
     "_check",
     "_check_index",
     "_check_is_size",
@@ -108,3 +110,18 @@ def _check_tensor_all_with(error_type: type[Exception], cond: Any, message: Mess
 def _check_tensor_all(cond: Any, message: Message = None) -> None:
     """Raise RuntimeError if an element of a tensor of bools is False; see `_check_with`."""
     _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _assert(condition: Any, message: str) -> None:
+    """Raise AssertionError if a condition, a bool or a tensor of one element, does not hold."""
+    if not condition:
+        raise AssertionError(message)
+
+
+def _assert_async(
+    input: Tensor,
+    assert_msg: str = "Expected Tensor with single nonzero value, but got zero",
+) -> None:
+    """Raise RuntimeError if the one element of a tensor is zero. The value is waited for."""
+    if not input:
+        raise RuntimeError(assert_msg)

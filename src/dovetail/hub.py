@@ -7,6 +7,7 @@ first. Fetch it yourself, and give its folder.
 from __future__ import annotations
 
 import builtins
+import re
 import sys
 import typing as _typing
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from typing import Any, NoReturn
 from .absent_names import names_of as _names_of
 
 __all__ = [
+    "HASH_REGEX",
     "download_url_to_file",
     "get_dir",
     "help",
@@ -27,6 +29,9 @@ __all__ = [
     "load_state_dict_from_url",
     "set_dir",
 ]
+
+HASH_REGEX: _typing.Final = re.compile(r"-([a-f0-9]*)\.")
+"""Finds the first digits of a file's checksum at the end of its name, as in ``net-3f2a9b.pth``."""
 
 _FILE = "hubconf.py"
 _folder: Path | None = None
@@ -199,4 +204,4 @@ def _refuse(what: str) -> NoReturn:
 
 
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
-    __getattr__ = _names_of(__name__)
+    __getattr__ = _names_of(__name__, elsewhere={"urlparse": "urllib.parse"})

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from dovetail_aten import Tensor
+from dovetail_kernel import Layout, MemoryFormat, Size, dtype
 
 from .absent_names import absence, names_of
 from .nn.parameter import Parameter
@@ -147,17 +148,23 @@ def as_torch() -> Iterator[ModuleType]:
 @contextmanager
 def _named_as_in_torch() -> Iterator[None]:
     """Let the classes of tensors name PyTorch's modules: by these, libraries that take arrays of
-    any library (opt_einsum, einx, autoray) choose what to call.
+    any library (opt_einsum, einx, autoray) choose what to call. Let the texts of dtypes, layouts
+    and sizes begin as PyTorch's, too: programs cut ``torch.`` off ``str(x.dtype)``.
     """
     places = {Tensor: "torch", Parameter: "torch.nn.parameter"}
     before = {kind: kind.__module__ for kind in places}
+    texts = (dtype, Layout, MemoryFormat, Size)
     try:
         for kind, name in places.items():
             kind.__module__ = name
+        for each in texts:
+            each._package = "torch"
         yield
     finally:
         for kind, name in before.items():
             kind.__module__ = name
+        for each in texts:
+            each._package = "dovetail"
 
 
 def _take_torch_modules() -> dict[str, ModuleType]:

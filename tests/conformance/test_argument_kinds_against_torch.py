@@ -151,3 +151,50 @@ def test_polygamma_is_a_method_of_the_tensor() -> None:
     assert (
         dovetail.ones(2).polygamma(1).tolist() == dovetail.polygamma(1, dovetail.ones(2)).tolist()
     )
+
+
+NUMBERS_FIRST: dict[str, Callable[[Any, Any], Any]] = {
+    f"{name} {mode}": (lambda lib, t, name=name, mode=mode: getattr(lib, name)(7, t, **mode))
+    for name in ("div", "divide")
+    for mode in ({}, *({"rounding_mode": mode} for mode in (None, "trunc", "floor")))
+} | {
+    f"{name} out": (lambda lib, t, name=name: getattr(lib, name)(7, t, out=lib.empty(3)))
+    for name in ("add", "sub", "mul", "div", "true_divide", "floor_divide", "multiply", "subtract")
+}
+
+
+@pytest.mark.parametrize("call", NUMBERS_FIRST.values(), ids=NUMBERS_FIRST)
+def test_a_number_stands_for_the_first_tensor_of_arithmetic(call: Any) -> None:
+    want = call(torch, torch.tensor([1.0, -2.0, 3.0]))
+    assert call(dovetail, dovetail.tensor([1.0, -2.0, 3.0])).tolist() == want.tolist()
+
+
+INDICES: dict[str, Callable[[Any, Any], Any]] = {
+    "split": lambda x, i: x.split(i)[0],
+    "split along": lambda x, i: x.split(i, 1)[0],
+    "squeeze": lambda x, i: x.squeeze(i),
+    "squeeze several": lambda x, i: x.squeeze(i, 0),
+    "view": lambda x, i: x.view(i, 12),
+    "view to one size": lambda x, i: x.flatten().view(12 * i),
+    "view, the last": lambda x, i: x.view(12, i),
+    "reshape": lambda x, i: x.reshape(i, 12),
+    "movedim": lambda x, i: x.movedim(i, 0),
+    "expand": lambda x, i: x.expand(i, 4, 3),
+    "permute": lambda x, i: x.permute(i, 0),
+    "repeat": lambda x, i: x.repeat(i, 1),
+    "std": lambda x, i: x.std(i),
+    "mean": lambda x, i: x.mean(i),
+    "max": lambda x, i: x.max(i)[0],
+    "flip": lambda x, i: x.flip(i),
+    "transpose": lambda x, i: x.transpose(i, 0),
+    "narrow": lambda x, i: x.narrow(i, 0, i),
+    "unflatten": lambda x, i: x.unflatten(1, (i, 3)),
+}
+
+
+@pytest.mark.parametrize("call", INDICES.values(), ids=INDICES)
+def test_a_tensor_of_one_int_stands_for_an_int(call: Any) -> None:
+    x = [[float(3 * i + j) for j in range(3)] for i in range(4)]
+    want = call(torch.tensor(x), torch.tensor(1))
+    got = call(dovetail.tensor(x), dovetail.tensor(1))
+    assert got.tolist() == want.tolist()

@@ -91,9 +91,9 @@ def test_a_module_that_is_not_there_says_so() -> None:
         dovetail.as_torch(),
         pytest.raises(ModuleNotFoundError, match="not in Dovetail") as caught,
     ):
-        import torch.fx  # noqa: F401 - it is not there
-    assert "No module named 'torch.fx'" in str(caught.value)
-    assert caught.value.name == "torch.fx"
+        import torch.export  # noqa: F401 - it is not there
+    assert "No module named 'torch.export'" in str(caught.value)
+    assert caught.value.name == "torch.export"
 
 
 def test_a_name_set_on_torch_stays_there() -> None:

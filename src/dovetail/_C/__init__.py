@@ -44,6 +44,24 @@ def _initExtension(shm_manager_path: str) -> None:
     backend(get_default_device().type)
 
 
+def _log_api_usage_once(event: str) -> None:
+    """Do nothing: the use of a library is not counted."""
+
+
+def _get_tracing_state() -> object | None:
+    """Return what records the calls of the program for `dovetail.jit.trace`, or None."""
+    from ..jit.recording import current_recorder
+
+    return current_recorder()
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Return whether a function of `dovetail.func` (`vmap`, `grad`, `jvp`, …) is running."""
+    from dovetail_autograd.transforms import active_levels
+
+    return bool(active_levels())
+
+
 __all__ = [
     "_EngineBase",
     "_ImperativeEngine",
@@ -51,15 +69,18 @@ __all__ = [
     "_TensorMeta",
     "_VariableFunctions",
     "_VariableFunctionsClass",
+    "_are_functorch_transforms_active",
     "_current_autograd_node",
     "_current_graph_task_execution_order",
     "_current_graph_task_id",
     "_fft",
     "_functions",
     "_get_autograd_fallback_mode",
+    "_get_tracing_state",
     "_initExtension",
     "_is_multithreading_enabled",
     "_linalg",
+    "_log_api_usage_once",
     "_nn",
     "_set_autograd_fallback_mode",
     "_special",

@@ -48,6 +48,7 @@ class Transform:
         self._cache_size = cache_size
         self._inv: Any = None
         self._cached_x_y: tuple[Any, Any] = (None, None)
+        super().__init__()  # of another base class: a Module, where the transform has parameters
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_inv": None}

@@ -74,6 +74,7 @@ class Distribution:
             self._validate_args = validate_args
         if self._validate_args:
             self._check_parameters()
+        super().__init__()  # of another base class: a Module, where there are parameters
 
     def _check_parameters(self) -> None:
         cls = type(self)

@@ -21,7 +21,7 @@ from dovetail_kernel import Guard, TensorBase, restoring
 from .program import Attribute, Place, Program, Setting, Step
 from .values import replaced, tensors_of
 
-__all__ = ["TracerWarning", "is_tracing", "record"]
+__all__ = ["TracerWarning", "current_recorder", "is_tracing", "record"]
 
 
 class TracerWarning(Warning):
@@ -62,6 +62,11 @@ _MEMORY = frozenset(
 def is_tracing() -> bool:
     """Return whether the calls of the program are being recorded by `trace`."""
     return _recorder.get() is not None
+
+
+def current_recorder() -> Recorder | None:
+    """Return what records the calls of the program for `trace`, or None."""
+    return _recorder.get()
 
 
 class Recorder(TorchFunctionMode):

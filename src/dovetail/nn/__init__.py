@@ -188,13 +188,14 @@ from .unpooling import (
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 if _typing.TYPE_CHECKING:
+    from . import _reduction as _reduction
     from . import attention, parallel
     from .parallel import DataParallel
     from .uninitialized import UninitializedBuffer, UninitializedParameter
 else:
     __getattr__ = _names_of(
         __name__,
-        ("attention", "parallel"),
+        ("_reduction", "attention", "parallel"),
         {
             "DataParallel": "dovetail.nn.parallel",
             "UninitializedBuffer": "dovetail.nn.uninitialized",

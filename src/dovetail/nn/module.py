@@ -5,6 +5,7 @@ hooks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from types import FunctionType
 from typing import Any, Self
 
 from dovetail_aten import Tensor
@@ -16,6 +17,11 @@ from .moves import Moves
 from .parameter import Buffer, Parameter, type_name
 
 __all__ = ["Module"]
+
+_OPERATORS = "dovetail_aten."
+"""Where the functions of operators are defined. They are no methods of a class that has them among
+its attributes (``conv = dovetail.conv2d``): PyTorch's, which are built in, are not either.
+"""
 
 
 def _forward_unimplemented(self: Module, *args: Any, **kwargs: Any) -> Any:
@@ -42,6 +48,12 @@ class Module(Moves, HookRegistration):
     forward: Callable[..., Any] = _forward_unimplemented
     call_super_init: bool = False
     dump_patches: bool = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name, value in list(vars(cls).items()):
+            if isinstance(value, FunctionType) and value.__module__.startswith(_OPERATORS):
+                setattr(cls, name, staticmethod(value))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if (args or kwargs) and not self.call_super_init:

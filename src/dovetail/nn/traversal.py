@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from dovetail_aten import Tensor
@@ -69,7 +69,7 @@ class Traversal:
 
     def _named_members(
         self,
-        get_members_fn: Callable[[Module], dict[str, T | None]],
+        get_members_fn: Callable[[Module], Iterable[tuple[str, T | None]]],
         prefix: str = "",
         recurse: bool = True,
         remove_duplicate: bool = True,
@@ -82,7 +82,7 @@ class Traversal:
         )
         seen: set[int] = set()
         for owner, module in owners:
-            for name, value in get_members_fn(module).items():
+            for name, value in get_members_fn(module):
                 if value is None or id(value) in seen:
                     continue
                 if remove_duplicate:
@@ -105,7 +105,7 @@ class Traversal:
             Yield a shared parameter only under its first name.
         """
         yield from self._named_members(
-            lambda module: module._parameters, prefix, recurse, remove_duplicate
+            lambda module: module._parameters.items(), prefix, recurse, remove_duplicate
         )
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
@@ -118,7 +118,7 @@ class Traversal:
     ) -> Iterator[tuple[str, Tensor]]:
         """Yield ``(dotted name, buffer)``; arguments as in `named_parameters`."""
         yield from self._named_members(
-            lambda module: module._buffers, prefix, recurse, remove_duplicate
+            lambda module: module._buffers.items(), prefix, recurse, remove_duplicate
         )
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:

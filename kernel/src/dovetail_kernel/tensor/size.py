@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 from operator import index
-from typing import Any, Final, SupportsIndex, overload
+from typing import Any, ClassVar, Final, SupportsIndex, overload
 
 _item: Any = tuple.__getitem__
 
@@ -23,6 +23,8 @@ class Size(tuple[int, ...]):
     """
 
     __slots__ = ()
+
+    _package: ClassVar[str] = "dovetail"
 
     def __new__(cls, iterable: Iterable[SupportsIndex] = ()) -> Size:
         items = tuple(iterable)
@@ -67,7 +69,7 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
     def __repr__(self) -> str:
-        return f"dovetail.Size({list(self)})"
+        return f"{self._package}.Size({list(self)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Size, (tuple(self),)

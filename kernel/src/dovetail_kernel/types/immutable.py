@@ -43,6 +43,7 @@ class NamedValue(Immutable):
 
     name: str
     members: ClassVar[dict[str, Any]]
+    _package: ClassVar[str] = "dovetail"
 
     def __init_subclass__(cls) -> None:
         cls.members = {}
@@ -60,7 +61,7 @@ class NamedValue(Immutable):
         return member
 
     def __repr__(self) -> str:
-        return f"dovetail.{self.name}"
+        return f"{self._package}.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _member, (type(self), self.name)

@@ -17,6 +17,10 @@ __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(
         __name__,
-        ("distributed",),
-        {"DistributedDataParallel": "dovetail.nn.parallel.distributed"},
+        ("distributed", "scatter_gather"),
+        {
+            "DistributedDataParallel": "dovetail.nn.parallel.distributed",
+            "gather": "dovetail.nn.parallel.scatter_gather",
+            "scatter": "dovetail.nn.parallel.scatter_gather",
+        },
     )

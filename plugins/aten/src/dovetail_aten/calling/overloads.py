@@ -5,9 +5,11 @@ at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import CO_VARARGS
 from types import NoneType
 from typing import Any, NamedTuple
 
+from dovetail_dispatcher.calls.number_arguments import ARITHMETIC
 from dovetail_dispatcher.calls.templates.arguments import parameter
 from dovetail_dispatcher.calls.templates.numpy_names import MEANING
 from dovetail_dispatcher.calls.templates.python_function import python_schema
@@ -55,6 +57,11 @@ class Overload(NamedTuple):
     required: tuple[str, ...]
     out: Callable[..., Any] | None = None
 
+    @property
+    def is_variadic(self) -> bool:
+        """Whether ints may be given one by one for a list of them: ``x.view(2, 3)``."""
+        return bool(self.function.__code__.co_flags & CO_VARARGS)
+
 
 _PLAIN = {int, float, bool, complex, str, NoneType, dtype}
 """Classes of which `fits` asks nothing else, as of tensors."""
@@ -74,7 +81,7 @@ class Overloads:
         By overload what runs it, and what runs it with ``out=``, or None.
     """
 
-    __slots__ = ("_functions", "_known", "_name", "_overloads")
+    __slots__ = ("_fits", "_functions", "_known", "_name", "_overloads")
 
     def __init__(
         self,
@@ -83,6 +90,8 @@ class Overloads:
     ) -> None:
         self._name = name
         self._functions = functions
+        is_arithmetic = name.partition("::")[2].removesuffix("_") in ARITHMETIC
+        self._fits = (fits, _fits_loosely, *([_fits_as_number] if is_arithmetic else []))
         self._overloads: list[Overload] | None = None
         # Overloads by the classes of all arguments and the keywords, where these alone decide.
         self._known: dict[tuple[Any, ...], Callable[..., Any]] = {}
@@ -106,7 +115,7 @@ class Overloads:
         overloads = self._overloads
         if overloads is None:
             overloads = self._overloads = self._read()
-        for fit in (fits, _fits_loosely):
+        for fit in self._fits:
             for overload in overloads:
                 bound = _bind(overload, args, kwargs, fit)
                 if bound is None or (out is not None and overload.out is None):
@@ -200,6 +209,8 @@ def _bind(
     does not `fit`.
     """
     names, kinds = overload.names, overload.kinds
+    if len(args) > 1 and fit is not fits and overload.is_variadic and all(map(_is_index, args[1:])):
+        args = (args[0], args[1:])
     if len(args) > overload.positional:
         return None
     for value, kind in zip(args, kinds, strict=False):
@@ -258,4 +269,20 @@ def fits(value: Any, kind: str) -> bool:
 
 def _fits_loosely(value: Any, kind: str) -> bool:
     """Return what `fits` does, with tensors that stand for numbers."""
-    return fits(value, kind) or (kind in ("Scalar", "Scalar?") and stands_for_number(value))
+    if fits(value, kind):
+        return True
+    if kind.startswith(("int", "SymInt")) and not kind.endswith("[]"):  # `int`, `int[1]?`
+        return _is_index(value)
+    return kind in ("Scalar", "Scalar?") and stands_for_number(value)
+
+
+def _is_index(value: Any) -> bool:
+    """Return whether a value stands for an int: one, or a tensor of no dimensions."""
+    if stands_for_number(value):
+        return not value.dtype.is_floating_point and not value.dtype.is_complex
+    return fits(value, "int")
+
+
+def _fits_as_number(value: Any, kind: str) -> bool:
+    """Return what `_fits_loosely` does, with numbers that stand for tensors, as in arithmetic."""
+    return _fits_loosely(value, kind) or (kind == "Tensor" and is_number(value))

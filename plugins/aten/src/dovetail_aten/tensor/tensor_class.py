@@ -356,6 +356,11 @@ class Tensor(TensorSubclasses, metaclass=TensorMeta):
     is_pinned = is_pinned
     pin_memory = pin_memory
 
+    @property
+    def _cdata(self) -> int:
+        """A number that no other tensor has while this one lives; not an address."""
+        return id(self)
+
     def is_set_to(self, tensor: TensorBase) -> Any:
         """Return whether both tensors show the same memory in the same way."""
         if not self._backend.arrays.mutable_arrays:

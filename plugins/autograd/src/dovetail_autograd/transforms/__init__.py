@@ -11,10 +11,12 @@ May import `engine`, `recording` and `graph`. Nothing here is imported before th
 from . import pytree
 from .gradients import grad, grad_and_value, vjp
 from .jacobians import hessian, jacfwd, jacrev
+from .levels import active_levels
 from .mapping import vmap
 from .pushforward import jvp, linearize
 
 __all__ = [
+    "active_levels",
     "grad",
     "grad_and_value",
     "hessian",

@@ -1,0 +1,10 @@
+"""Whether a tensor stands for one without data, as ``torch._subclasses.fake_tensor`` is asked."""
+
+__all__ = ["is_fake"]
+
+
+def is_fake(x: object) -> bool:
+    """Return False: tensors without data are on the device ``meta``, as they are in PyTorch, which
+    does not call these fake.
+    """
+    return False

@@ -1,0 +1,44 @@
+"""The operators' codes for reductions, by PyTorch's path: for losses written outside `nn`."""
+
+from __future__ import annotations
+
+from .functional_arguments import legacy_reduction, reduction_code
+
+__all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
+
+
+def get_enum(reduction: str) -> int:
+    """Return 0 for ``"none"``, 1 for ``"mean"``, 2 for ``"sum"``.
+
+    Raises
+    ------
+    ValueError
+        For another reduction.
+    """
+    return reduction_code(reduction)
+
+
+def legacy_get_string(
+    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+) -> str:
+    """Return the reduction that the deprecated flags mean.
+
+    Parameters
+    ----------
+    size_average, reduce
+        None is True.
+    emit_warning
+        Whether to say that they are deprecated.
+    """
+    if emit_warning:
+        return legacy_reduction(size_average, reduce)
+    if reduce is False:
+        return "none"
+    return "sum" if size_average is False else "mean"
+
+
+def legacy_get_enum(
+    size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+) -> int:
+    """Return the code of the reduction that the deprecated flags mean; see `legacy_get_string`."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))

@@ -1,0 +1,108 @@
+"""Tensors in nested containers, split over devices and joined again, as
+``torch.nn.parallel.scatter_gather``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dovetail_aten import Tensor, cat
+from dovetail_kernel import Device
+
+__all__ = ["gather", "is_namedtuple", "scatter", "scatter_kwargs"]
+
+
+def is_namedtuple(obj: Any) -> bool:
+    """Return whether an object is a named tuple."""
+    return isinstance(obj, tuple) and hasattr(obj, "_asdict") and hasattr(obj, "_fields")
+
+
+def scatter(inputs: Any, target_gpus: Sequence[int | Device], dim: int = 0) -> list[Any]:
+    """Return what each device gets of `inputs`.
+
+    Parameters
+    ----------
+    inputs
+        Tensors, in tuples, lists and dicts; what else is in these is given to each device.
+    target_gpus
+        The devices.
+    dim : int, default 0
+        The dimension along which a tensor is split, as `chunk` splits it.
+
+    Returns
+    -------
+    list
+        For each device that gets a part of every tensor, a container like `inputs`. Gradients
+        flow back through it.
+    """
+    if isinstance(inputs, Tensor):
+        pieces = inputs.chunk(len(target_gpus), dim)
+        return [p.to(device) for p, device in zip(pieces, target_gpus, strict=False)]
+    if isinstance(inputs, (tuple, list)) and len(inputs) > 0:
+        columns = [scatter(each, target_gpus, dim) for each in inputs]
+        return [_like(inputs)(row) for row in zip(*columns, strict=False)]
+    if isinstance(inputs, dict) and len(inputs) > 0:
+        columns = [scatter(each, target_gpus, dim) for each in inputs.values()]
+        kind = type(inputs)
+        return [kind(zip(inputs, row, strict=True)) for row in zip(*columns, strict=False)]
+    return [inputs for _ in target_gpus]
+
+
+def scatter_kwargs(
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    target_gpus: Sequence[int | Device],
+    dim: int = 0,
+) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
+    """Return what each device gets of positional and of keyword arguments; see `scatter`.
+
+    Where one has parts for fewer devices than the other, the rest get none of it.
+    """
+    positional = scatter(inputs, target_gpus, dim) if inputs else []
+    named = scatter(kwargs, target_gpus, dim) if kwargs else []
+    count = max(len(positional), len(named))
+    positional += [()] * (count - len(positional))
+    named += [{}] * (count - len(named))
+    return tuple(positional), tuple(named)
+
+
+def gather(outputs: Sequence[Any], target_device: int | Device | str, dim: int = 0) -> Any:
+    """Return what modules on several devices returned, joined on one.
+
+    Parameters
+    ----------
+    outputs
+        Of each device: a tensor, a number, None, or tuples, lists and dicts of these; all alike.
+    target_device
+        Where the result is.
+    dim : int, default 0
+        The dimension along which tensors are joined; those without dimensions are joined to a
+        vector.
+
+    Raises
+    ------
+    ValueError
+        For dicts with different numbers of items.
+    """
+    first = outputs[0]
+    if isinstance(first, Tensor):
+        whole = [each.reshape(1) if each.dim() == 0 else each for each in outputs]
+        return cat([each.to(target_device) for each in whole], dim)
+    if first is None:
+        return None
+    if isinstance(first, dict):
+        if any(len(each) != len(first) for each in outputs):
+            raise ValueError("All dicts must have the same number of keys")
+        kind: Any = type(first)
+        return kind(
+            (key, gather([each[key] for each in outputs], target_device, dim)) for key in first
+        )
+    columns = zip(*outputs, strict=False)
+    return _like(first)([gather(list(column), target_device, dim) for column in columns])
+
+
+def _like(container: Any) -> Callable[[Sequence[Any]], Any]:
+    """Return what makes a container of the kind of `container` from its items."""
+    kind: Any = type(container)
+    return (lambda items: kind(*items)) if is_namedtuple(container) else kind

@@ -1,0 +1,18 @@
+"""What programs ask of ``torch.onnx`` while they run: nothing is exported here."""
+
+import typing as _typing
+
+from .absent_names import names_of as _names_of
+
+__all__ = ["is_in_onnx_export"]
+
+
+def is_in_onnx_export() -> bool:
+    """Return False: a graph cannot be exported."""
+    return False
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
+    __getattr__ = _names_of(
+        __name__, remedy="A graph cannot be exported. Save the state_dict with dovetail.save."
+    )

@@ -1,0 +1,197 @@
+"""Names and habits of PyTorch that packages written for it rely on: metrics, attributions,
+probabilistic programs, models of images.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any, ClassVar
+
+import pytest
+
+import dovetail
+from dovetail import nn
+from dovetail.distributions import constraints, kl_divergence, register_kl
+from dovetail.distributions.transforms import Transform
+from dovetail.nn.parallel.scatter_gather import gather, scatter, scatter_kwargs
+
+
+def test_whether_calls_are_recorded_is_told() -> None:
+    seen = []
+
+    def function(x: dovetail.Tensor) -> dovetail.Tensor:
+        seen.append(dovetail._C._get_tracing_state() is not None)
+        return x + 1
+
+    function(dovetail.ones(1))
+    dovetail.jit.trace(function, dovetail.ones(1), check_trace=False)
+    assert seen == [False, True]
+
+
+def test_whether_a_transform_runs_is_told() -> None:
+    seen = []
+
+    def function(x: dovetail.Tensor) -> dovetail.Tensor:
+        seen.append(dovetail._C._are_functorch_transforms_active())
+        return x.sum()
+
+    function(dovetail.ones(2))
+    dovetail.vmap(function)(dovetail.ones(2, 2))
+    dovetail.func.grad(function)(dovetail.ones(2))
+    assert seen == [False, True, True]
+
+
+def test_nothing_is_exported_or_traced_to_a_graph() -> None:
+    assert not dovetail.onnx.is_in_onnx_export()
+    assert dovetail.fx.wrap(abs) is abs
+    with pytest.raises(RuntimeError, match="Must be either a callable or string name"):
+        dovetail.fx.wrap(3)  # type: ignore[type-var]
+    with pytest.raises(AttributeError, match=r"cannot be exported\. Save the state_dict"):
+        dovetail.onnx.export  # type: ignore[attr-defined]  # noqa: B018 - it raises
+    with pytest.raises(AttributeError, match=r"dovetail\.jit\.trace records the calls"):
+        dovetail.fx.symbolic_trace  # type: ignore[attr-defined]  # noqa: B018 - it raises
+
+
+def test_conditions_on_values_raise_the_message() -> None:
+    dovetail._assert(dovetail.tensor(True), "fine")
+    dovetail._assert_async(dovetail.tensor(2.0))
+    with pytest.raises(AssertionError, match="not so"):
+        dovetail._assert(dovetail.tensor([0]), "not so")
+    with pytest.raises(RuntimeError, match="not so"):
+        dovetail._assert_async(dovetail.tensor(0.0), "not so")
+    with pytest.raises(RuntimeError, match="single nonzero value, but got zero"):
+        dovetail._assert_async(dovetail.tensor(False))
+
+
+def test_a_divergence_is_registered_for_a_base_that_is_no_distribution() -> None:
+    class Named:
+        pass
+
+    class Left(dovetail.distributions.Distribution, Named):
+        arg_constraints: ClassVar = {}
+
+    @register_kl(Left, Named)
+    def divergence(p: Any, q: Any) -> str:
+        return "registered"
+
+    p = Left()
+    assert kl_divergence(p, p) == "registered"
+    with pytest.raises(TypeError, match="Expected type_q to be a class but got 3"):
+        register_kl(Left, 3)
+
+
+class Scaling(Transform, nn.Module):  # type: ignore[misc] # both have `__call__`
+    domain = codomain = constraints.real
+
+    def __init__(self) -> None:
+        super().__init__(cache_size=1)
+        self.layer = nn.Linear(1, 1)
+
+    __hash__ = nn.Module.__hash__
+
+
+class Centred(dovetail.distributions.Distribution, nn.Module):
+    arg_constraints: ClassVar = {"scale": constraints.positive}
+
+    def __init__(self, scale: dovetail.Tensor) -> None:
+        self.scale = scale
+        super().__init__(scale.shape, validate_args=True)
+        self.layer = nn.Linear(1, 1)
+
+
+@pytest.mark.parametrize("make", [Scaling, lambda: Centred(dovetail.ones(2))])
+def test_a_transform_or_a_distribution_is_a_module_as_well(make: Any) -> None:
+    assert [name for name, _ in make().named_parameters()] == ["layer.weight", "layer.bias"]
+
+
+def test_operators_among_the_attributes_of_a_module_are_no_methods() -> None:
+    class Layer(nn.Module):
+        convolve = dovetail.conv2d
+        forward = dovetail.relu
+
+    layer = Layer()
+    assert layer.convolve(dovetail.ones(1, 1, 3, 3), dovetail.ones(1, 1, 3, 3)).item() == 9
+    assert layer(dovetail.tensor([-1.0, 1.0])).tolist() == [0, 1]
+
+
+def test_named_members_are_pairs_from_any_function() -> None:
+    class Odd(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.odd = {"x": 3}
+
+    module = nn.Sequential(Odd(), Odd())
+    pairs = module._named_members(lambda each: getattr(each, "odd", {}).items())
+    assert dict(pairs) == {"0.x": 3}
+    pairs = module._named_members(
+        lambda each: getattr(each, "odd", {}).items(), remove_duplicate=False
+    )
+    assert dict(pairs) == {"0.x": 3, "1.x": 3}
+
+
+def test_codes_of_reductions_have_their_own_module() -> None:
+    codes = nn._reduction
+    assert [codes.get_enum(each) for each in ("none", "mean", "sum")] == [0, 1, 2]
+    with pytest.raises(ValueError, match="is not a valid value for reduction"):
+        codes.get_enum("max")
+    with pytest.warns(UserWarning, match="please use reduction='sum'"):
+        assert codes.legacy_get_string(False, None) == "sum"
+    flags = (True, False, None)
+    strings = [codes.legacy_get_string(a, b, emit_warning=False) for a in flags for b in flags]
+    assert strings == ["mean", "none", "mean", "sum", "none", "sum", "mean", "none", "mean"]
+    assert codes.legacy_get_enum(None, False, emit_warning=False) == 0
+
+
+Pair = namedtuple("Pair", "left right")
+
+
+def test_containers_are_split_over_devices_and_joined() -> None:
+    x = dovetail.arange(6.0).reshape(3, 2).requires_grad_()
+    inputs = {"a": (x, 1), "b": [Pair(x, None)]}
+    first, second = scatter(inputs, ["cpu", "cpu"])
+    assert first["a"][0].tolist() == [[0, 1], [2, 3]]
+    assert second["b"][0].left.tolist() == [[4, 5]]
+    assert second["a"][1] == 1
+    assert isinstance(second["b"][0], Pair)
+    joined = gather([first["b"], second["b"]], "cpu")
+    assert isinstance(joined[0], Pair)
+    assert dovetail.equal(joined[0].left, x)
+    joined[0].left.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[1, 1]] * 3
+    assert gather([dovetail.tensor(1), dovetail.tensor(2)], "cpu").tolist() == [1, 2]
+    assert gather([{"a": x[:1]}, {"a": x[1:]}], "cpu")["a"].shape == (3, 2)
+    with pytest.raises(ValueError, match="All dicts must have the same number of keys"):
+        gather([{"a": x}, {}], "cpu")
+    args, kwargs = scatter_kwargs((x,), {"few": x[:1]}, ["cpu", "cpu"])
+    assert len(args) == len(kwargs) == 2
+    assert kwargs[1] == {}
+
+
+@pytest.mark.parametrize("device_count", [1, 2, 5])
+def test_what_is_no_tensor_goes_to_each_device(device_count: int) -> None:
+    assert scatter((3, "x"), ["cpu"] * device_count) == [(3, "x")] * device_count
+    assert scatter([], ["cpu"] * device_count) == [[]] * device_count
+
+
+def test_the_name_of_a_file_tells_the_digits_of_its_sum() -> None:
+    found = dovetail.hub.HASH_REGEX.search("net-3f2a9b.pth")
+    assert found is not None
+    assert found.group(1) == "3f2a9b"
+
+
+def test_texts_of_values_begin_with_torch_where_it_is_imported() -> None:
+    x = dovetail.zeros(2, 3)
+    with dovetail.as_torch():
+        assert str(x.dtype) == "torch.float32"
+        assert repr(x.shape) == "torch.Size([2, 3])"
+        assert repr(x.layout) == "torch.strided"
+        assert repr(dovetail.float16).removeprefix("torch.") == dovetail.finfo(dovetail.half).dtype
+    assert str(x.dtype) == "dovetail.float32"
+    assert repr(x.shape) == "dovetail.Size([2, 3])"
+
+
+def test_each_tensor_has_a_number_of_its_own() -> None:
+    x, y = dovetail.ones(1), dovetail.ones(1)
+    assert x._cdata == x._cdata
+    assert x._cdata != y._cdata
