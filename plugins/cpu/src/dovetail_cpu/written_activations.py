@@ -102,14 +102,6 @@ def _hardtanh_gradient(
     return None
 
 
-def _relu_gradient(out: Any, grad_output: Any, x: Any, threshold: Any) -> bool | None:
-    """Write the gradient where `x` is positive or NaN, else 0."""
-    if threshold != 0:
-        return False
-    _keep(numpy.less_equal(x, _ZEROS[out.dtype]), grad_output, out)
-    return None
-
-
 def _keep(dropped: Any, a: Any, out: Any) -> None:
     """Write `a` where the mask is false, else 0."""
     bits = _BITS[out.dtype]
@@ -262,7 +254,6 @@ OF_RECTIFIERS: Final[dict[str, Write]] = {
     "elu_backward": (_elu_gradient, 1),
     "leaky_relu": (_leaky_relu, 0),
     "leaky_relu_backward": (_leaky_relu_gradient, 1),
-    "threshold_backward": (_relu_gradient, 0),
     "hardtanh_backward": (_hardtanh_gradient, 0),
 }
 OF_HARD_ACTIVATIONS: Final[dict[str, Write]] = {
