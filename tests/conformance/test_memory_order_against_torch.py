@@ -72,6 +72,11 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
         lib.nn.functional.gelu(x),
         lib.nn.functional.gelu(x.double()),
     ],
+    "elementary": lambda lib, x: [
+        lib.log1p(x.repeat(20, 1, 1)),
+        lib.expm1(x.expand(3, *x.shape)),
+        lib.expm1(x.expand(20, *x.shape)),
+    ],
     "zeros_like": lambda lib, x: [lib.zeros_like(x), lib.ones_like(x), lib.empty_like(x)],
 }
 

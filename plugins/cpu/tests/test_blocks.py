@@ -118,6 +118,33 @@ def test_a_loss_in_blocks_agrees_with_the_generic_kernel(name, reduction, kernel
         np.testing.assert_allclose(found, expected, 1e-5)
 
 
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize(
+    ("name", "more"),
+    (
+        *(("mse_loss", more) for more in ((),)),
+        *(("smooth_l1_loss", more) for more in ((), (0.5,), (2.0,), (0.0,))),
+        *(("huber_loss", more) for more in ((), (0.5,), (2.0,))),
+    ),
+)
+def test_sums_of_losses_agree_at_the_edges_with_the_generic_kernels(
+    name, more, dtype, kernel, generic_table
+):
+    generator = np.random.default_rng(1)
+    x, target = generator.standard_normal((2, 5 * BLOCK // 2 + 3)).astype(dtype)
+    generic = generic_table.kernels[name].fn
+    wide = generic(x.astype("float64"), target.astype("float64"), 2, *more)
+    np.testing.assert_allclose(kernel(name, x, target, 2, *more), wide, 2e-7)
+    for odd in (np.inf, -np.inf, np.nan, np.finfo(dtype).max, np.finfo(dtype).tiny / 4):
+        for place in (0, BLOCK + 5, x.size - 1):
+            given = x.copy()
+            given[place] = odd
+            with np.errstate(all="ignore"):
+                expected = generic(given, target, 2, *more)
+            found = kernel(name, given, target, 2, *more)
+            np.testing.assert_allclose(found, expected, 1e-5)
+
+
 @pytest.mark.parametrize("number", (1, 2, 3, 7))
 @pytest.mark.parametrize("count", (1, 2, 5, 100))
 def test_pieces_cover_everything_once(number, count):

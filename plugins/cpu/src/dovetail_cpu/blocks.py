@@ -2,11 +2,13 @@
 
 A kernel of ten steps passes ten times over its operands. In blocks the passes are over the cache,
 and what they make on the way is small enough for the allocator to hand out the same memory again.
+A kernel that is written for blocks needs none: it is given the part of the result that it writes,
+and room for what it makes on the way, the same for every block and every call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Final, TypeVar
 
@@ -15,35 +17,49 @@ import numpy
 from dovetail_aten.array_kernels import Function
 from dovetail_aten.array_kernels.broadcasting import misfit
 
+from .scratch import BLOCK_BYTES, Scratch
 from .threads import run_pieces
 
-__all__ = ["BLOCK_BYTES", "blockwise", "in_blocks"]
+__all__ = [
+    "BLOCK_BYTES",
+    "Write",
+    "blockwise",
+    "contiguous_order",
+    "in_blocks",
+    "line_of",
+    "written",
+]
 
-BLOCK_BYTES: Final = 1 << 17
-"""Size of a block: a few of them fit into the cache of a core, and the steps outweigh the calls."""
 _LEAST_ITEM: Final = 4
 """Half precision is computed in single."""
 _WHOLE: Final = BLOCK_BYTES // _LEAST_ITEM
 """Elements up to which there is one block."""
 
+_FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
+
+Write = tuple[Callable[..., object], int]
+"""``write(out, *rooms, *arguments)``, and how many rooms it needs, at most three."""
 _Family = TypeVar("_Family", bound=type)
 _array: Final = numpy.ndarray
 
 
-def blockwise(*methods: str) -> Callable[[_Family], _Family]:
+def blockwise(
+    *methods: str, writing: Mapping[str, Write] | None = None
+) -> Callable[[_Family], _Family]:
     """Let the methods of a `Family` with these names, which compute every element for itself,
-    compute large arrays in blocks.
+    compute large arrays in blocks, those in `writing` by what is written for blocks.
     """
+    writes = writing or {}
 
     def mark(family: _Family) -> _Family:
-        for name in methods:
-            setattr(family, name, _in_blocks(getattr(family, name)))
+        for name in dict.fromkeys((*methods, *writes)):
+            setattr(family, name, _in_blocks(getattr(family, name), writes.get(name)))
         return family
 
     return mark
 
 
-def _in_blocks(method: Function) -> Function:
+def _in_blocks(method: Function, write: Write | None) -> Function:
     # What `widened` and `fitted` wrap: a small array is spared a frame.
     inner = getattr(method, "__wrapped__", method)
     is_widened = inner is not method
@@ -51,6 +67,8 @@ def _in_blocks(method: Function) -> Function:
     @wraps(method)
     def compute(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         if x.size > _WHOLE:
+            if write and (made := written(*write, (x, *args), kwargs)) is not None:
+                return made
             return in_blocks(method, self, x, *args, **kwargs)
         if is_widened and x.dtype not in self.precision.halves:
             try:
@@ -75,7 +93,7 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
     order = _order_of(operands, shape)
     if order is None or any([each.__class__ is _array and each.ndim for each in kwargs.values()]):
         return function(*args, **kwargs)
-    lines = [_line(each, order) for each in operands]
+    lines = [line_of(each, order) for each in operands]
     size = lines[0].size
     step = BLOCK_BYTES // max(_LEAST_ITEM, *[each.itemsize for each in operands])
 
@@ -88,7 +106,7 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
     first = block(0)
     parts = first if first.__class__ is tuple else (first,)
     results = tuple([numpy.empty(shape, each.dtype, order) for each in parts])
-    targets = [_line(each, order) for each in results]
+    targets = [line_of(each, order) for each in results]
     for target, part in zip(targets, parts, strict=True):
         target[:step] = part
 
@@ -103,17 +121,60 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
     return results if first.__class__ is tuple else results[0]
 
 
+def written(
+    write: Callable[..., object], rooms: int, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any | None:
+    """Return an array of the dtype and shape of the arrays in `args`, which ``write(out, *rooms,
+    *args, **kwargs)`` writes block by block.
+
+    Returns None if they are not all floats of one dtype and shape, in memory in the same order, or
+    `write` returns False: it is not made for the other arguments.
+    """
+    places = [place for place, each in enumerate(args) if each.__class__ is _array and each.ndim]
+    operands = [args[place] for place in places]
+    shape, dtype = operands[0].shape, operands[0].dtype
+    order = _order_of(operands, shape)
+    if order is None or dtype not in _FLOATS or any([each.dtype != dtype for each in operands]):
+        return None
+    result = numpy.empty(shape, dtype, order)
+    target, lines = line_of(result, order), [line_of(each, order) for each in operands]
+    size, step = target.size, BLOCK_BYTES // dtype.itemsize
+
+    def compute(begin: int, end: int) -> bool:
+        given = list(args)
+        with Scratch() as memory:
+            room = memory[:rooms].view(dtype)
+            for start in range(begin * step, min(end * step, size), step):
+                out = target[start : start + step]
+                for place, line in zip(places, lines, strict=True):
+                    given[place] = line[start : start + step]
+                if write(out, *room[:, : out.size], *given, **kwargs) is False:
+                    return False
+        return True
+
+    # What the first block says of the other arguments holds for all.
+    if not compute(0, 1):
+        return None
+    run_pieces(lambda begin, end: compute(begin + 1, end + 1), -(-size // step) - 1, size)
+    return result
+
+
 def _order_of(operands: list[Any], shape: tuple[int, ...]) -> Any:
     """Return the order of memory, "C" or "F", that operands of one shape have; None if they have
     none.
     """
     if any([each.shape != shape for each in operands]):
         return None
-    if all([each.flags.c_contiguous for each in operands]):
+    return contiguous_order(*operands)
+
+
+def contiguous_order(*arrays: Any) -> Any:
+    """Return the order, "C" or "F", in which arrays lie in memory without gaps; None if in none."""
+    if all([each.flags.c_contiguous for each in arrays]):
         return "C"
-    return "F" if all([each.flags.f_contiguous for each in operands]) else None
+    return "F" if all([each.flags.f_contiguous for each in arrays]) else None
 
 
-def _line(array: Any, order: str) -> Any:
+def line_of(array: Any, order: str) -> Any:
     """Return the elements of a contiguous array in the order of memory."""
     return (array if order == "C" else array.T).reshape(-1)

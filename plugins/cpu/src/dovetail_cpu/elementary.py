@@ -14,10 +14,10 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable
 from dovetail_aten.array_kernels.namespace_names import with_names
 
-from .blocks import in_blocks
+from .blocks import BLOCK_BYTES, written
 from .quick_functions import QUICK_FUNCTIONS
 
-__all__ = ["TUNED", "define_elementary", "expm1", "log1p"]
+__all__ = ["TUNED", "define_elementary", "expm1", "log1p", "write_expm1", "write_log1p"]
 
 _SINGLE: Final = numpy.dtype(numpy.float32)
 _FEW: Final = 256
@@ -41,16 +41,24 @@ precision.
 
 def log1p(x: Any) -> Any:
     """Return ``log(1 + x)``, accurate where `x` is small."""
-    if x.dtype is not _SINGLE or x.size <= _FEW:
-        return numpy.log1p(x)
-    return in_blocks(_log1p, x)
+    return _computed(x, numpy.log1p, write_log1p, 1)
 
 
 def expm1(x: Any) -> Any:
     """Return ``exp(x) - 1``, accurate where `x` is small."""
-    if x.dtype is not _SINGLE or x.size <= _FEW:
-        return numpy.expm1(x)
-    return in_blocks(_expm1, x)
+    return _computed(x, numpy.expm1, write_expm1, 2)
+
+
+def _computed(x: Any, ufunc: Any, write: Any, rooms: int) -> Any:
+    """Return what `write` writes of many float32 elements, else ``ufunc(x)``."""
+    size = x.size
+    if x.dtype is not _SINGLE or size <= _FEW:
+        return ufunc(x)
+    if size > BLOCK_BYTES // 4 and (made := written(write, rooms, (x,), {})) is not None:
+        return made
+    result = numpy.add(x, _ONE)  # in the order of memory that NumPy chooses
+    write(result, *[numpy.empty_like(result) for _ in range(rooms)], x)
+    return result
 
 
 def maximum(x: Any, other: Any) -> Any:
@@ -73,46 +81,46 @@ def _bounded(ufunc: Any, x: Any, other: Any, none: float, place: int) -> Any:
     return array.clip(bounds[place], bounds[1 - place])
 
 
-def _log1p(x: Any) -> Any:
-    """Return ``log(u) + (x - (u - 1)) / u`` for ``u = 1 + x``: what rounding took off is added."""
-    sum_ = numpy.add(x, _ONE)
-    lost = numpy.subtract(sum_, _ONE)
-    numpy.subtract(x, lost, out=lost)
-    numpy.divide(lost, sum_, out=lost)
-    result = numpy.log(sum_, out=sum_)
-    numpy.add(result, lost, out=result)
-    if not numpy.isfinite(numpy.add.reduce(result, None)):
+def write_log1p(out: Any, lost: Any, x: Any) -> None:
+    """Write ``log(u) + (x - (u - 1)) / u`` for ``u = 1 + x``: what rounding took off is added."""
+    numpy.add(x, _ONE, out)
+    numpy.subtract(out, _ONE, lost)
+    numpy.subtract(x, lost, lost)
+    numpy.divide(lost, out, lost)
+    numpy.log(out, out)
+    numpy.add(out, lost, out)
+    if not numpy.isfinite(numpy.add.reduce(out, None)):
         # Infinities, NaN, and numbers up to -1.
-        odd = numpy.logical_not(numpy.isfinite(result))
-        result[odd] = numpy.log1p(x[odd])
-    return _signed(result, x)
+        odd = numpy.logical_not(numpy.isfinite(out))
+        out[odd] = numpy.log1p(x[odd])
+    _sign(out, lost, x)
 
 
-def _signed(result: Any, x: Any) -> Any:
-    """Return `result` with the sign of `x`, which all of it has but what should be -0."""
-    bits = result.view(numpy.int32)
-    numpy.bitwise_or(bits, numpy.bitwise_and(x.view(numpy.int32), _SIGN), out=bits)
-    return result
-
-
-def _expm1(x: Any) -> Any:
-    """Return ``exp(x) - 1``, within the bounds by its series."""
-    near = x.clip(_MINUS_BOUND, _BOUND)
-    series = numpy.multiply(near, _SERIES[0])
+def write_expm1(out: Any, near: Any, series: Any, x: Any) -> None:
+    """Write ``exp(x) - 1``, within the bounds by its series."""
+    x.clip(_MINUS_BOUND, _BOUND, near)
+    numpy.multiply(near, _SERIES[0], series)
     for coefficient in _SERIES[1:]:
-        numpy.add(series, coefficient, out=series)
-        numpy.multiply(series, near, out=series)
-    numpy.multiply(series, near, out=series)
-    numpy.add(series, near, out=series)
-    result = numpy.exp(x)
-    numpy.subtract(result, _ONE, out=result)
+        numpy.add(series, coefficient, series)
+        numpy.multiply(series, near, series)
+    numpy.multiply(series, near, series)
+    numpy.add(series, near, series)
+    numpy.exp(x, out)
+    numpy.subtract(out, _ONE, out)
     # Chosen by bits: where x is within the bounds, clipping has changed nothing.
-    within = numpy.equal(near, x)
-    bits, other = result.view(numpy.int32), series.view(numpy.int32)
-    numpy.bitwise_xor(other, bits, out=other)
-    numpy.multiply(other, within, out=other)
-    numpy.bitwise_xor(bits, other, out=bits)
-    return _signed(result, x)
+    bits, other, within = [each.view(numpy.int32) for each in (out, series, near)]
+    numpy.equal(near, x, out=within)
+    numpy.bitwise_xor(other, bits, other)
+    numpy.multiply(other, within, other)
+    numpy.bitwise_xor(bits, other, bits)
+    _sign(out, near, x)
+
+
+def _sign(out: Any, room: Any, x: Any) -> None:
+    """Give `out` the sign of `x`, which all of it has but what should be -0."""
+    bits, sign = out.view(numpy.int32), room.view(numpy.int32)
+    numpy.bitwise_and(x.view(numpy.int32), _SIGN, sign)
+    numpy.bitwise_or(bits, sign, bits)
 
 
 TUNED: Final = with_names(numpy, undispatched=True, quick=QUICK_FUNCTIONS)

@@ -15,6 +15,8 @@ from dovetail_aten.array_kernels.sigmoids import Sigmoids
 from .blocks import blockwise
 from .constants import zeros_of
 from .elementary import TUNED
+from .written_activations import OF_RECTIFIERS, OF_SIGMOIDS
+from .written_gelu import write_gelu, write_gelu_gradient
 
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
@@ -27,65 +29,20 @@ _logical_not, _multiply = numpy.logical_not, numpy.multiply
 _add, _divide, _exp = numpy.add, numpy.divide, numpy.exp
 _SMALL = 4096
 """Elements up to which the cost of a call outweighs that of its passes."""
-_MINUS_HALF = numpy.array(-0.5, _SINGLE)
-_DENSITY = numpy.array(1 / math.sqrt(2 * math.pi), _SINGLE)
-_ZERO = numpy.array(0, _SINGLE)
-_BOUND = numpy.array(2 * 4.2**2, _SINGLE)
-"""From here on the error function of the root of a half is 1 in single precision."""
-_LOGIT = [
-    numpy.array(-2 * coefficient * 0.5 ** (power + 0.5), _SINGLE)
-    for power, coefficient in enumerate(
-        (
-            1.12837927,
-            0.102769056,
-            -0.000191830615,
-            -0.000619784873,
-            8.76374258e-05,
-            -5.66849438e-06,
-            1.41853436e-07,
-        )
-    )
-]
-"""erf(y) = tanh(y p(y²)) to a relative error of 3e-7 after rounding: p was fitted, and y = x /
-sqrt(2) put in. So the normal distribution function is the logistic function of 2 y p(y²), which
-takes one power, and loses nothing where it is small.
-"""
-
-
-def _rest_of_gelu(x: Any) -> tuple[Any, Any]:
-    """Return ``1 + exp(-s)``, where the logistic function of s is the normal distribution function
-    of the float32 array `x`, and the square of `x`.
-    """
-    square = _multiply(x, x)
-    bounded = square.clip(_ZERO, _BOUND)
-    factor = _multiply(bounded, _LOGIT[-1])
-    for coefficient in _LOGIT[-2:0:-1]:
-        _add(factor, coefficient, out=factor)
-        _multiply(factor, bounded, out=factor)
-    _add(factor, _LOGIT[0], out=factor)
-    _multiply(factor, x, out=factor)
-    _exp(factor, out=factor)
-    return _add(factor, _ONES[_SINGLE], out=factor), square
 
 
 def _gelu(x: Any) -> Any:
     """Return the exact gelu of a float32 array."""
-    rest, _ = _rest_of_gelu(x)
-    return _divide(x, rest, out=rest)
+    out = _multiply(x, x)  # in the order of memory that NumPy chooses
+    write_gelu(out, numpy.empty_like(out), x)
+    return out
 
 
 def _gelu_backward(grad: Any, x: Any) -> Any:
-    """Return the gradient of the exact gelu: the distribution function plus x times the
-    density.
-    """
-    rest, density = _rest_of_gelu(x)
-    share = numpy.reciprocal(rest, out=rest)
-    _multiply(density, _MINUS_HALF, out=density)
-    _exp(density, out=density)
-    _multiply(density, _DENSITY, out=density)
-    _multiply(density, x, out=density)
-    _add(share, density, out=share)
-    return _multiply(share, grad, out=share)
+    """Return the gradient of the exact gelu of a float32 array."""
+    out = _multiply(grad, x)
+    write_gelu_gradient(out, numpy.empty_like(out), numpy.empty_like(out), grad, x)
+    return out
 
 
 def _power(x: Any) -> Any:
@@ -101,15 +58,7 @@ def never_warns(function: Function) -> Function:
     return function
 
 
-@blockwise(
-    "leaky_relu_backward",
-    "prelu",
-    "elu",
-    "plain_elu",
-    "elu_backward",
-    "hardtanh",
-    "hardtanh_backward",
-)
+@blockwise("prelu", writing=OF_RECTIFIERS)
 class FastRectifiers(Rectifiers):
     """Rectifiers in blocks; relu by one pass."""
 
@@ -170,19 +119,7 @@ class FastRectifiers(Rectifiers):
         return Rectifiers.threshold_backward(self, grad_output, x, threshold)
 
 
-@blockwise(
-    "sigmoid",
-    "sigmoid_backward",
-    "tanh_backward",
-    "silu",
-    "silu_backward",
-    "softplus",
-    "softplus_backward",
-    "log_sigmoid_forward",
-    "log_sigmoid_backward",
-    "gelu",
-    "gelu_backward",
-)
+@blockwise("log_sigmoid_forward", writing=OF_SIGMOIDS)
 class FastSigmoids(Sigmoids):
     """Sigmoids in blocks; gelu by the logistic function."""
 
@@ -201,7 +138,7 @@ class FastSigmoids(Sigmoids):
         if x.dtype not in _FLOATS or not x.ndim:
             return Sigmoids.sigmoid(self, x)
         power = _power(x)
-        return numpy.reciprocal(power, out=power)
+        return _divide(_ONES[x.dtype], power, out=power)
 
     def silu(self, x: Any) -> Any:
         """Return ``x * sigmoid(x)``."""

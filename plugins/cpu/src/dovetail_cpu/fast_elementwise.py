@@ -18,6 +18,7 @@ from dovetail_aten.array_kernels.pointwise import Pointwise
 
 from .blocks import blockwise
 from .elementary import TUNED
+from .written_activations import OF_HARD_ACTIVATIONS
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _BITS = {each: numpy.dtype(f"i{each.itemsize}") for each in _FLOATS}
@@ -26,13 +27,11 @@ _FOR_MANY = 4
 
 
 @blockwise(
-    "hardswish",
-    "hardswish_backward",
-    "hardsigmoid",
     "hardsigmoid_backward",
     "hardshrink",
     "softshrink",
     "shrink_backward",
+    writing=OF_HARD_ACTIVATIONS,
 )
 class FastHardActivations(HardActivations):
     """Activation functions made of lines, in blocks."""

@@ -18,6 +18,7 @@ from dovetail_kernel import contiguous_format
 
 from .accumulation import gathered
 from .fast_joining import FastJoining
+from .half_precision import converted
 from .packed_order import PackedOrder
 from .sums_of_rows import add_rows
 from .top import top_of_rows
@@ -210,13 +211,20 @@ def _triangle(name: str, generic: Function) -> Function:
 
 
 class FastShapes(FastJoining):
-    """Triangles by remembered masks, or strips; large transposed arrays copied in strips."""
+    """Triangles by remembered masks, or strips; large transposed arrays copied in strips; half
+    precision by its bits.
+    """
 
     def _arranged(self, array: Any, memory_format: Any) -> Any:
         """Return a new array in the memory order of a format."""
         if memory_format is contiguous_format and array.flags.fnc:
             return self.capabilities.contiguous(array)
         return FastJoining._arranged(self, array, memory_format)
+
+    def _converted(self, x: Any, dtype: Any) -> Any:
+        """Return a copy in another dtype."""
+        made = converted(x, dtype)
+        return x.astype(dtype) if made is None else made
 
     tril = _triangle("tril", Shapes.tril)
     triu = _triangle("triu", Shapes.triu)

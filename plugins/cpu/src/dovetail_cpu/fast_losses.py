@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -11,8 +12,9 @@ from dovetail_aten.array_kernels import Function, KernelTable
 from dovetail_aten.array_kernels.capabilities import Capabilities
 from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM, Losses
 
-from .blocks import BLOCK_BYTES, in_blocks
+from .blocks import in_blocks
 from .elementary import TUNED
+from .scratch import BLOCK_BYTES, Scratch
 from .threads import run_pieces
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
@@ -30,8 +32,50 @@ def _is_large(x: Any, target: Any) -> bool:
     )
 
 
-def _loss(method: Function) -> Function:
-    """Return the method that sums a loss block by block."""
+_LINE = 512
+"""Length of the sums that BLAS takes, which does not add pairwise."""
+
+
+def _sum_of_products(x: Any, other: Any) -> Any:
+    """Return the sum of ``x * other``, in lines that are then added pairwise."""
+    whole = x.size - x.size % _LINE
+    lines = numpy.vecdot(x[:whole].reshape(-1, _LINE), other[:whole].reshape(-1, _LINE))
+    return numpy.add.reduce(lines) + x[whole:].dot(other[whole:])
+
+
+def _sum_of_squares(room: Any, x: Any, target: Any) -> Any:
+    """Return the sum of the squares of ``x - target``."""
+    away = numpy.subtract(x, target, room[0])
+    return _sum_of_products(away, away)
+
+
+def _sum_of_bends(room: Any, x: Any, target: Any, bound: float = 1.0) -> Any:
+    """Return the sum of Huber's loss: of ``l * d - l * l / 2`` where d is the distance and l is d
+    limited to `bound`.
+    """
+    away, near, _ = room
+    numpy.subtract(x, target, away)
+    limit = away.dtype.type(bound)
+    away.clip(-limit, limit, near)
+    # With their signs: they have the same one. The first sum is at least twice the half.
+    half = away.dtype.type(0.5) * _sum_of_products(near, near)
+    return _sum_of_products(near, away) - half
+
+
+def _sum_of_smooth_bends(room: Any, x: Any, target: Any, beta: float = 1.0) -> Any | None:
+    """Return the sum of Huber's loss divided by `beta`."""
+    return _sum_of_bends(room, x, target, beta) / beta if beta > 0 else None
+
+
+def _sum_of_huber_bends(room: Any, x: Any, target: Any, delta: float = 1.0) -> Any | None:
+    """Return the sum of Huber's loss."""
+    return _sum_of_bends(room, x, target, delta) if delta > 0 else None
+
+
+def _loss(method: Function, summed: Callable[..., Any] = lambda *_: None) -> Function:
+    """Return the method that sums a loss block by block, by ``summed(room, x, target, *more)`` if
+    that is made for the arguments: else it is None.
+    """
 
     @wraps(method)
     def loss(self: Any, x: Any, target: Any, reduction: int = MEAN, *more: Any) -> Any:
@@ -44,9 +88,12 @@ def _loss(method: Function) -> Function:
         sums = numpy.empty(-(-line.size // step))
 
         def compute(begin: int, end: int) -> None:
-            for place in range(begin, end):
-                block = slice(place * step, place * step + step)
-                sums[place] = method(self, line[block], other[block], SUM, *more)
+            with Scratch() as memory:
+                room = memory.view(x.dtype)
+                for place in range(begin, end):
+                    some, rest = [each[place * step :][:step] for each in (line, other)]
+                    found = summed(room[:, : some.size], some, rest, *more)
+                    sums[place] = method(self, some, rest, SUM, *more) if found is None else found
 
         run_pieces(compute, len(sums), line.size)
         total = float(numpy.add.reduce(sums))
@@ -77,9 +124,9 @@ def _gradient(method: Function) -> Function:
 class FastLosses(Losses):
     """Losses in blocks."""
 
-    mse_loss = _loss(Losses.mse_loss)
-    smooth_l1_loss = _loss(Losses.smooth_l1_loss)
-    huber_loss = _loss(Losses.huber_loss)
+    mse_loss = _loss(Losses.mse_loss, _sum_of_squares)
+    smooth_l1_loss = _loss(Losses.smooth_l1_loss, _sum_of_smooth_bends)
+    huber_loss = _loss(Losses.huber_loss, _sum_of_huber_bends)
     mse_loss_backward = _gradient(Losses.mse_loss_backward)
     smooth_l1_loss_backward = _gradient(Losses.smooth_l1_loss_backward)
 

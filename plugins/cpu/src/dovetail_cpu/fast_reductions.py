@@ -17,6 +17,8 @@ _SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
 """Elements from which a product with ones pays."""
+_BEYOND = 1 << 22
+"""Elements from which memory is what a sum waits for, and a plain one reads it best."""
 _ROW = 128
 """Length of the rows that a sum of everything is made of."""
 _FEW = 1 << 10
@@ -180,7 +182,11 @@ class FastReductions(Reductions):
             size = x.size
             if size <= _LONGEST and not keepdim and (own is _SINGLE or own in _BLAS):
                 return x.ravel().dot(ones_of(size, own))
-            if size >= _MANY and not keepdim and (result := self._sum_of_rows(x)) is not None:
+            if (
+                _MANY <= size < _BEYOND
+                and not keepdim
+                and (result := self._sum_of_rows(x)) is not None
+            ):
                 return result
             return _add(x, None, None, None, keepdim)
         ndim = x.ndim
@@ -204,6 +210,12 @@ class FastReductions(Reductions):
         if x.ndim == 2 and x.shape[1:] == shape and x.dtype in _BLAS and len(x) <= _LONGEST:
             return ones_of(len(x), x.dtype).dot(x)
         return Reductions.sum_to(self, x, shape)
+
+    def count_nonzero(self, x: Any, dim: Dims = None) -> Any:
+        """Return how many elements over `dim` are not zero, of all of them as bits."""
+        if dim is None:
+            return numpy.int64(numpy.count_nonzero(x if x.dtype == bool else x != 0))
+        return Reductions.count_nonzero(self, x, dim)
 
     def mean(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Return the mean over `dim`, with the number of elements as a Python number."""

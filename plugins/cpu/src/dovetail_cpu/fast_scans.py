@@ -23,6 +23,8 @@ _MANY = 1 << 14
 """Elements from which a product with ones pays."""
 _STEP = 16
 """Length of the pieces that a cumulative sum is made of."""
+_COUNTED = 1 << 16
+"""Elements from which, and different integers up to which, counting pays."""
 _LINE = 256
 """Length from which a pass of its own pays for a line of memory."""
 _TRIANGLES = {each: numpy.tri(_STEP, dtype=each).T.copy() for each in _BLAS}
@@ -120,8 +122,25 @@ class FastSelection(PackedOrder, Selection, FastRunning):
     """Elements selected by rank or frequency."""
 
 
+def _counted(x: Any) -> tuple[Any, Any] | None:
+    """Return the distinct integers in order, and how often each occurs; None if they are so far
+    apart that counting all between them does not pay.
+    """
+    least = x.min()
+    span = int(x.max()) - int(least)
+    if span >= min(x.size, _COUNTED):
+        return None
+    is_long = x.dtype.itemsize == numpy.dtype(numpy.int64).itemsize
+    # Differences of long integers cannot overflow here, those of short ones could.
+    away = x - least if is_long else x.astype(numpy.int64) - int(least)
+    counts = numpy.bincount(away.reshape(-1).astype(numpy.int64, copy=False))
+    places = numpy.flatnonzero(counts)
+    found = places.astype(x.dtype) + least if is_long else (places + int(least)).astype(x.dtype)
+    return found, counts[places]
+
+
 class FastDistinct(PackedOrder, Distinct):
-    """Distinct elements; of real numbers alone by sorting them."""
+    """Distinct elements; of integers alone by counting or sorting them."""
 
     def unique(
         self,
@@ -135,6 +154,9 @@ class FastDistinct(PackedOrder, Distinct):
         """
         if return_inverse or x.dtype.kind not in "bui":
             return Distinct.unique(self, x, sorted, return_inverse, return_counts)
+        if x.size >= _COUNTED and (made := _counted(x)) is not None:
+            found, counts = made
+            return found, self._empty_places(), counts if return_counts else self._empty_places()
         rows = numpy.sort(x, None)
         starts = self._starts(rows)
         counts = self._empty_places()

@@ -1,6 +1,7 @@
 """Stable orders by sorting integers: an element and its place are packed into one number.
 
-NumPy has vector instructions for sorting numbers, and none for finding their order.
+NumPy has vector instructions for sorting numbers, and none for finding their order; integers of a
+small range it sorts by their digits.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ _LONG: Final = numpy.dtype(numpy.int64)
 _BITS: Final = 63
 _MANY: Final = 1 << 10
 """Elements from which packing pays."""
+_DIGITS: Final = 1 << 16
+"""Different integers up to which they are sorted by digits: two passes over elements of 16 bits."""
 
 
 def _keys_of_floats(rows: Any) -> Any:
@@ -63,6 +66,25 @@ def packed_rows(rows: Any, descending: bool) -> tuple[Any, int] | None:
     return packed, shift
 
 
+def _digits(rows: Any, descending: bool) -> Any | None:
+    """Return integers of 8 or 16 bits in the order of those in `rows`; None if they differ by more,
+    or are no integers.
+    """
+    if rows.dtype.kind not in "biu":
+        return None
+    if rows.dtype.itemsize > 1:
+        least, greatest = rows.min(), rows.max()
+        if int(greatest) - int(least) >= _DIGITS:
+            return None
+        # Differences wrap around, and so come out right whatever the dtype.
+        away = numpy.subtract(greatest, rows) if descending else numpy.subtract(rows, least)
+        return away.astype(numpy.uint16)
+    keys = rows.view(numpy.uint8)
+    if rows.dtype.kind == "i":
+        keys = numpy.bitwise_xor(keys, 0x80)
+    return numpy.invert(keys) if descending else keys
+
+
 class PackedOrder(Sorted):
     """Orders of many elements by packed numbers."""
 
@@ -71,6 +93,9 @@ class PackedOrder(Sorted):
         if x.size < _MANY or not x.shape[axis]:
             return Sorted._order(self, x, axis, descending)
         rows = numpy.ascontiguousarray(numpy.moveaxis(self._sortable(x), axis, -1))
+        digits = _digits(rows, descending)
+        if digits is not None:
+            return self._order_of_digits(digits, axis)
         found = packed_rows(rows, descending)
         if found is None:
             return Sorted._order(self, x, axis, descending)
@@ -79,3 +104,16 @@ class PackedOrder(Sorted):
         run_pieces(lambda start, stop: lines[start:stop].sort(-1), len(lines), packed.size)
         numpy.bitwise_and(packed, (1 << shift) - 1, out=packed)
         return numpy.ascontiguousarray(numpy.moveaxis(packed, -1, axis))
+
+    def _order_of_digits(self, keys: Any, axis: int) -> Any:
+        """Return the stable order along the last dimension of integers of few digits, along
+        `axis`.
+        """
+        lines = keys.reshape(-1, keys.shape[-1])
+        order = numpy.empty(lines.shape, _LONG)
+
+        def find(start: int, stop: int) -> None:
+            order[start:stop] = lines[start:stop].argsort(-1, kind="stable")
+
+        run_pieces(find, len(lines), lines.size)
+        return numpy.ascontiguousarray(numpy.moveaxis(order.reshape(keys.shape), -1, axis))

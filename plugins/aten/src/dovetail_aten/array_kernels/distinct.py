@@ -32,15 +32,16 @@ class Distinct(Sorted):
             differs = xp.any(differs, axis=tuple(range(1, rows.ndim)))
         return xp.concatenate([xp.ones((min(1, rows.shape[0]),), dtype=xp.bool_), differs], axis=0)
 
-    def _distinct(self, rows: Any, order: Any) -> tuple[Any, Any, Any]:
+    def _distinct(self, rows: Any, order: Any, grouped: bool = True) -> tuple[Any, Any, Any]:
         """Return the rows without repetition, for each its group, and the sizes of the groups;
-        equal ones lie beside each other in the given order.
+        equal ones lie beside each other in the given order. Which group each is of costs a second
+        sorting: not `grouped`, the second result means nothing.
         """
         xp = self.xp
         rows = rows if order is None else xp.take(rows, order, axis=0)
         starts = self._starts(rows)
         groups, counts = self._groups(starts)
-        if order is not None:
+        if grouped and order is not None:
             groups = xp.take(groups, xp.argsort(order, axis=0, stable=True), axis=0)
         return rows[starts], groups, counts
 
@@ -56,7 +57,7 @@ class Distinct(Sorted):
         each occurs.
         """
         rows = x.reshape(-1)
-        found, groups, counts = self._distinct(rows, self._order(rows, 0, False))
+        found, groups, counts = self._distinct(rows, self._order(rows, 0, False), return_inverse)
         return (
             found,
             groups.reshape(x.shape) if return_inverse else self._empty_places(),

@@ -51,6 +51,10 @@ class Shapes(Family):
         is_narrower = not wanted.is_complex and wanted is not bool_
         return array.real if is_narrower and self.dtypes[array.dtype].is_complex else array
 
+    def _converted(self, x: Any, dtype: Any) -> Any:
+        """Return a copy in another dtype."""
+        return x.astype(dtype)
+
     @operator("_to_copy")
     def to_copy(
         self,
@@ -68,7 +72,7 @@ class Shapes(Family):
         """
         if dtype is None or dtype == x.dtype:
             return self._arranged(x, memory_format)
-        made = self._readable_as(dtype, x).astype(dtype)
+        made = self._converted(self._readable_as(dtype, x), dtype)
         if (
             made.ndim > 1
             and not self.capabilities.is_contiguous(made)

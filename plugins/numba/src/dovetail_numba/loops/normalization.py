@@ -11,7 +11,11 @@ from numba import njit
 from .collection import Collection
 
 _BLOCK = 1024
-"""Elements that are summed in their own precision, before the sums are in double precision."""
+"""Elements that are summed in their own precision, before the sums are in double precision.
+
+A block is a slice that is counted from 0: an index that could be negative for all that the compiler
+knows costs the vector instructions.
+"""
 
 
 def add_normalization(m: Any, loop: Collection) -> None:
@@ -23,9 +27,10 @@ def add_normalization(m: Any, loop: Collection) -> None:
     def sum_of(line):
         total = 0.0
         for start in range(0, line.size, _BLOCK):
+            block = line[start : start + _BLOCK]
             part = zero
-            for j in range(start, min(start + _BLOCK, line.size)):
-                part += line[j]
+            for j in range(block.size):
+                part += block[j]
             total += part
         return total
 
@@ -33,9 +38,10 @@ def add_normalization(m: Any, loop: Collection) -> None:
     def squares_of(line, center):
         total = 0.0
         for start in range(0, line.size, _BLOCK):
+            block = line[start : start + _BLOCK]
             part = zero
-            for j in range(start, min(start + _BLOCK, line.size)):
-                away = line[j] - center
+            for j in range(block.size):
+                away = block[j] - center
                 part += away * away
             total += part
         return total
@@ -44,9 +50,10 @@ def add_normalization(m: Any, loop: Collection) -> None:
     def products_of(line, grad, center):
         total = 0.0
         for start in range(0, line.size, _BLOCK):
+            block, other = line[start : start + _BLOCK], grad[start : start + _BLOCK]
             part = zero
-            for j in range(start, min(start + _BLOCK, line.size)):
-                part += (line[j] - center) * grad[j]
+            for j in range(block.size):
+                part += (block[j] - center) * other[j]
             total += part
         return total
 

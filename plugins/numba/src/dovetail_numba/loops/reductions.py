@@ -26,9 +26,11 @@ def add_reductions(m: Any, loop: Collection) -> None:
         def total_of(a, b, p, q):
             total = 0.0
             for start in range(0, a.size, _BLOCK):
+                # Counted from 0: an index that may be negative costs the vector instructions.
+                some, others = a[start : start + _BLOCK], b[start : start + _BLOCK]
                 part = zero
-                for i in range(start, min(start + _BLOCK, a.size)):
-                    part += inner(a[i], b[i], p, q)
+                for i in range(some.size):
+                    part += inner(some[i], others[i], p, q)
                 total += part
             return total
 
