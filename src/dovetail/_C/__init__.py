@@ -56,7 +56,7 @@ def _parse_to(
     return (*parse_to(*args, **kwargs), memory_format)
 
 
-_nn._parse_to = _parse_to
+_nn._parse_to = _parse_to  # type: ignore[attr-defined]  # beside the operators
 
 
 def _log_api_usage_once(event: str) -> None:

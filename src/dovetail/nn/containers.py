@@ -57,7 +57,7 @@ class _Numbered(Module):
         return len(self._modules)
 
     def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())  # type: ignore[arg-type]
+        return iter(self._modules.values())
 
     def append(self, module: Module) -> Self:
         """Add a module at the end; returns self."""

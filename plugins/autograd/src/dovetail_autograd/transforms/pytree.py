@@ -165,7 +165,7 @@ def container_of(kind: type) -> Container | None:
     """Return how values of a type are taken apart and made, or None for the type of a leaf."""
     found = _containers.get(kind)
     if found is None and issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        make: Callable[[list[Any]], Any] = kind._make
+        make: Callable[[list[Any]], Any] = kind._make  # type: ignore[attr-defined]  # named tuple
         return Container(lambda tree: (tree, None), lambda items, context: make(items))
     return found
 
