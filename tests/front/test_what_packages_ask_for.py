@@ -148,23 +148,24 @@ Pair = namedtuple("Pair", "left right")
 
 def test_containers_are_split_over_devices_and_joined() -> None:
     x = dovetail.arange(6.0).reshape(3, 2).requires_grad_()
+    here = x.device
     inputs = {"a": (x, 1), "b": [Pair(x, None)]}
-    first, second = scatter(inputs, ["cpu", "cpu"])
+    first, second = scatter(inputs, [here, here])
     assert first["a"][0].tolist() == [[0, 1], [2, 3]]
     assert second["b"][0].left.tolist() == [[4, 5]]
     assert second["a"][1] == 1
     assert isinstance(second["b"][0], Pair)
-    joined = gather([first["b"], second["b"]], "cpu")
+    joined = gather([first["b"], second["b"]], here)
     assert isinstance(joined[0], Pair)
     assert dovetail.equal(joined[0].left, x)
     joined[0].left.sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [[1, 1]] * 3
-    assert gather([dovetail.tensor(1), dovetail.tensor(2)], "cpu").tolist() == [1, 2]
-    assert gather([{"a": x[:1]}, {"a": x[1:]}], "cpu")["a"].shape == (3, 2)
+    assert gather([dovetail.tensor(1), dovetail.tensor(2)], here).tolist() == [1, 2]
+    assert gather([{"a": x[:1]}, {"a": x[1:]}], here)["a"].shape == (3, 2)
     with pytest.raises(ValueError, match="All dicts must have the same number of keys"):
-        gather([{"a": x}, {}], "cpu")
-    args, kwargs = scatter_kwargs((x,), {"few": x[:1]}, ["cpu", "cpu"])
+        gather([{"a": x}, {}], here)
+    args, kwargs = scatter_kwargs((x,), {"few": x[:1]}, [here, here])
     assert len(args) == len(kwargs) == 2
     assert kwargs[1] == {}
 
