@@ -199,6 +199,16 @@ def test_each_tensor_has_a_number_of_its_own() -> None:
     assert x._cdata != y._cdata
 
 
+def test_a_subclass_that_takes_a_slot_of_tensors_is_told_which() -> None:
+    class Wrapped(dovetail.Tensor):
+        @property
+        def array(self) -> None:
+            return None
+
+    with pytest.raises(TypeError, match=r"Wrapped defines array, where .* Give it another name"):
+        dovetail.ones(1).as_subclass(Wrapped)
+
+
 def test_what_computes_is_told() -> None:
     assert f"numpy {np.__version__}" in dovetail.__config__.show()
     assert (
@@ -211,7 +221,8 @@ def test_classes_without_instances_are_there_for_isinstance() -> None:
     from dovetail.distributed.tensor import DTensor
     from dovetail.nn.attention.flex_attention import BlockMask
 
-    assert not isinstance(dovetail.ones(1), DTensor)
+    x = dovetail.ones(1)
+    assert not isinstance(x, DTensor)
     assert not isinstance(nn.Linear(1, 1), OptimizedModule)
     with pytest.raises(NotImplementedError, match="DistributedDataParallel"):
         DTensor.from_local(dovetail.ones(1))
@@ -222,7 +233,7 @@ def test_classes_without_instances_are_there_for_isinstance() -> None:
     with pytest.raises(RuntimeError, match=r"dovetail\.jit\.trace records the calls"):
         dovetail.fx.GraphModule(nn.Linear(1, 1), None)
     with pytest.raises(NotImplementedError, match="scaled_dot_product_attention"):
-        BlockMask()
+        BlockMask((1, 1), x, x, None, None, None, None, None, None)
 
 
 def test_a_mapped_index_selects_where_masks_of_attention_are_made() -> None:

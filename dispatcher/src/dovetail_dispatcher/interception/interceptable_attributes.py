@@ -12,7 +12,10 @@ operator_modules: Final[set[str]] = set()
 """Names of the modules whose functions look for overrides themselves."""
 
 _PRIVATE: Final = frozenset(
-    {"_backward_hooks", "_base", "_grad", "_is_view", "_post_accumulate_grad_hooks", "_version"}
+    {
+        *("_backward_hooks", "_base", "_cdata", "_grad", "_is_view"),
+        *("_post_accumulate_grad_hooks", "_version"),
+    }
 )
 _NOT_INTERCEPTED: Final = frozenset(
     {

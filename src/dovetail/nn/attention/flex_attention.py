@@ -28,15 +28,6 @@ _REASON = (
 )
 
 
-class BlockMask:
-    """The class of PyTorch's masks by blocks, for ``isinstance``: there are none. Making one raises
-    NotImplementedError.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(_REASON.format("BlockMask"))
-
-
 class AuxRequest(NamedTuple):
     """What else `flex_attention` is asked for.
 
@@ -69,6 +60,33 @@ def noop_mask(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) ->
     """Return True: every key is seen."""
     seen: Tensor = batch.new_ones((), dtype=bool_)
     return seen
+
+
+class BlockMask:
+    """The class of PyTorch's masks by blocks, for ``isinstance``: there are none. Making one raises
+    NotImplementedError.
+    """
+
+    def __init__(
+        self,
+        seq_lengths: tuple[int, int],
+        kv_num_blocks: Tensor,
+        kv_indices: Tensor,
+        full_kv_num_blocks: Tensor | None,
+        full_kv_indices: Tensor | None,
+        q_num_blocks: Tensor | None,
+        q_indices: Tensor | None,
+        full_q_num_blocks: Tensor | None,
+        full_q_indices: Tensor | None,
+        BLOCK_SIZE: tuple[int, int] = (128, 128),
+        mask_mod: Callable[..., Any] = noop_mask,
+        *,
+        dq_write_order: Tensor | None = None,
+        dq_write_order_full: Tensor | None = None,
+        dq_kv_order: Tensor | None = None,
+        dq_kv_order_spt: bool | None = None,
+    ) -> None:
+        raise NotImplementedError(_REASON.format("BlockMask"))
 
 
 def and_masks(*mask_mods: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 from dovetail_kernel import (
     DatalessArray,
@@ -21,7 +22,10 @@ from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from ..backend.devices import as_device, backend_for
 from .dtype_arguments import as_dtype
 
-__all__ = ["check_subclass", "make_subclass", "make_wrapper_subclass"]
+__all__ = ["SLOTS", "check_subclass", "make_subclass", "make_wrapper_subclass"]
+
+SLOTS: Final = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter", "_meta")
+"""What a tensor is made of."""
 
 
 def make_subclass(
@@ -176,12 +180,25 @@ def make_wrapper_subclass(
 
 
 def check_subclass(cls: Any) -> None:
-    """Raise TypeError unless `cls` is a subclass of Tensor."""
+    """Raise TypeError unless `cls` is a subclass of Tensor that leaves the slots to it."""
     if not issubclass(cls, TensorBase):
         raise TypeError(
             f"cls must be a type derived from Tensor, but got {cls.__name__}. Creating a Tensor "
             "subclass from a class that does not inherit from Tensor is not possible."
         )
+    taken = _taken_slots(cls)
+    if taken:
+        raise TypeError(
+            f"{cls.__name__} defines {', '.join(taken)}, where Dovetail's tensors hold what they "
+            "are made of. Give it another name in the class."
+        )
+
+
+@cache
+def _taken_slots(cls: Any) -> tuple[str, ...]:
+    """Return the slots of tensors that a subclass has something else in the place of."""
+    base: Any = TensorBase
+    return tuple([slot for slot in SLOTS if getattr(cls, slot) is not getattr(base, slot)])
 
 
 def _check_policies(function: str, sizes_strides: str | None, device: bool, layout: bool) -> None:

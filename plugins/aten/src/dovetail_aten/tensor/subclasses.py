@@ -18,11 +18,9 @@ from dovetail_kernel.types.signature import NO_GRAD, OVERRIDES
 
 from .._generated import functions as aten
 from .exchange_methods import TensorExchange
-from .new_subclasses import check_subclass, make_subclass, make_wrapper_subclass
+from .new_subclasses import SLOTS, check_subclass, make_subclass, make_wrapper_subclass
 
 __all__ = ["TensorSubclasses"]
-
-_SLOTS = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter", "_meta")
 
 
 class TensorSubclasses(TensorExchange):
@@ -66,7 +64,7 @@ class TensorSubclasses(TensorExchange):
             made = aten.alias(tensor)
         if made.__class__ is not cls:
             base: Any = object.__new__(cls)
-            for slot in _SLOTS:
+            for slot in SLOTS:
                 setattr(base, slot, getattr(made, slot))
             base._signature = base._signature & ~NOT_PLAIN | cls._class_bits
             made = base
