@@ -103,6 +103,7 @@ def _torch() -> ModuleType:
     vars(torch)["__version__"] = TorchVersion(f"{TORCH_VERSION}+dovetail")
     vars(torch)["__getattr__"] = here.__getattr__
     vars(torch)["__dir__"] = here.__dir__
+    vars(torch)["torch"] = torch
     return torch
 
 

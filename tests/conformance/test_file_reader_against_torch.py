@@ -58,3 +58,21 @@ def test_what_cannot_be_read_says_so(data: bytes, tmp_path) -> None:
     reader = dovetail.PyTorchFileReader(io.BytesIO(bytes(damaged)))
     with pytest.raises(RuntimeError, match=r"checksum is another one\. Save the file anew"):
         reader.get_record("data/0")
+
+
+def test_a_file_is_closed_with_its_reader(data: bytes, tmp_path) -> None:
+    file = tmp_path / "saved.pt"
+    file.write_bytes(data)
+    reader = dovetail.PyTorchFileReader(file)
+    stream = reader._archive._source.stream
+    assert reader.get_record_size("data/0") == 12
+    del reader
+    assert stream.closed
+
+
+def test_a_record_without_bytes_is_an_empty_vector() -> None:
+    buffer = io.BytesIO()
+    torch.save(torch.ones(0), buffer)
+    got = dovetail.PyTorchFileReader(buffer).get_storage_from_record("data/0", 0, dovetail.float32)
+    assert got.shape == (0,)
+    assert got.dtype is dovetail.float32

@@ -29,6 +29,7 @@ def test_imports_of_torch_give_the_modules_of_dovetail() -> None:
         from torch.utils.checkpoint import checkpoint
 
     assert torch is given
+    assert torch.torch is given
     assert torch.Tensor is dovetail.Tensor
     assert nn is dovetail.nn
     assert F is dovetail.nn.functional

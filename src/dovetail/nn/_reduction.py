@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .functional_arguments import legacy_reduction, reduction_code
+from .functional_arguments import legacy_reduction, reduction_code, reduction_of_flags
 
 __all__ = ["get_enum", "legacy_get_enum", "legacy_get_string"]
 
@@ -30,11 +30,8 @@ def legacy_get_string(
     emit_warning
         Whether to say that they are deprecated.
     """
-    if emit_warning:
-        return legacy_reduction(size_average, reduce)
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
+    meaning = legacy_reduction if emit_warning else reduction_of_flags
+    return meaning(size_average, reduce)
 
 
 def legacy_get_enum(

@@ -13,6 +13,7 @@ __all__ = [
     "legacy_reduction",
     "reduced",
     "reduction_code",
+    "reduction_of_flags",
     "repeated",
     "softmax_dim",
     "warn_if_broadcast",
@@ -44,10 +45,15 @@ def reduced(loss: Tensor, code: int) -> Tensor:
     return loss.mean() if code == REDUCTIONS["mean"] else loss.sum()
 
 
+def reduction_of_flags(size_average: bool | None, reduce: bool | None) -> str:
+    """Return the reduction that the flags ``size_average`` and ``reduce`` mean."""
+    over_elements = "sum" if size_average is False else "mean"
+    return "none" if reduce is False else over_elements
+
+
 def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """Translate the deprecated flags ``size_average`` and ``reduce``, with a warning."""
-    over_elements = "sum" if size_average is False else "mean"
-    reduction = "none" if reduce is False else over_elements
+    reduction = reduction_of_flags(size_average, reduce)
     warnings.warn(
         f"size_average and reduce args will be deprecated, please use reduction='{reduction}' "
         "instead.",

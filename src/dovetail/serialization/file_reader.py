@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from os import PathLike
 from typing import IO, Any
+from weakref import finalize
 
-from dovetail_aten import Tensor, frombuffer
+from dovetail_aten import Tensor, from_numpy
 from dovetail_kernel import dtype, uint8
 
 from .byte_sources import ByteSource
@@ -36,6 +37,7 @@ class PyTorchFileReader:
                 stream = open(name_or_buffer, "rb")  # noqa: SIM115 - read from while this lives
             except OSError as error:
                 raise RuntimeError(f"open file failed: {error}. Check the path.") from None
+            finalize(self, stream.close)
         try:
             self._archive = ZipArchive(ByteSource(stream))
         except FormatError as error:
@@ -59,7 +61,8 @@ class PyTorchFileReader:
 
     def get_record_size(self, name: str) -> int:
         """Return how many bytes a record has. Raises RuntimeError if it is not there."""
-        return len(self._read(name))
+        self._check(name)
+        return self._archive.size(name)
 
     def get_storage_from_record(self, name: str, numel: int, dtype: object) -> Tensor:
         """Return the bytes of a record as a vector.
@@ -86,19 +89,23 @@ class PyTorchFileReader:
                 f"({numel * wanted.itemsize} bytes = {numel} elements * {wanted.itemsize} "
                 f"bytes/element) for dtype {wanted.scalar_name}"
             )
-        return frombuffer(data, dtype=wanted)
+        vector: Tensor = from_numpy(data).view(wanted)
+        return vector
 
     def serialization_id(self) -> str:
         """Return the number that the writer gave the file, or ``""``."""
         name = ".data/serialization_id"
         return self.get_record(name).decode() if name in self._archive else ""
 
-    def _read(self, name: str) -> Any:
+    def _check(self, name: str) -> None:
         if name not in self._archive:
             raise RuntimeError(
                 f"PytorchStreamReader failed locating file {name}: file not found. There are: "
                 f"{', '.join(self.get_all_records())}."
             )
+
+    def _read(self, name: str) -> Any:
+        self._check(name)
         try:
             return self._archive.read(name)
         except FormatError as error:

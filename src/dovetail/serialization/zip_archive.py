@@ -65,6 +65,10 @@ class ZipArchive:
         """Return the names of the records, in the order in which they lie in the file."""
         return list(self._records)
 
+    def size(self, name: str) -> int:
+        """Return how many bytes a record has."""
+        return self._records[name][0].file_size
+
     def read(self, name: str, checked: bool = True) -> Any:
         """Return the bytes of a record as a writable NumPy array; `checked` compares them with
         their checksum.

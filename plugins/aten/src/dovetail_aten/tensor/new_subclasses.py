@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, Final
 
 from dovetail_kernel import (
@@ -22,7 +21,7 @@ from dovetail_kernel.keys.interception import PYTHON_DISPATCH
 from ..backend.devices import as_device, backend_for
 from .dtype_arguments import as_dtype
 
-__all__ = ["SLOTS", "check_subclass", "make_subclass", "make_wrapper_subclass"]
+__all__ = ["SLOTS", "check_subclass", "make_subclass", "make_wrapper_subclass", "taken_slots"]
 
 SLOTS: Final = ("array", "_signature", "_grad_fn", "output_nr", "_storage", "_counter", "_meta")
 """What a tensor is made of."""
@@ -186,16 +185,14 @@ def check_subclass(cls: Any) -> None:
             f"cls must be a type derived from Tensor, but got {cls.__name__}. Creating a Tensor "
             "subclass from a class that does not inherit from Tensor is not possible."
         )
-    taken = _taken_slots(cls)
-    if taken:
+    if cls._taken_slots:
         raise TypeError(
-            f"{cls.__name__} defines {', '.join(taken)}, where Dovetail's tensors hold what they "
-            "are made of. Give it another name in the class."
+            f"{cls.__name__} defines {', '.join(cls._taken_slots)}, where Dovetail's tensors hold "
+            "what they are made of. Give it another name in the class."
         )
 
 
-@cache
-def _taken_slots(cls: Any) -> tuple[str, ...]:
+def taken_slots(cls: Any) -> tuple[str, ...]:
     """Return the slots of tensors that a subclass has something else in the place of."""
     base: Any = TensorBase
     return tuple([slot for slot in SLOTS if getattr(cls, slot) is not getattr(base, slot)])

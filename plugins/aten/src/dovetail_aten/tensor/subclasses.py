@@ -18,7 +18,13 @@ from dovetail_kernel.types.signature import NO_GRAD, OVERRIDES
 
 from .._generated import functions as aten
 from .exchange_methods import TensorExchange
-from .new_subclasses import SLOTS, check_subclass, make_subclass, make_wrapper_subclass
+from .new_subclasses import (
+    SLOTS,
+    check_subclass,
+    make_subclass,
+    make_wrapper_subclass,
+    taken_slots,
+)
 
 __all__ = ["TensorSubclasses"]
 
@@ -28,6 +34,11 @@ class TensorSubclasses(TensorExchange):
 
     __slots__ = ()
     _is_plain: ClassVar[bool] = True
+    _taken_slots: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._taken_slots = taken_slots(cls)
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -325,6 +325,7 @@ def _rebuilt(storage: UntypedStorage, wanted: Any) -> TypedStorage:
 
 
 def typed_storage_of(tensor: Any) -> TypedStorage:
+    """Return the storage of `tensor` as elements of its dtype; see `storage_of`, which warns."""
     return _rebuilt(tensor.untyped_storage(), tensor.dtype)
 
 
