@@ -112,3 +112,19 @@ def test_every_named_dtype_says_what_to_use() -> None:
     for each in NAMED:
         assert isinstance(each, NamedDtype)
         assert "Use " in each.remedy or "keep" in each.remedy
+
+
+def test_floats_of_eight_bits_have_their_limits() -> None:
+    found = {each.name: dovetail.finfo(each) for each in NAMED if each.name.startswith("float8")}
+    assert {name: (each.max, each.eps, each.tiny) for name, each in found.items()} == {
+        "float8_e4m3fn": (448, 0.125, 2.0**-6),
+        "float8_e4m3fnuz": (240, 0.125, 2.0**-7),
+        "float8_e5m2": (57344, 0.25, 2.0**-14),
+        "float8_e5m2fnuz": (57344, 0.25, 2.0**-15),
+        "float8_e8m0fnu": (2.0**127, 1, 2.0**-127),
+    }
+    assert found["float8_e8m0fnu"].min == 2.0**-127
+    assert found["float8_e5m2"].min == -57344
+    for each in found.values():
+        assert each.bits == 8
+        assert pickle.loads(pickle.dumps(each)) is each

@@ -225,3 +225,10 @@ def test_without_an_accelerator_there_is_none_to_ask(lib: Any) -> None:
     ):
         with pytest.raises(RuntimeError, match="Cannot access accelerator device when none is"):
             asked()
+
+
+def test_points_are_on_the_cpu_whichever_device_is_the_default() -> None:
+    want = dovetail.quasirandom.SobolEngine(2, scramble=True, seed=3).draw(4)
+    with dovetail.device("meta"):
+        got = dovetail.quasirandom.SobolEngine(2, scramble=True, seed=3).draw(4)
+    assert got.tolist() == want.tolist()
