@@ -107,7 +107,6 @@ class UntypedStorage(StorageConversions, Storage):
         return cast(UntypedStorage, cls.of(array, ready_backend("cpu")))
 
     def __sizeof__(self) -> int:
-        """Return the bytes of the object and of what it shows."""
         return super().__sizeof__() + self.nbytes()
 
     # -- reading and writing -----------------------------------------------------------------------
