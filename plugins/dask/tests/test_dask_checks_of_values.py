@@ -153,3 +153,18 @@ def test_an_error_of_a_value_comes_from_a_process_of_its_own():
         pytest.raises(IndexError, match=r"Target -1 is out of bounds\. There are 5 classes"),
     ):
         made.item()
+
+
+@pytest.mark.parametrize("write", [lambda v: v.add_(1), lambda v: v[0].add_(1)])
+def test_a_write_to_a_view_that_shows_an_element_twice_is_refused(write):
+    x = chunked(2)(np.arange(4.0))
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        write(x.as_strided((2, 2), (0, 1)))
+    with pytest.raises(
+        RuntimeError, match=r"result of aten\.as_strided\.default, refers to a sing"
+    ):
+        write(x.as_strided((2, 3), (1, 1)))
+    assert x.tolist() == [0, 1, 2, 3]
+    x.as_strided((2, 2), (1, 2)).add_(1)
+    assert x.tolist() == [1, 2, 3, 4]
+    chunked(1)(np.zeros(8)).as_strided((2, 3), (3, 2)).add_(1)  # across each other, never at one
