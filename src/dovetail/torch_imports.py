@@ -26,6 +26,8 @@ TORCH_VERSION: Final = "2.13.0"
 """The version of PyTorch whose names and behaviour Dovetail follows."""
 
 _HERE: Final = "dovetail"
+_ROOTS: Final = {"torch": _HERE, "functorch": f"{_HERE}.functorch"}
+"""What stands for each package of PyTorch's distribution."""
 
 
 class _TorchDistribution(Distribution):
@@ -50,11 +52,11 @@ class _TorchFinder(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        root, _, inner = fullname.partition(".")
-        if root != "torch":
+        if fullname.partition(".")[0] not in _ROOTS:
             return None
-        if inner and not _is_module(f"{_HERE}.{inner}"):
-            module, _, name = f"{_HERE}.{inner}".rpartition(".")
+        here = _name_here(fullname)
+        if not _is_module(here):
+            module, _, name = here.rpartition(".")
             raise ModuleNotFoundError(
                 f"No module named {fullname!r}: {absence(module, name)}", name=fullname
             )
@@ -70,12 +72,17 @@ class _TorchFinder(MetaPathFinder, Loader):
         return _torch() if spec.name == "torch" else None
 
     def exec_module(self, module: ModuleType) -> None:
-        _, _, inner = module.__name__.partition(".")
-        if inner:
-            here = import_module(f"{_HERE}.{inner}")
+        if module.__name__ != "torch":
+            here = import_module(_name_here(module.__name__))
             vars(here).setdefault("__getattr__", names_of(here.__name__))
             sys.modules[module.__name__] = here
             _name_inner_modules(here)
+
+
+def _name_here(name: str) -> str:
+    """Return the name of the module that stands for one of PyTorch's."""
+    root, dot, inner = name.partition(".")
+    return f"{_ROOTS[root]}{dot}{inner}"
 
 
 def _name_inner_modules(package: ModuleType) -> None:
@@ -170,7 +177,7 @@ def _named_as_in_torch() -> Iterator[None]:
 
 def _take_torch_modules() -> dict[str, ModuleType]:
     """Return the modules of ``torch`` that are imported, after taking them out."""
-    names = [name for name in sys.modules if name.partition(".")[0] == "torch"]
+    names = [name for name in sys.modules if name.partition(".")[0] in _ROOTS]
     return {name: sys.modules.pop(name) for name in names}
 
 

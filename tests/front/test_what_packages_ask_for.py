@@ -293,3 +293,50 @@ def test_arguments_of_to_are_told_apart() -> None:
     assert parse(dovetail.float16, non_blocking=True) == (None, dovetail.float16, True, None)
     kept = parse(memory_format=dovetail.channels_last, device="cpu")
     assert kept == (cpu, None, False, dovetail.channels_last)
+
+
+def test_containers_that_are_lists_or_tuples_are_registered_by_pytorchs_functions() -> None:
+    from dovetail.utils import _pytree as pytree
+
+    class Items(list):
+        pass
+
+    class Row(tuple):
+        __slots__ = ()
+
+    pytree.register_pytree_node(
+        Items, pytree._list_flatten, lambda v, c: Items(pytree._list_unflatten(v, c))
+    )
+    pytree.register_pytree_node(
+        Row, pytree._tuple_flatten, lambda v, c: Row(pytree._tuple_unflatten(v, c))
+    )
+    for container in (Items([1, 2]), Row((1, 2))):
+        doubled = pytree.tree_map(lambda each: 2 * each, container)
+        assert type(doubled) is type(container)
+        assert list(doubled) == [2, 4]
+    values, context = pytree._namedtuple_flatten(Pair(1, 2))
+    assert pytree._namedtuple_unflatten([2 * each for each in values], context) == Pair(2, 4)
+
+
+def test_the_sigmoid_of_transforms_stays_off_0_and_1() -> None:
+    from dovetail.distributions.transforms import _clipped_sigmoid
+
+    values = _clipped_sigmoid(dovetail.tensor([-200.0, 0.0, 200.0])).tolist()
+    limits = dovetail.finfo(dovetail.float32)
+    assert values == [limits.tiny, 0.5, 1 - limits.eps]
+
+
+def test_processes_that_call_each_other_are_not_available() -> None:
+    from dovetail.distributed import rpc
+
+    assert not rpc.is_available()
+
+
+@pytest.mark.skipif(dovetail.distributed.is_available(), reason="dovetail-mpi makes them")
+def test_divided_optimizers_say_what_to_install() -> None:
+    from dovetail.distributed.optim import ZeroRedundancyOptimizer
+
+    optimizer = dovetail.optim.SGD([dovetail.ones(1)], lr=1)
+    assert not isinstance(optimizer, ZeroRedundancyOptimizer)
+    with pytest.raises(RuntimeError, match=r"optim\.ZeroRedundancyOptimizer: .*dovetail-mpi"):
+        ZeroRedundancyOptimizer([dovetail.ones(1)], dovetail.optim.SGD)

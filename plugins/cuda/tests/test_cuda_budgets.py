@@ -36,6 +36,9 @@ def tensors():
         "b": dovetail.randn(64, device="cuda"),
         "t": dovetail.randint(0, 10, (32,), device="cuda"),
         "e": dovetail.randn(100, 16, device="cuda"),
+        "i": dovetail.randint(0, 32, (32, 64), device="cuda"),
+        "h": dovetail.randn(32, 64, device="cuda", dtype=dovetail.float16),
+        "g": dovetail.randn(32, 64, device="cuda", dtype=dovetail.bfloat16),
         "image": dovetail.randn(4, 3, 8, 8, device="cuda"),
         "filters": dovetail.randn(5, 3, 3, 3, device="cuda"),
     }
@@ -71,6 +74,24 @@ FORWARD = {
     "batch_norm": (1, lambda image, **_: F.batch_norm(image, None, None, training=True)),
     "nll_loss": (1, lambda x, t, **_: F.nll_loss(x, t)),
     "cross_entropy": (2, lambda x, t, **_: F.cross_entropy(x, t)),
+    "softplus": (1, lambda x, **_: F.softplus(x)),
+    "logsigmoid": (1, lambda x, **_: F.logsigmoid(x)),
+    "hardswish": (1, lambda x, **_: F.hardswish(x)),
+    "mish": (1, lambda x, **_: F.mish(x)),
+    "group_norm": (1, lambda image, b, **_: F.group_norm(image, 3, b[:3], b[:3])),
+    "gather": (2, lambda x, i, **_: x.gather(0, i)),
+    "take_along_dim": (5, lambda x, i, **_: x.take_along_dim(i, 0)),
+    "scatter": (3, lambda x, i, **_: x.scatter(0, i, x)),
+    "scatter_add": (3, lambda x, i, **_: x.scatter_add(0, i, x)),
+    "scatter_reduce": (9, lambda x, i, **_: x.scatter_reduce(0, i, x, "amax")),
+    "one_hot": (3, lambda t, **_: F.one_hot(t, 10)),
+    "sort": (3, lambda x, **_: x.sort(1)),
+    "topk": (4, lambda x, **_: x.topk(5, 1)),
+    "max along a dimension": (2, lambda x, **_: x.max(1)),
+    "matmul, float16": (1, lambda h, **_: h @ h.T),
+    "matmul, bfloat16": (1, lambda g, **_: g.mT @ g),
+    "bmm, float16": (1, lambda h, **_: h.view(4, 8, 64) @ h.view(4, 8, 64).mT),
+    "linear, float16": (2, lambda h, **_: F.linear(h, h, h[0, :32])),
 }
 
 
@@ -91,6 +112,13 @@ BACKWARD = {
     "softmax": (1, lambda x: x.softmax(1)),
     "log_softmax": (1, lambda x: x.log_softmax(1)),
     "dropout": (1, lambda x: F.dropout(x, 0.5)),
+    "softplus": (1, F.softplus),
+    "logsigmoid": (1, F.logsigmoid),
+    "hardswish": (1, F.hardswish),
+    "mish": (1, F.mish),
+    "gather": (4, lambda x: x.gather(0, dovetail.zeros_like(x, dtype=dovetail.int64))),
+    "topk": (4, lambda x: x.topk(5, 1)[0]),
+    "embedding": (4, lambda x: F.embedding(dovetail.arange(9, device="cuda"), x)),
     "layer_norm": (2, lambda x: F.layer_norm(x, (64,), x[0], x[0])),
 }
 
@@ -121,6 +149,7 @@ OF_IMAGES = {
     "avg_pool2d": (1, lambda x: F.avg_pool2d(x, 2)),
     "adaptive_avg_pool2d": (1, lambda x: F.adaptive_avg_pool2d(x, 2)),
     "batch_norm": (1, lambda x: F.batch_norm(x, None, None, training=True)),
+    "group_norm": (1, lambda x: F.group_norm(x, 3)),
 }
 
 

@@ -100,6 +100,12 @@ class PowerTransform(Transform):
     inverse_shape = forward_shape
 
 
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    """Return the sigmoid of `x`, kept off 0 and 1."""
+    limits = finfo(x.dtype)
+    return aten.sigmoid(x).clamp(min=limits.tiny, max=1.0 - limits.eps)
+
+
 class SigmoidTransform(_Alike):
     """``y = 1 / (1 + exp(-x))``, kept off 0 and 1."""
 
@@ -109,8 +115,7 @@ class SigmoidTransform(_Alike):
     sign = +1
 
     def _call(self, x: Tensor) -> Tensor:
-        limits = finfo(x.dtype)
-        return aten.sigmoid(x).clamp(min=limits.tiny, max=1.0 - limits.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         limits = finfo(y.dtype)

@@ -17,6 +17,7 @@ from .elementwise_transforms import (
     SigmoidTransform,
     SoftplusTransform,
     TanhTransform,
+    _clipped_sigmoid,  # noqa: F401 - programs take it from here
 )
 from .matrix_transforms import (
     CorrCholeskyTransform,

@@ -13,6 +13,17 @@ from typing import Any, Final, TypeAlias
 
 from dovetail_autograd.transforms import pytree
 
+from ._builtin_containers import (
+    _dict_flatten,  # noqa: F401 - these under their paths in PyTorch
+    _dict_flatten_with_keys,  # noqa: F401
+    _dict_unflatten,  # noqa: F401
+    _list_flatten,  # noqa: F401
+    _list_unflatten,  # noqa: F401
+    _namedtuple_flatten,  # noqa: F401
+    _namedtuple_unflatten,  # noqa: F401
+    _tuple_flatten,  # noqa: F401
+    _tuple_unflatten,  # noqa: F401
+)
 from ._pytree_paths import (
     GetAttrKey,
     Keyed,
@@ -96,21 +107,6 @@ class _SupportedNodes(Mapping[type, pytree.Container]):
 
 SUPPORTED_NODES: Final = _SupportedNodes()
 _get_node_type: Final = type
-
-
-def _dict_flatten(d: dict[Any, Any]) -> tuple[list[Any], Context]:
-    """Return the items and the keys of a dict: for containers that are dicts as well."""
-    return list(d.values()), list(d)
-
-
-def _dict_flatten_with_keys(d: dict[Any, Any]) -> tuple[list[tuple[KeyEntry, Any]], Context]:
-    """Return what `_dict_flatten` does, each item with its key of a path."""
-    return [(MappingKey(key), value) for key, value in d.items()], list(d)
-
-
-def _dict_unflatten(values: Iterable[Any], context: Context) -> dict[Any, Any]:
-    """Return the dict of these items and keys."""
-    return dict(zip(context, values, strict=True))
 
 
 def LeafSpec() -> TreeSpec:

@@ -22,9 +22,12 @@ _HALF_BITS: Final = float16.bit | bfloat16.bit
 def computes_in_single(op: Operator, kernel: Kernel, key: int) -> bool:
     """Return whether a route for arguments of half precision computes in single precision.
 
-    The product of two tensors of one dtype need not: the kernel rounds it once anyway.
+    The product of two tensors of one dtype need not: the kernel rounds it once anyway. Neither
+    need a kernel that says of itself that it ``rounds_once``.
     """
     if not op.half or not key & _HALF_BITS or not kernel.returns_by_schema:
+        return False
+    if getattr(kernel.fn, "rounds_once", False):
         return False
     others = key & DTYPE_MASK & ~_HALF_BITS
     return op.half == "single" or bool(key & PYTHON_SCALAR or others)

@@ -16,6 +16,7 @@ import numpy as np
 from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_kernel import bfloat16
 
+from .along_a_dimension import ADDED, put_along_axis
 from .availability import device_count
 from .bessel_functions import bessel
 from .combined_places import combined
@@ -244,6 +245,14 @@ class CudaArrays(CudaRandom):
                 cupy.add.at(getattr(made, part), key, getattr(values, part))
         else:
             cupy.add.at(made, key, values)
+        return made
+
+    def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
+        """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
+        if accumulate and array.dtype not in ADDED:
+            return super().scatter(array, dim, index, source, accumulate)
+        made = self.clone(array)
+        put_along_axis(made, index, source, dim, add=accumulate)
         return made
 
     def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:

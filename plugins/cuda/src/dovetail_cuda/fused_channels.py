@@ -15,6 +15,7 @@ from dovetail_aten.array_kernels.channel_normalization import (
 )
 
 from .device_code import by_rows, launch, number
+from .fused_groups import FusedGroups
 
 _EACH = """
   for (long long at = threadIdx.x; at < images * inner; at += THREADS) {
@@ -88,8 +89,8 @@ _NOTHING = np.uintp(0)
 """The null pointer, for an array that is not given."""
 
 
-class FusedChannelNormalization(ChannelNormalization):
-    """Batch normalization, where all arrays have one dtype."""
+class FusedChannelNormalization(FusedGroups):
+    """Batch and group normalization, where all arrays have one dtype."""
 
     def batch_norm(
         self,
@@ -166,10 +167,6 @@ class FusedChannelNormalization(ChannelNormalization):
         )  # fmt: skip
         to_input, to_weight, to_bias = made
         return to_input, to_weight, to_bias
-
-    def _are_plain(self, x: Any, *others: Any) -> bool:
-        dtypes = {each.dtype for each in others if each is not None}
-        return bool(x.size) and x.dtype in self.precision.real_floats and dtypes <= {x.dtype}
 
 
 def _sizes(x: Any) -> tuple[Any, Any, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from dovetail_aten.array_kernels.indexed_writes import IndexedWrites
 from dovetail_aten.array_kernels.indexing import Indexing
 from dovetail_aten.array_kernels.indexing_along import IndexingAlong
+from dovetail_aten.array_kernels.scatter_reductions import ScatterReductions
 from dovetail_kernel import int32, int64
 
 from .index_errors import ROW, check_index
@@ -55,6 +56,10 @@ class DeviceIndexing(Indexing):
 
 class DeviceIndexingAlong(CheckedOnDevice, IndexingAlong):
     """Indexing along a dimension."""
+
+
+class DeviceScatterReductions(CheckedOnDevice, ScatterReductions):
+    """Elements combined at indices along a dimension."""
 
 
 class DeviceIndexedWrites(IndexedWrites):

@@ -14,10 +14,13 @@ FUSED_FAMILIES: Final = {
     ),
     "convolution.Convolutions": "dovetail_cuda.fused_convolution.FusedConvolutions",
     "distributions.Distributions": "dovetail_cuda.counted_numbers.CountedNumbers",
+    "gated_units.GatedUnits": "dovetail_cuda.fused_activations.FusedGatedUnits",
+    "hard_activations.HardActivations": "dovetail_cuda.fused_activations.FusedHardActivations",
     "indexed_writes.IndexedWrites": "dovetail_cuda.fused_indexing.DeviceIndexedWrites",
     "indexing.Indexing": "dovetail_cuda.fused_indexing.DeviceIndexing",
     "indexing_along.IndexingAlong": "dovetail_cuda.fused_indexing.DeviceIndexingAlong",
     "likelihood.Likelihood": "dovetail_cuda.fused_likelihood.FusedLikelihood",
+    "matmul.MatrixProducts": "dovetail_cuda.half_products.HalfProducts",
     "max_pooling.MaxPooling": "dovetail_cuda.fused_pooling.FusedMaxPooling",
     "normalization.Normalization": "dovetail_cuda.fused_normalization.FusedNormalization",
     "number_parts.NumberParts": "dovetail_cuda.fused_arithmetic.FusedNumberParts",
@@ -25,6 +28,9 @@ FUSED_FAMILIES: Final = {
     "random.Random": "dovetail_cuda.fused_random.FusedRandom",
     "rectifiers.Rectifiers": "dovetail_cuda.fused_activations.FusedRectifiers",
     "reductions.Reductions": "dovetail_cuda.first_places.FirstPlaces",
+    "scatter_reductions.ScatterReductions": (
+        "dovetail_cuda.fused_indexing.DeviceScatterReductions"
+    ),
     "shapes.Shapes": "dovetail_cuda.device_shapes.DeviceShapes",
     "sigmoids.Sigmoids": "dovetail_cuda.fused_activations.FusedSigmoids",
     "softmax.Softmax": "dovetail_cuda.fused_softmax.FusedSoftmax",

@@ -15,6 +15,7 @@ import cupyx
 import ml_dtypes
 import numpy as np
 
+from .along_a_dimension import take_along_axis
 from .waiting import waiting, waits
 
 __all__ = ["kernel_namespace", "like_operands"]
@@ -31,6 +32,7 @@ def kernel_namespace() -> ModuleType:
             setattr(made, name, like_operands(value))
     made.where = _where  # type: ignore[attr-defined]
     made.nonzero = waits("nonzero")(cupy.nonzero)  # type: ignore[attr-defined]
+    made.take_along_axis = take_along_axis  # type: ignore[attr-defined]
     made.linalg = _raising(cupy.linalg)  # type: ignore[attr-defined]
     return made
 

@@ -14,7 +14,7 @@ error that names that process, after the timeout of the group at the latest.
 
 from dovetail.absent_names import names_of as _names_of
 
-from . import algorithms, nn
+from . import algorithms, nn, optim
 from .barriers import barrier, monitored_barrier
 from .checkpoints import load_checkpoint, save_checkpoint
 from .copies import all_gather, all_gather_into_tensor, broadcast, gather, scatter
@@ -114,6 +114,7 @@ __all__ = [
     "new_subgroups",
     "new_subgroups_by_enumeration",
     "nn",
+    "optim",
     "recv",
     "recv_object_list",
     "reduce",
@@ -144,4 +145,4 @@ def is_torchelastic_launched() -> bool:
     return False
 
 
-__getattr__ = _names_of("dovetail.distributed", ("device_mesh", "tensor"))
+__getattr__ = _names_of("dovetail.distributed", ("device_mesh", "rpc", "tensor"))

@@ -24,7 +24,7 @@ from .namespace_names import with_names
 from .operands import Numbers, Precision
 from .table import Function, KernelTable
 
-__all__ = ["Family", "fitted", "helper", "operator", "widened"]
+__all__ = ["Family", "fitted", "helper", "operator", "rounds_once", "widened"]
 
 _Method = TypeVar("_Method", bound=Function)
 
@@ -50,6 +50,14 @@ def helper(*names: str) -> Callable[[_Method], _Method]:
         return method
 
     return mark
+
+
+def rounds_once(method: _Method) -> _Method:
+    """Mark a kernel that takes half precision as it is and rounds its result once: routes do not
+    give it float32 instead, as ``half: single`` asks of them.
+    """
+    setattr(method, "rounds_once", True)  # noqa: B010  (a function's type knows no attributes)
+    return method
 
 
 def never_warns(method: _Method) -> _Method:

@@ -1,0 +1,8 @@
+"""``torch.distributed.rpc`` of a build without it: processes do not call each other's functions."""
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """Return False: use the collectives of ``dovetail.distributed``."""
+    return False
