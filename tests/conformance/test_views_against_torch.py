@@ -9,6 +9,25 @@ from typing import Any
 import pytest
 from same_programs import Programs, assert_same, chain
 
+import dovetail
+
+VIEWS = {f"{name}Backward0" for name in ("Alias", "AsStrided", "Select", "Slice", "View")}
+
+
+def chain_of_views(tensor: Any) -> list[str]:
+    """Return what `chain` does. Where arrays have no strides, a view of a base that was written is
+    made again by its view operators, which have no one node that shows any place in memory: there
+    each run of such nodes, of either library, is called "views".
+    """
+    if dovetail.empty(0)._backend.arrays.mutable_arrays:
+        return chain(tensor)
+    names: list[str] = []
+    for name in chain(tensor):
+        name = "views" if name in VIEWS else name
+        if names[-1:] != [name] or name != "views":
+            names.append(name)
+    return names
+
 
 def write_to_a_view(lib: Any, name: str) -> Any:
     x = lib.ones(3, requires_grad=True)
@@ -67,7 +86,7 @@ def _(lib: Any) -> Any:
     v = lib.view_as_complex(y[2:].view(1, 2))
     y.mul_(2)
     (v * v.conj()).real.sum().backward()
-    return chain(v), x.grad.tolist()
+    return chain_of_views(v), x.grad.tolist()
 
 
 @PROGRAMS("views of complex numbers as real, their base written later")
@@ -83,7 +102,7 @@ def _(lib: Any) -> Any:
         y = x * 1
         v = view(y)
         y.mul_(2)
-        names = chain(v)
+        names = chain_of_views(v)
         (v * v).sum().backward()
         found.append((names, x.grad.tolist()))
     return found
@@ -134,7 +153,7 @@ def _(lib: Any) -> Any:
     y.detach_()
     y.mul_(3)
     (v * 5 + untouched).backward()
-    return chain(v), v.requires_grad, v.is_leaf, x.grad.tolist()
+    return chain_of_views(v), v.requires_grad, v.is_leaf, x.grad.tolist()
 
 
 @PROGRAMS("a view whose base requires grad no more and was written is a constant")
@@ -142,10 +161,10 @@ def _(lib: Any) -> Any:
     x = lib.tensor([1.0, 2.0], requires_grad=True)
     v = x.view(2)
     x.requires_grad_(False)
-    before = chain(v)
+    before = chain_of_views(v)
     x.mul_(3)
     (v * 2).sum().backward()
-    return before, chain(v), v.requires_grad, x.grad
+    return before, chain_of_views(v), v.requires_grad, x.grad
 
 
 @PROGRAMS("one of several views whose base was detached in place and then written")
@@ -164,9 +183,9 @@ def _(lib: Any) -> Any:
     v = y[0]
     y.mul_(3)
     with lib.inference_mode():
-        names = chain(v)
+        names = chain_of_views(v)
     v.backward()
-    return names, chain(v), x.grad.tolist()
+    return names, chain_of_views(v), x.grad.tolist()
 
 
 @PROGRAMS("slices that take all of a dimension")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final, NoReturn
 
@@ -14,6 +14,7 @@ from dovetail_aten.backend.wrapped_numbers import number_as
 from dovetail_aten.backends import NamespaceArrays
 
 from . import writes
+from .blockwise import Checked, elementwise
 from .chunks import automatic, check_known, one_empty_chunk
 from .indexing import read
 from .random_numbers import ChunkedGenerator
@@ -232,6 +233,10 @@ class DaskArrays(NamespaceArrays):
         """
         array, key = with_dimensions(array, key)
         return read(array, without_masks(key))
+
+    def checked(self, array: Any, right: Any, error: Callable[[Any], Exception]) -> Any:
+        """Return an array whose chunks raise when they are computed, if `right` is not true."""
+        return elementwise(Checked(error), array, right, dtype=array.dtype)
 
     # -- functions that namespaces lack ------------------------------------------------------------
 

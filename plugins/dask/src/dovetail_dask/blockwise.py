@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from .chunks import one_empty_chunk
 
-__all__ = ["Result", "elementwise", "on_blocks", "on_blocks_for_several"]
+__all__ = ["Checked", "Result", "elementwise", "on_blocks", "on_blocks_for_several"]
 
 Labels = Sequence[Hashable]
 
@@ -98,6 +99,26 @@ def on_blocks_for_several(
         None if each is None else on_blocks(itemgetter(place), each, together, tuple(labels))
         for place, each in enumerate(results)
     ]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Looks at a chunk.
+
+    Attributes
+    ----------
+    error
+        Returns what to raise for the first element that is not right.
+    """
+
+    error: Callable[[Any], Exception]
+
+    def __call__(self, chunk: Any, right: Any) -> Any:
+        """Return the chunk. Raises what `error` returns."""
+        if not np.all(right):
+            chunk, right = np.broadcast_arrays(chunk, right)
+            raise self.error(chunk[~right][0])
+        return chunk
 
 
 def elementwise(function: Callable[..., Any], *operands: Any, dtype: Any) -> Any:

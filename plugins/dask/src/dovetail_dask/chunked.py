@@ -103,8 +103,8 @@ class OneTask:
         returns = operator_named(self.name).schema.returns
         if len(returns) == 1 and returns[0].real_type.schema_str == "Tensor":
             assert results[0] is not None
-            return on_blocks(call, results[0], *operands)
-        made = on_blocks_for_several(call, chunked, results, *operands)
+            return on_blocks(call, results[0], *operands, align=bool(chunked))
+        made = on_blocks_for_several(call, chunked, results, *operands, align=bool(chunked))
         return tuple(made) if len(returns) > 1 else made
 
     def chunked(

@@ -27,17 +27,8 @@ def starts(array: Any, dim: int) -> Any:
 
 def inside(index: Any, start: Any, size: int, length: int) -> tuple[Any, Any]:
     """Return which of `index` lie in ``[start, start + size)``, and all of them counted from there.
-
-    Raises
-    ------
-    IndexError
-        For an index beyond a dimension of `length`.
+    That none is beyond a dimension of `length` was checked.
     """
-    wrong = (index < -length) | (index >= length)
-    if wrong.any():
-        raise IndexError(
-            f"index {int(index[wrong][0])} is out of bounds for a dimension of size {length}"
-        )
     own = np.where(index < 0, index + length, index) - int(start[0])
     return (own >= 0) & (own < size), own
 

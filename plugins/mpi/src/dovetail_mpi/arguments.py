@@ -65,7 +65,7 @@ def check_tensors(tensors: Any, name: str, count: int) -> None:
     for tensor in tensors:
         check_tensor(tensor, name)
     if len(tensors) != count:
-        raise ValueError(
+        raise RuntimeError(
             f"`{name}` has {len(tensors)} tensors, but the group has {count} ranks; pass one each"
         )
 
@@ -79,7 +79,7 @@ def check_same(tensors: Sequence[dovetail.Tensor], other: dovetail.Tensor, name:
                 f"{tensor.dtype}, the other side {other.dtype}"
             )
         if tensor.shape != other.shape:
-            raise ValueError(
+            raise RuntimeError(
                 f"`{name}` number {index} has shape {tuple(tensor.shape)}, the other side "
                 f"{tuple(other.shape)}; they should be equal"
             )
@@ -93,11 +93,11 @@ def whole_rank(group: ProcessGroup, rank: int | None, group_rank: int | None, na
         if rank is not None:
             raise ValueError(f"Can't specify both {name} and group_{name}")
         if not 0 <= group_rank < group.size():
-            raise ValueError(f"group_{name}={group_rank} is no rank of {group}")
+            raise RuntimeError(f"group_{name}={group_rank} is no rank of {group}")
         return group_rank
     rank = 0 if rank is None else rank
     if rank not in group.ranks:
-        raise ValueError(
+        raise RuntimeError(
             f"{name}={rank} is no rank of {group}, whose ranks are {list(group.ranks)}"
         )
     return group.ranks.index(rank)

@@ -56,7 +56,7 @@ def check_parts(function: str, whole: Tensor, part: Tensor, count: int) -> None:
     check_same([whole.new_empty(())], part.new_empty(()), "output or input")
     joined = (part.shape[0] * count, *part.shape[1:]) if part.ndim else (count,)
     if tuple(whole.shape) not in (joined, (count, *part.shape)):
-        raise ValueError(
+        raise RuntimeError(
             f"{function}: for {count} ranks and parts of shape {tuple(part.shape)} the whole "
             f"should have shape {joined} or {(count, *part.shape)}, not {tuple(whole.shape)}"
         )

@@ -53,13 +53,13 @@ def _parts(tensor: Tensor, sizes: Sequence[int] | None, count: int, name: str) -
     length = tensor.shape[0] if tensor.ndim else 0
     if not sizes:
         if tensor.ndim == 0 or length % count:
-            raise ValueError(
+            raise RuntimeError(
                 f"Tensor's dim 0 does not divide equally across group size: `{name}` has shape "
                 f"{tuple(tensor.shape)} for {count} ranks. Pass {name}_split_sizes"
             )
         return [length // count] * count
     if len(sizes) != count or sum(sizes) != length or min(sizes) < 0:
-        raise ValueError(
+        raise RuntimeError(
             f"Split sizes doesn't match total dim 0 size: {name}_split_sizes {list(sizes)} for "
             f"{count} ranks and a length of {length}"
         )

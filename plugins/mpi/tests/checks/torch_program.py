@@ -66,6 +66,58 @@ attempt("complex", lambda: dist.all_reduce(torch.ones(1).cfloat(), dist.ReduceOp
 attempt("bits", lambda: dist.all_reduce(torch.ones(1), dist.ReduceOp.BAND))
 attempt("gather", lambda: dist.gather(x, None if rank == 0 else [x, x], 0))
 attempt("self", lambda: dist.send(x, rank))
+for count in (1, 3):
+    short = [torch.empty(4) for _ in range(count)]
+    attempt("all_gather list", lambda short=short: dist.all_gather(short, x))
+    attempt("reduce_scatter list", lambda short=short: dist.reduce_scatter(x, short))
+    attempt("all_to_all list", lambda short=short: dist.all_to_all(short, short))
+attempt("shape", lambda: dist.all_gather([torch.empty(2), torch.empty(2)], x))
+attempt("dtype", lambda: dist.all_gather([x.double(), x.double()], x))
+attempt("whole", lambda: dist.all_gather_into_tensor(torch.empty(9), x))
+attempt("split", lambda: dist.all_to_all_single(torch.empty(4), x, [1, 1], [2, 2]))
+attempt("splits", lambda: dist.all_to_all_single(torch.empty(4), x, [4], [4]))
+for other in (5, -1):
+    attempt("broadcast root", lambda other=other: dist.broadcast(x, other))
+    attempt("reduce root", lambda other=other: dist.reduce(x, other))
+    attempt("scatter root", lambda other=other: dist.scatter(x, None, other))
+    attempt("gather root", lambda other=other: dist.gather(x, None, other))
+    attempt("object root", lambda other=other: dist.broadcast_object_list([1], other))
+attempt("group root", lambda: dist.broadcast(x, group_src=5))
+attempt("kind of op", lambda: dist.all_reduce(x, "sum"))
+attempt("repeated", lambda: dist.new_group([0, 0]))
+attempt("beyond", lambda: dist.new_group([0, 5]))
+attempt("too many", lambda: dist.new_group([0, 1, 2]))
+attempt("function", lambda: dist.P2POp(dist.broadcast, x, 0))
+
+# More of what programs do with collectives: parts of tensors, several groups, work that overlaps.
+table = torch.arange(12.0).reshape(4, 3) * (rank + 1)
+dist.broadcast(table[1], 1)
+show("part", table)
+works = [dist.all_reduce(table[row], async_op=True) for row in range(4)]
+show("several", [work.wait() for work in reversed(works)])
+show("summed", table)
+alone = [dist.new_group([each]) for each in range(size)]
+dist.all_reduce(table, group=alone[rank])
+dist.reduce_scatter(out := torch.empty(2, 3), [table[:2].clone(), table[2:].clone()])
+show("reduce_scatter", out)
+dist.reduce_scatter_tensor(out := torch.empty(2, 3), table, dist.ReduceOp.MAX)
+show("greatest", out)
+dist.all_gather_into_tensor(whole := torch.empty(4 * size, 3), table)
+show("joined", whole)
+dist.scatter(out := torch.empty(3), list(table[:2].clone()) if rank == 0 else None, 0)
+show("scatter", out)
+uneven = torch.empty(3 if rank else 1)
+received, sent = ([2, 1], [1, 1]) if rank else ([0, 1], [0, 2])
+dist.all_to_all_single(uneven, torch.arange(2.0) + rank, received, sent)
+show("uneven", uneven)
+requests = dist.batch_isend_irecv(
+    [dist.P2POp(dist.isend, table, 1 - rank), dist.P2POp(dist.irecv, got := table * 0, 1 - rank)]
+)
+show("exchanged", [request.wait() is not False for request in requests])
+show("received", got)
+dist.scatter_object_list(one := [None], [{"a": 1}, 2] if rank == 0 else None)
+dist.gather_object(rank, every := [None, None] if rank == 0 else None)
+show("objects again", (one, every))
 
 sampler = DistributedSampler(range(11), shuffle=False)
 show("sampler", (list(sampler), len(sampler)))

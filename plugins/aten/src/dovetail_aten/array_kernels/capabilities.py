@@ -75,6 +75,11 @@ class Capabilities(Protocol):
         0 and less than `size`.
         """
 
+    def checked(self, array: Any, right: Any, error: Callable[[Any], Exception]) -> Any:
+        """Return a lazy array which raises, when it is computed, what `error` gives for its first
+        element that is not `right`, an array of booleans that broadcasts with it.
+        """
+
     def empty(self, shape: Sequence[int], native_dtype: Any) -> Any:
         """Return a new uninitialised array."""
 

@@ -13,6 +13,7 @@ from dovetail_kernel.types.dtype import COMPLEX, FLOAT
 from .broadcasting import broadcast_shapes
 from .drawing import Drawing
 from .family import operator
+from .random import no_chance
 
 
 class Distributions(Drawing):
@@ -20,37 +21,35 @@ class Distributions(Drawing):
 
     # -- normal ------------------------------------------------------------------------------------
 
-    def _check_deviation(self, std: Any) -> None:
-        """Refuse what is no standard deviation; arrays are looked at unless that waits."""
-        xp = self.xp
+    def _check_deviation(self, std: Any) -> Any:
+        """Return `std`, after refusing what is no standard deviation."""
         if not hasattr(std, "dtype"):
             if not std >= 0:
                 raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-            return
+            return std
         if self.dtypes[std.dtype].category == COMPLEX:
             raise RuntimeError(
                 "normal expects standard deviation to be non-complex. Give its absolute value."
             )
-        if not self.lazy and not bool(xp.all(std >= 0)):
-            raise RuntimeError("normal expects all elements of std >= 0.0. Give absolute values.")
+        return self.checked(std, std >= 0, _no_deviation)
 
     @operator("normal.Tensor_float")
     def normal_around(self, mean: Any, std: float = 1.0, *, generator: Any = None) -> Any:
         """Return a normal number around every element of `mean`."""
-        self._check_deviation(std)
+        std = self._check_deviation(std)
         return self._normal(mean, mean.dtype, generator, 0.0, std) + mean
 
     @operator("normal.float_Tensor")
     def normal_as_wide(self, mean: float, std: Any, *, generator: Any = None) -> Any:
         """Return a normal number for every standard deviation."""
-        self._check_deviation(std)
+        std = self._check_deviation(std)
         sample = self._normal(std, std.dtype, generator)
         return sample * std + self.numbers.like(sample, mean)
 
     @operator("normal.Tensor_Tensor")
     def normal_of_both(self, mean: Any, std: Any, *, generator: Any = None) -> Any:
         """Return a normal number for every mean and standard deviation, which broadcast."""
-        self._check_deviation(std)
+        std = self._check_deviation(std)
         shape = broadcast_shapes([tuple(mean.shape), tuple(std.shape)])
         sample = self._normal(shape, mean.dtype, generator)
         return (sample * std + mean).astype(mean.dtype, copy=False)
@@ -67,7 +66,7 @@ class Distributions(Drawing):
         **options: Any,
     ) -> Any:
         """Return a new array of normal numbers."""
-        self._check_deviation(std)
+        std = self._check_deviation(std)
         return self._normal(size, dtype or self.default_float(), generator, mean, std)
 
     # -- written into an array ---------------------------------------------------------------------
@@ -191,7 +190,6 @@ class Distributions(Drawing):
         """Return 1 with the probabilities `p`, which broadcast, else 0, like `x`: what bernoulli_
         writes.
         """
-        xp = self.xp
         if self.dtypes[x.dtype].category == COMPLEX:
             raise NotImplementedError(
                 '"bernoulli_tensor_cpu_self_" not implemented for '
@@ -203,11 +201,7 @@ class Distributions(Drawing):
                 f"The expanded size of the tensor {list(x.shape)} must match the existing size "
                 f"{list(p.shape)} of the probabilities. Give one for each element."
             )
-        if not self.lazy and not bool(xp.all(xp.logical_and(p >= 0, p <= 1))):
-            raise RuntimeError(
-                "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in "
-                "[0, 1]"
-            )
+        p = self.checked(p, self.xp.logical_and(p >= 0, p <= 1), no_chance)
         return self._chosen(x, p, generator).astype(x.dtype)
 
     @operator("poisson")
@@ -216,20 +210,19 @@ class Distributions(Drawing):
         cumulative probability exceeds a uniform number.
         """
         xp = self.xp
-        self._check_rates(x)
+        x = self._check_rates(x)
         draws = self.capabilities.uniform(tuple(x.shape), self.native_dtypes[float64], generator)
         found = self.scipy("special.pdtrik", "poisson")(draws, x.astype(xp.float64))
         return self._upwards(found).astype(x.dtype)
 
-    def _check_rates(self, x: Any) -> None:
-        """Refuse what are no rates; values are looked at unless that waits."""
+    def _check_rates(self, x: Any) -> Any:
+        """Return `x`, after refusing what are no rates."""
         kind = self.dtypes[x.dtype]
         if kind.category != FLOAT:
             raise NotImplementedError(
                 f"\"poisson_cpu\" not implemented for '{kind.scalar_name}'. Convert the tensor."
             )
-        if not self.lazy and not bool(self.xp.all(x >= 0)):
-            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+        return self.checked(x, x >= 0, _no_rate)
 
     @operator("binomial")
     def binomial(self, count: Any, prob: Any, generator: Any = None) -> Any:
@@ -275,3 +268,11 @@ class Distributions(Drawing):
     def _upwards(self, x: Any) -> Any:
         """Return the integers that numbers from 0 are rounded up to."""
         return -self.xp.floor_divide(-x, 1)
+
+
+def _no_rate(_value: Any) -> Exception:
+    return RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+
+
+def _no_deviation(_value: Any) -> Exception:
+    return RuntimeError("normal expects all elements of std >= 0.0. Give absolute values.")

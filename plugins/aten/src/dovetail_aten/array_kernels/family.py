@@ -145,8 +145,8 @@ class Family:
     precision
         Which dtypes kernels compute in.
     lazy
-        Whether values are not there to be looked at yet: then no kernel does, and what would be
-        wrong with them is left to the backend.
+        Whether values are not there to be looked at yet: then no kernel does, and `checked` is what
+        refuses wrong ones.
     """
 
     functions: ClassVar[Mapping[str, str]] = {}
@@ -177,6 +177,34 @@ class Family:
         self.precision = Precision(capabilities)
         self.lazy = capabilities.lazy
         self._found_in_scipy: dict[str, Function] = {}
+
+    def checked(self, array: Any, right: Any, error: Callable[[Any], Exception]) -> Any:
+        """Return `array` if its elements are as they should be: what is to be computed with, since
+        lazy values are looked at when the array that is returned is computed.
+
+        Parameters
+        ----------
+        right
+            An array of booleans that broadcasts with `array`.
+        error
+            Returns what to raise for the first element of which that is false: a function that can
+            be sent to another process.
+        """
+        if self.lazy:
+            return self.capabilities.checked(array, right, error)
+        xp = self.xp
+        if not bool(xp.all(right)):
+            array, right = xp.broadcast_arrays(array, right)
+            raise error(array[xp.logical_not(right)].reshape(-1)[0])
+        return array
+
+    def checked_places(
+        self, index: Any, least: int, size: int, error: Callable[[Any], Exception]
+    ) -> Any:
+        """Return `index` if its integers are at least `least` and less than `size`, as `checked`
+        does.
+        """
+        return self.checked(index, self.xp.logical_and(index >= least, index < size), error)
 
     @classmethod
     def define(cls, xp: Any, kernel: KernelTable, capabilities: Capabilities) -> None:

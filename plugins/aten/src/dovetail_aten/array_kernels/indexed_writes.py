@@ -5,6 +5,7 @@ over all dimensions: index_fill, index_copy, masked_scatter, put.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from dovetail_kernel import bool as bool_
@@ -13,23 +14,13 @@ from dovetail_kernel import int64
 from .broadcasting import broadcast_shapes
 from .dims import wrap_dim
 from .family import Family, operator
+from .indexing import no_place
 
 _ALL = slice(None)
 
 
 class IndexedWrites(Family):
     """Arrays with other elements at some places."""
-
-    def _check_bounds(self, name: str, index: Any, axis: int, size: int, least: int = 0) -> None:
-        """Refuse indices below `least` or beyond a dimension, unless values cannot be looked at."""
-        xp = self.xp
-        if self.lazy or not index.size:
-            return
-        for wrong in (int(xp.amin(index)), int(xp.amax(index))):
-            if not least <= wrong < size:
-                raise IndexError(
-                    f"{name}index {wrong} is out of bounds for dimension {axis} with size {size}"
-                )
 
     @operator("index_fill.int_Scalar", "index_fill.int_Tensor")
     def index_fill(self, x: Any, dim: int, index: Any, value: Any) -> Any:
@@ -53,7 +44,7 @@ class IndexedWrites(Family):
         else:
             value = self.numbers.fitting(x, value)
         size = x.shape[axis] if x.ndim else 1
-        self._check_bounds("", index, axis, size, -size)
+        index = self.checked_places(index, -size, size, partial(_beyond, "", axis, size))
         index = index.reshape(-1)
         if not x.ndim:
             whole = self.capabilities.index_put(x.reshape(1), (index,), value, False)
@@ -66,10 +57,8 @@ class IndexedWrites(Family):
         axis = wrap_dim(dim, x.ndim)
         check_index_copy(x, axis, index, source, self.dtypes)
         size = x.shape[axis] if x.ndim else 1
-        self._check_bounds("index_copy_(): ", index, axis, size)
+        index = self.checked_places(index, 0, size, partial(_beyond, "index_copy_(): ", axis, size))
         index = index.reshape(-1)
-        if self.lazy:
-            index = self.xp.where(index < 0, size, index)  # refused where it is computed
         if not x.ndim:
             made = self.capabilities.index_put(x.reshape(1), (index,), source.reshape(-1), False)
             return made.reshape(())
@@ -86,12 +75,9 @@ class IndexedWrites(Family):
         if x.shape != shape or mask.shape != shape:
             x, mask = xp.broadcast_arrays(x, mask)
         if not source.size:
-            if not self.lazy and bool(xp.any(mask)):
-                raise RuntimeError(_too_few(0))
-            return self.capabilities.clone(x)
+            return self.capabilities.clone(self.checked(x, ~mask, partial(_too_few, 0)))
         count = xp.cumsum(mask.reshape(-1), dtype=xp.int64)
-        if not self.lazy and count.size and int(count[-1]) > source.size:
-            raise RuntimeError(_too_few(source.size))
+        count = self.checked(count, count <= source.size, partial(_too_few, source.size))
         places = xp.maximum(count - 1, 0)
         chosen = xp.take(source.reshape(-1), places, axis=0).reshape(shape)
         return xp.where(mask, chosen, x)
@@ -104,24 +90,16 @@ class IndexedWrites(Family):
         xp = self.xp
         check_put(x, index, source, self.dtypes)
         size = x.size
-        if index.size and not self.lazy:
-            outside = xp.logical_or(index >= size, index < -size)
-            if bool(xp.any(outside)):
-                raise IndexError(
-                    f"out of range: tried to access index {int(index[outside][0])} on a tensor of "
-                    f"{size} elements."
-                )
+        index = self.checked_places(index, -size, size, partial(no_place, size))
         if not index.size:
             return self.capabilities.clone(x)
         places, values = index.reshape(-1), source.reshape(-1)
         rest = xp.where(places < 0, places + size, places)
-        if self.lazy:
-            rest = xp.where(rest < 0, size, rest)  # what was before the first is out of range too
         key: list[Any] = []
         for length in x.shape[:0:-1]:
             key.append(xp.remainder(rest, length))
             rest = xp.floor_divide(rest, length)
-        # What is left counts the first dimension, and is refused there if it is out of range.
+        # What is left counts the first dimension.
         base = x if x.ndim else x.reshape(1)
         made = self.capabilities.index_put(base, (rest, *key[::-1]), values, accumulate)
         return made if x.ndim else made.reshape(())
@@ -134,8 +112,14 @@ def _complex_value() -> str:
     )
 
 
-def _too_few(size: int) -> str:
-    return (
+def _beyond(name: str, axis: int, size: int, index: Any) -> Exception:
+    return IndexError(
+        f"{name}index {int(index)} is out of bounds for dimension {axis} with size {size}"
+    )
+
+
+def _too_few(size: int, _count: Any) -> Exception:
+    return RuntimeError(
         f"Number of elements of source < number of ones in mask: source has only {size}. Give one "
         "for every true element of the mask."
     )

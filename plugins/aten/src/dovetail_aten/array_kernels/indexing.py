@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from dovetail_dispatcher.calls.array_errors import broadcast_error
@@ -23,7 +24,7 @@ class Indexing(Family):
         """Return the key that the array namespace understands, after checking what it would word
         differently.
         """
-        looks = not (self.lazy or self.capabilities.checks_bounds)
+        looks = self.lazy or not self.capabilities.checks_bounds
         key: list[Any] = []
         dim = 0
         for position, index in enumerate(indices):
@@ -48,21 +49,13 @@ class Indexing(Family):
                 dim += index.ndim
             else:
                 if looks and index.size and dim < x.ndim:
-                    self._check_bounds(index, dim, x.shape[dim])
+                    size = x.shape[dim]
+                    index = self.checked_places(index, -size, size, partial(_beyond, dim, size))
                 dim += 1
             key.append(index)
         if dim > x.ndim:
             raise self._too_many(x.ndim, dim)
         return tuple(key)
-
-    def _check_bounds(self, index: Any, dim: int, size: int) -> None:
-        """Refuse indices out of range, which are looked for where the array namespace does not."""
-        xp = self.xp
-        for wrong in (int(xp.amin(index)), int(xp.amax(index))):
-            if not -size <= wrong < size:
-                raise IndexError(
-                    f"index {wrong} is out of bounds for dimension {dim} with size {size}"
-                )
 
     def _too_many(self, ndim: int, got: int) -> IndexError:
         """Return the error for more indices than dimensions."""
@@ -166,11 +159,16 @@ class Indexing(Family):
                 f"{self.dtypes[index.dtype].scalar_name}"
             )
         size = x.size
-        if index.size and not self.lazy:
-            outside = xp.logical_or(index >= size, index < -size)
-            if bool(xp.any(outside)):
-                raise IndexError(
-                    f"out of range: tried to access index {int(index[outside][0])} on a tensor of "
-                    f"{size} elements."
-                )
+        index = self.checked_places(index, -size, size, partial(no_place, size))
         return xp.take(x.reshape(-1), index, axis=0)
+
+
+def _beyond(dim: int, size: int, index: Any) -> Exception:
+    return IndexError(f"index {int(index)} is out of bounds for dimension {dim} with size {size}")
+
+
+def no_place(size: int, index: Any) -> Exception:
+    """Return the error for what is no place of an array of `size` elements."""
+    return IndexError(
+        f"out of range: tried to access index {int(index)} on a tensor of {size} elements."
+    )

@@ -28,10 +28,9 @@ class IndexingAlong(PlacesAlong):
                 "value(s). Give it a "
                 "dimension: x.reshape(1)."
             )
-        self._check_range(index, x.shape[axis] if x.ndim else 1)
+        index = self._in_range(index.reshape(-1), x.shape[axis] if x.ndim else 1)
         if not x.ndim:
-            return self.capabilities.clone(x)
-        index = self._read_later(index.reshape(-1), x.shape[axis])
+            return self.xp.take(x.reshape(-1), index, axis=0).reshape(())
         return self.xp.take(x, index, axis=axis)
 
     @operator("index_add")
@@ -63,8 +62,7 @@ class IndexingAlong(PlacesAlong):
                 f"{self.dtypes[indices.dtype].scalar_name} instead (while checking arguments for "
                 "embedding)"
             )
-        self._check_range(indices, weight.shape[0])
-        return self.xp.take(weight, self._read_later(indices, weight.shape[0]), axis=0)
+        return self.xp.take(weight, self._in_range(indices, weight.shape[0]), axis=0)
 
     @operator("embedding_dense_backward")
     def embedding_dense_backward(
@@ -91,6 +89,8 @@ class IndexingAlong(PlacesAlong):
                 f"{grad_output.size}: a gradient has one row for every index."
             )
         flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
+        if self.lazy:  # the forward, which looks at them too, may never be computed
+            flat = self._in_range(flat, num_weights)
         if padding_idx >= 0:
             kept = flat != padding_idx
             if self.lazy:
@@ -111,8 +111,7 @@ class IndexingAlong(PlacesAlong):
         axis = wrap_dim(dim, x.ndim)
         if not index.size:
             return self.capabilities.empty(index.shape, x.dtype)
-        self._check_index("gather", x, index, axis)
-        index = self._read_later(index, x.shape[axis] if x.ndim else 1)
+        index = self._index_along("gather", x, index, axis)
         if not x.ndim or not index.ndim:
             return xp.take(x.reshape(-1), index, axis=0)
         if index.shape != x.shape:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dovetail_kernel import int64, uint8
@@ -84,11 +85,8 @@ class Likelihood(Family):
         xp = self.xp
         counted = classes != ignore_index
         classes = xp.where(counted, classes, self.numbers.like(classes, 0))
-        wrong = xp.logical_or(classes < 0, classes >= count)
-        if not self.lazy and bool(wrong.any()):
-            raise IndexError(
-                f"Target {int(classes[wrong][0])} is out of bounds. There are {count} classes."
-            )
+        right = xp.logical_and(classes >= 0, classes < count)
+        classes = self.checked(classes, right, partial(_no_class, count))
         if weight is None:
             return counted, classes, counted.astype(own)
         weights = xp.take(weight, classes, axis=0).astype(own)
@@ -235,3 +233,7 @@ class Likelihood(Family):
             grad_output, output, target, None, reduction, ignore_index, total_weight
         )
         return kernels["_log_softmax_backward_data"].fn(grad, output, 1, output.dtype)
+
+
+def _no_class(count: int, value: Any) -> Exception:
+    return IndexError(f"Target {int(value)} is out of bounds. There are {count} classes.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from dovetail_kernel import result_dtype
@@ -202,8 +203,8 @@ class Losses(Family):
         half = xp.multiply(lesser, self.numbers.like(size, 0.5))
         return reduced(xp.multiply(lesser, xp.subtract(size, half)), reduction)
 
-    def _check_probabilities(self, x: Any, target: Any) -> None:
-        """Refuse what are no probabilities; values are looked at unless that waits."""
+    def _check_probabilities(self, x: Any, target: Any) -> tuple[Any, ...]:
+        """Return both, after refusing what are no probabilities."""
         own, other = self.dtypes[x.dtype], self.dtypes[target.dtype]
         if own is not other:
             raise RuntimeError(
@@ -214,12 +215,12 @@ class Losses(Family):
                 f"\"binary_cross_entropy\" not implemented for '{own.scalar_name}'. Convert to a "
                 "floating-point dtype first."
             )
-        for name, each in (("input", x), ("target", target)):
-            if not self.lazy and not bool(((each >= 0) & (each <= 1)).all()):
-                raise RuntimeError(
-                    f"all elements of {name} should be between 0 and 1. Take the sigmoid, or use "
-                    "binary_cross_entropy_with_logits."
-                )
+        return tuple(
+            [
+                self.checked(each, (each >= 0) & (each <= 1), partial(_no_probability, name))
+                for name, each in (("input", x), ("target", target))
+            ]
+        )
 
     @operator("binary_cross_entropy")
     def binary_cross_entropy(
@@ -228,7 +229,7 @@ class Losses(Family):
         """Return ``-target * log(x) - (1 - target) * log(1 - x)``, weighted and reduced; a
         logarithm is at least -100.
         """
-        self._check_probabilities(x, target)
+        x, target = self._check_probabilities(x, target)
         return self._entropy(x, target, weight, reduction)
 
     @widened
@@ -275,3 +276,10 @@ class Losses(Family):
         except ValueError as error:
             raise misfit(error, pos_weight, target, x, weight) from error
         return reduced(loss, reduction)
+
+
+def _no_probability(name: str, _value: Any) -> Exception:
+    return RuntimeError(
+        f"all elements of {name} should be between 0 and 1. Take the sigmoid, or use "
+        "binary_cross_entropy_with_logits."
+    )

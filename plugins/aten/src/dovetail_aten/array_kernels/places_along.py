@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from dovetail_kernel import int32, int64
@@ -27,24 +28,14 @@ class PlacesAlong(Family):
                 f"{self.dtypes[index.dtype].scalar_name}"
             )
 
-    def _check_range(self, index: Any, size: int) -> None:
-        """Refuse indices out of range, unless values cannot be looked at."""
-        xp = self.xp
-        if self.lazy or not index.size:
-            return
-        if not self.capabilities.are_below(index, size):
-            wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
-            raise IndexError(f"index out of range in self: {int(wrong)} is not in [0, {size})")
+    def _in_range(self, index: Any, size: int) -> Any:
+        """Return `index`, after refusing what is out of range."""
+        if not self.lazy and (not index.size or self.capabilities.are_below(index, size)):
+            return index
+        return self.checked_places(index, 0, size, partial(_not_in_self, size))
 
-    def _read_later(self, index: Any, size: int) -> Any:
-        """Return an index whose values cannot be looked at such that negative ones are refused when
-        they are read, as those beyond the end are.
-        """
-        return self.xp.where(index < 0, size, index) if self.lazy else index
-
-    def _check_index(self, name: str, x: Any, index: Any, axis: int) -> None:
-        """Refuse an index of the wrong rank or dtype, or out of range."""
-        xp = self.xp
+    def _index_along(self, name: str, x: Any, index: Any, axis: int) -> Any:
+        """Return `index`, after refusing a wrong rank or dtype, and what is out of range."""
         if self.dtypes[index.dtype] not in (int32, int64):
             raise RuntimeError(
                 f"{name}(): Expected dtype int32/int64 for index, but got "
@@ -54,14 +45,10 @@ class PlacesAlong(Family):
             raise RuntimeError(
                 "Index tensor must have the same number of dimensions as input tensor"
             )
-        if self.lazy:
-            return
         size = x.shape[axis] if x.ndim else 1
-        if not self.capabilities.are_below(index, size):
-            wrong = index[xp.logical_or(index < 0, index >= size)].reshape(-1)[0]
-            raise RuntimeError(
-                f"index {int(wrong)} is out of bounds for dimension {axis} with size {size}"
-            )
+        if not self.lazy and self.capabilities.are_below(index, size):
+            return index
+        return self.checked_places(index, 0, size, partial(_out_of_bounds, axis, size))
 
     def _check_slices(
         self, name: str, x: Any, dim: int, index: Any, source: Any
@@ -98,8 +85,7 @@ class PlacesAlong(Family):
                 f"({along}), for dim: {dim}"
             )
         size = x.shape[axis] if x.ndim else 1
-        self._check_range(index, size)
-        return axis, self._read_later(index, size)
+        return axis, self._in_range(index, size)
 
     def _lined_up(
         self, name: str, x: Any, dim: int, index: Any, source: Any
@@ -116,8 +102,7 @@ class PlacesAlong(Family):
         x = self.capabilities.contiguous(x)
         if not index.size:
             return x, axis, index, source
-        self._check_index(name, x, index, axis)
-        index = self._read_later(index, x.shape[axis] if x.ndim else 1)
+        index = self._index_along(name, x, index, axis)
         if is_array and max(source.ndim, 1) != max(index.ndim, 1):
             raise RuntimeError(
                 "Index tensor must have the same number of dimensions as src tensor. Reshape one "
@@ -142,3 +127,13 @@ class PlacesAlong(Family):
             return x, axis, index, self.numbers.fitting(x, source)
         source = source if source.ndim else source.reshape(-1)
         return x, axis, index, source[tuple([slice(n) for n in index.shape])]
+
+
+def _not_in_self(size: int, index: Any) -> Exception:
+    return IndexError(f"index out of range in self: {int(index)} is not in [0, {size})")
+
+
+def _out_of_bounds(axis: int, size: int, index: Any) -> Exception:
+    return RuntimeError(
+        f"index {int(index)} is out of bounds for dimension {axis} with size {size}"
+    )

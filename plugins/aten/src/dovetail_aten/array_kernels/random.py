@@ -109,13 +109,8 @@ class Random(Drawing):
     @operator("bernoulli")
     def bernoulli(self, x: Any, *, generator: Any = None) -> Any:
         """Return 1 with the probabilities `x`, else 0."""
-        xp = self.xp
         self.check_float("bernoulli_tensor_p_", x)
-        if not self.lazy and not bool(xp.all(xp.logical_and(x >= 0, x <= 1))):
-            raise RuntimeError(
-                "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in "
-                "[0, 1]"
-            )
+        x = self.checked(x, self.xp.logical_and(x >= 0, x <= 1), no_chance)
         return self._chosen(x.shape, x, generator).astype(x.dtype)
 
     @operator("bernoulli_.float")
@@ -158,8 +153,8 @@ class Random(Drawing):
         """Return the gradient of dropout: that of the kept elements, scaled."""
         return self.xp.multiply(grad_output, mask) * self.numbers.like(grad_output, scale)
 
-    def _check_distribution(self, x: Any, num_samples: int, replacement: bool) -> None:
-        """Refuse what are not weights of a distribution; values are looked at unless that waits."""
+    def _check_distribution(self, x: Any, num_samples: int, replacement: bool) -> Any:
+        """Return `x`, after refusing what are not weights of a distribution."""
         xp = self.xp
         if self.dtypes[x.dtype].category != FLOAT:
             raise RuntimeError(
@@ -180,12 +175,8 @@ class Random(Drawing):
                 "cannot sample n_sample > prob_dist.size(-1) samples without replacement. Give "
                 "replacement=True."
             )
-        if self.lazy:
-            return
-        if not bool(xp.all(xp.logical_and(xp.isfinite(x), x >= 0))):
-            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-        if bool(xp.any(xp.sum(x, axis=-1) <= 0)):
-            raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        x = self.checked(x, xp.logical_and(xp.isfinite(x), x >= 0), _no_weight)
+        return self.checked(x, xp.sum(x, axis=-1, keepdims=True) > 0, _no_distribution)
 
     @operator("multinomial")
     def multinomial(
@@ -196,7 +187,7 @@ class Random(Drawing):
         doi:10.1016/j.ipl.2005.11.003).
         """
         xp = self.xp
-        self._check_distribution(x, num_samples, replacement)
+        x = self._check_distribution(x, num_samples, replacement)
         weights = x.astype(xp.float64)
         if not replacement:
             # The order of exponential arrival times is that of draws without replacement.
@@ -212,3 +203,18 @@ class Random(Drawing):
             (*weights.shape[:-1], num_samples), self.native_dtypes[float64], generator
         )
         return xp.sum(draws[..., :, None] >= edges[..., None, :-1], axis=-1, dtype=xp.int64)
+
+
+def no_chance(_value: Any) -> Exception:
+    """Return the error for what is no probability."""
+    return RuntimeError(
+        "Expected p_in >= 0 && p_in <= 1 to be true, but got false: probabilities lie in [0, 1]"
+    )
+
+
+def _no_weight(_value: Any) -> Exception:
+    return RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+
+
+def _no_distribution(_value: Any) -> Exception:
+    return RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")

@@ -43,7 +43,8 @@ class NamespaceArrays(CoreArrays):
         wrong result.
     lazy
         Whether arrays are computed only later, so that looking at a value would compute them at
-        once. Default: False. Where it is True, no kernel looks at a value unless its result is one.
+        once. Default: False. Where it is True, no kernel looks at a value unless its result is one,
+        and `checked` is to be written.
     plain_arrays
         Whether no array overrides functions of the namespace (``__array_function__``), so that
         kernels call what stands behind functions that ask for that first. Default: False.
@@ -79,6 +80,31 @@ class NamespaceArrays(CoreArrays):
         """Return whether all integers of an array are at least 0 and less than `size`."""
         least, greatest = self.needed("amin", "are_below(self, index, size)"), self.xp.amax
         return bool(least(index) >= 0) and bool(greatest(index) < size)
+
+    def checked(self, array: Any, right: Any, error: Callable[[Any], Exception]) -> Any:
+        """Return a lazy array that raises when it is computed, if elements are not as they should
+        be. A lazy backend writes this.
+
+        Parameters
+        ----------
+        array
+            A lazy array.
+        right
+            A lazy array of booleans that broadcasts with it: whether elements are as they should.
+        error
+            Returns what to raise for the first element of which that is false.
+
+        Raises
+        ------
+        NotImplementedError
+            Always: what is lazy is not looked at here.
+        """
+        cls = type(self)
+        raise NotImplementedError(
+            f"backend {self.device_type!r} computes only later, and what must hold for values is "
+            f"looked at then. Write {cls.__module__}.{cls.__qualname__}.checked(self, array, "
+            "right, error), which returns such an array."
+        )
 
     def filled(self, shape: Sequence[int], number: Any, native_dtype: Any) -> Any:
         """Return a new array full of `number`."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int32, int64
 
 from ..array_kernels.dims import wrap_dim
-from .value_checks import can_be_looked_at
+from .value_checks import checked
 
 REDUCTIONS = {
     "sum": ("sum", 0.0),
@@ -127,12 +128,12 @@ def segment_reduce(
         )
     if offsets is not None:
         _check_segments("offsets", offsets, axis)
-        _check_offsets(offsets, data.shape[axis], unsafe)
+        offsets = offsets if unsafe else _offsets(offsets, data.shape[axis])
         lengths = F.diff(offsets)
         begin = F.narrow(offsets, -1, 0, 1)
     else:
         _check_segments("lengths", lengths, axis)
-        _check_lengths(lengths, data.shape[axis], unsafe)
+        lengths = lengths if unsafe else _lengths(lengths, data.shape[axis])
         begin = None
     return _reduced_segments(data, reduce, lengths, begin, axis, initial)
 
@@ -150,30 +151,42 @@ def _check_segments(name: str, bounds: Any, axis: int) -> None:
         )
 
 
-def _check_lengths(lengths: Any, size: int, unsafe: bool) -> None:
-    """Refuse lengths that are none, or are not those of all elements, where they can be looked
-    at.
-    """
-    if unsafe or not can_be_looked_at(lengths):
-        return
-    if lengths.numel() and int(lengths.min()) < 0:
-        raise RuntimeError("lengths contains negative value!")
-    if not bool((lengths.sum(-1) == size).all()):
-        raise RuntimeError(
-            "segment_reduce(): Expected all rows of lengths along axis to sum to "
-            f"data.size(lengths.dim()-1) when !unsafe: that is {size}."
-        )
+def _lengths(lengths: Any, size: int) -> Any:
+    """Return lengths, after refusing those that are none, or are not those of all elements."""
+    lengths = checked(lengths, lambda: F.ge(lengths, 0), _negative)
+    return checked(
+        lengths,
+        lambda: F.eq(F.sum(lengths, (-1,), True), size),
+        partial(_not_of_all, size),
+    )
 
 
-def _check_offsets(offsets: Any, size: int, unsafe: bool) -> None:
-    """Refuse offsets that descend or leave the elements, where they can be looked at."""
-    if unsafe or not can_be_looked_at(offsets) or not offsets.numel():
-        return
-    if int(offsets.min()) < 0 or int(offsets.max()) > size or bool((offsets.diff() < 0).any()):
-        raise RuntimeError(
-            f"segment_reduce(): offsets go from 0 to {size} and never descend, but they are "
-            f"{offsets.tolist()}. Mend them."
-        )
+def _negative(_length: Any) -> Exception:
+    return RuntimeError("lengths contains negative value!")
+
+
+def _not_of_all(size: int, _length: Any) -> Exception:
+    return RuntimeError(
+        "segment_reduce(): Expected all rows of lengths along axis to sum to "
+        f"data.size(lengths.dim()-1) when !unsafe: that is {size}."
+    )
+
+
+def _offsets(offsets: Any, size: int) -> Any:
+    """Return offsets, after refusing those that descend or leave the elements."""
+
+    def right() -> Any:
+        inside = F.logical_and(F.ge(offsets, 0), F.le(offsets, size))
+        return F.logical_and(inside, F.ge(F.diff(offsets, prepend=F.narrow(offsets, -1, 0, 1)), 0))
+
+    return offsets if not offsets.numel() else checked(offsets, right, partial(_descending, size))
+
+
+def _descending(size: int, offset: Any) -> Exception:
+    return RuntimeError(
+        f"segment_reduce(): offsets go from 0 to {size} and never descend, but they have "
+        f"{int(offset)} out of order. Mend them."
+    )
 
 
 def _reduced_segments(

@@ -9,7 +9,7 @@ from dovetail_aten._generated import functions as F
 from dovetail_kernel import float32, float64, int64
 
 from ..array_kernels.dims import wrap_dim
-from .value_checks import can_be_looked_at
+from .value_checks import checked
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -25,7 +25,7 @@ def quantile(
     """Return the quantiles `q` along a dimension, of several `q` along a new first dimension; NaN
     where an element is NaN.
     """
-    _check_probabilities(q)
+    q = _probabilities(q)
     return _quantile(self, q, dim, keepdim, interpolation, ignores_nan=False)
 
 
@@ -52,7 +52,7 @@ def nanquantile(
     """Return the quantiles `q` along a dimension of what is not NaN, of several `q` along a new
     first dimension.
     """
-    _check_probabilities(q)
+    q = _probabilities(q)
     return _quantile(self, q, dim, keepdim, interpolation, ignores_nan=True)
 
 
@@ -75,12 +75,13 @@ def _one(self: Any, q: float) -> Any:
     return F.scalar_tensor(q, dtype=self.dtype, device=self.device)
 
 
-def _check_probabilities(q: Any) -> None:
-    """Refuse what are no probabilities, where values can be looked at."""
-    if can_be_looked_at(q) and not bool(F.all(F.logical_and(F.ge(q, 0), F.le(q, 1)))):
-        raise RuntimeError(
-            "quantile() q values must be in the range [0, 1]. Divide percents by 100."
-        )
+def _probabilities(q: Any) -> Any:
+    """Return `q`, after refusing what are no probabilities."""
+    return checked(q, lambda: F.logical_and(F.ge(q, 0), F.le(q, 1)), _no_probability)
+
+
+def _no_probability(_value: Any) -> Exception:
+    return RuntimeError("quantile() q values must be in the range [0, 1]. Divide percents by 100.")
 
 
 def _quantile(

@@ -1,15 +1,38 @@
-"""Whether a composite may look at the values of a tensor, to refuse those that are none."""
+"""What composites ask of the values of tensors, at once or when they are computed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["can_be_looked_at"]
+from dovetail_aten._generated import functions as F
+from dovetail_kernel import replace_array
+
+__all__ = ["checked"]
 
 
-def can_be_looked_at(tensor: Any) -> bool:
-    """Return whether values are there: not on the meta device, inside of a transform, or of a
-    backend that computes them only later.
+def checked(tensor: Any, right: Callable[[], Any], error: Callable[[Any], Exception]) -> Any:
+    """Return `tensor` if its elements are as they should be: what is to be computed with, since
+    lazy values are looked at when the tensor that is returned is computed. On the meta device and
+    inside of a transform there are no values.
+
+    Parameters
+    ----------
+    right
+        Returns a tensor of booleans that broadcasts with `tensor`.
+    error
+        Returns what to raise for the first element of which that is false: a function that can be
+        sent to another process.
     """
     backend = tensor._backend
-    return not (tensor.is_meta or not backend.is_device or getattr(backend.arrays, "lazy", False))
+    if tensor.is_meta or not backend.is_device:
+        return tensor
+    if getattr(backend.arrays, "lazy", False):
+        looked_at = F.clone(tensor)
+        replace_array(looked_at, backend.arrays.checked(tensor.array, right().array, error))
+        return looked_at
+    expected = right()
+    if not bool(F.all(expected)):
+        wrong = F.logical_not(F.expand_as(expected, tensor))
+        raise error(F.masked_select(tensor, wrong)[0])
+    return tensor
