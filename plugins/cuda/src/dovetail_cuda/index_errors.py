@@ -29,8 +29,11 @@ _MESSAGES: Final = (
     "index out of range in self: {index} is not in [0, {size})",
     "Target {index} is out of bounds. There are {size} classes.",
     "Found an invalid max index: {index} (output volumes have {size} elements)",
+    "out of range: tried to access index {index} on a tensor of {size} elements.",
+    "Number of elements of source < number of ones in mask: source has only {dim}. Give one for "
+    "every true element of the mask.",
 )
-INDEX, ROW, CLASS, PLACE = 1, 2, 3, 4
+INDEX, ROW, CLASS, PLACE, ELEMENT, COUNT = range(1, 7)
 """Which words the error has."""
 
 REPORT_CODE: Final = """

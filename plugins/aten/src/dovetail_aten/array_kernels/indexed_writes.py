@@ -12,12 +12,13 @@ from dovetail_kernel import int64
 
 from .broadcasting import broadcast_shapes
 from .dims import wrap_dim
-from .family import Family, operator
+from .family import operator
+from .places_of_elements import PlacesOfElements
 
 _ALL = slice(None)
 
 
-class IndexedWrites(Family):
+class IndexedWrites(PlacesOfElements):
     """Arrays with other elements at some places."""
 
     def _check_bounds(self, name: str, index: Any, axis: int, size: int, least: int = 0) -> None:
@@ -30,6 +31,11 @@ class IndexedWrites(Family):
                 raise IndexError(
                     f"{name}index {wrong} is out of bounds for dimension {axis} with size {size}"
                 )
+
+    def _check_count(self, count: Any, size: int) -> None:
+        """Refuse a mask with more true elements than there are to put there."""
+        if not self.lazy and int(count) > size:
+            raise RuntimeError(_too_few(size))
 
     @operator("index_fill.int_Scalar", "index_fill.int_Tensor")
     def index_fill(self, x: Any, dim: int, index: Any, value: Any) -> Any:
@@ -86,12 +92,12 @@ class IndexedWrites(Family):
         if x.shape != shape or mask.shape != shape:
             x, mask = xp.broadcast_arrays(x, mask)
         if not source.size:
-            if not self.lazy and bool(xp.any(mask)):
-                raise RuntimeError(_too_few(0))
+            if mask.size:
+                self._check_count(xp.sum(mask, axis=None, dtype=xp.int64), 0)
             return self.capabilities.clone(x)
         count = xp.cumsum(mask.reshape(-1), dtype=xp.int64)
-        if not self.lazy and count.size and int(count[-1]) > source.size:
-            raise RuntimeError(_too_few(source.size))
+        if count.size:
+            self._check_count(count[-1], source.size)
         places = xp.maximum(count - 1, 0)
         chosen = xp.take(source.reshape(-1), places, axis=0).reshape(shape)
         return xp.where(mask, chosen, x)
@@ -104,13 +110,7 @@ class IndexedWrites(Family):
         xp = self.xp
         check_put(x, index, source, self.dtypes)
         size = x.size
-        if index.size and not self.lazy:
-            outside = xp.logical_or(index >= size, index < -size)
-            if bool(xp.any(outside)):
-                raise IndexError(
-                    f"out of range: tried to access index {int(index[outside][0])} on a tensor of "
-                    f"{size} elements."
-                )
+        self._check_elements(index, size)
         if not index.size:
             return self.capabilities.clone(x)
         places, values = index.reshape(-1), source.reshape(-1)

@@ -10,13 +10,14 @@ from dovetail_dispatcher.calls.array_errors import broadcast_error
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64, uint8
 
-from .family import Family, operator
+from .family import operator
+from .places_of_elements import PlacesOfElements
 
 _ALL = slice(None)
 _OUT_OF_BOUNDS = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
 
 
-class Indexing(Family):
+class Indexing(PlacesOfElements):
     """Elements at indices and masks."""
 
     def _key_of(self, x: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
@@ -166,11 +167,5 @@ class Indexing(Family):
                 f"{self.dtypes[index.dtype].scalar_name}"
             )
         size = x.size
-        if index.size and not self.lazy:
-            outside = xp.logical_or(index >= size, index < -size)
-            if bool(xp.any(outside)):
-                raise IndexError(
-                    f"out of range: tried to access index {int(index[outside][0])} on a tensor of "
-                    f"{size} elements."
-                )
+        self._check_elements(index, size)
         return xp.take(x.reshape(-1), index, axis=0)
