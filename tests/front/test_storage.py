@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import pickle
+import sys
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -286,3 +287,12 @@ def test_storage_says_that_it_is_deprecated() -> None:
     with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
         found = dovetail.arange(3.0).storage()
     assert found.tolist() == [0.0, 1.0, 2.0]
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated:UserWarning")
+def test_getsizeof_counts_what_a_storage_shows() -> None:
+    few, many = dovetail.zeros(0), dovetail.zeros(1000)
+    for storage_of in (dovetail.Tensor.untyped_storage, dovetail.Tensor.storage):
+        sizes = [sys.getsizeof(storage_of(each)) for each in (few, many)]
+        assert sizes[1] - sizes[0] == 4000
+        assert 0 < sizes[0] < 500

@@ -244,6 +244,10 @@ class TypedStorage(StorageConversions, metaclass=_StorageMeta):
         """Return the size in bytes."""
         return self._untyped_storage.nbytes()
 
+    def __sizeof__(self) -> int:
+        """Return the bytes of the object and of what it shows."""
+        return super().__sizeof__() + self.nbytes()
+
     def element_size(self) -> int:
         """Return the bytes per element."""
         return self.dtype.itemsize

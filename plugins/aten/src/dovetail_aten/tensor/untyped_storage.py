@@ -106,6 +106,10 @@ class UntypedStorage(StorageConversions, Storage):
     def _of_line(cls, array: Any) -> UntypedStorage:
         return cast(UntypedStorage, cls.of(array, ready_backend("cpu")))
 
+    def __sizeof__(self) -> int:
+        """Return the bytes of the object and of what it shows."""
+        return super().__sizeof__() + self.nbytes()
+
     # -- reading and writing -----------------------------------------------------------------------
 
     def _bytes(self) -> Any:
