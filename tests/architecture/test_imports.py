@@ -78,7 +78,7 @@ STANDARD_LAZY = [
 ]
 
 # Import names that differ from the name of the distribution they come in.
-DISTRIBUTION_OF = {"yaml": "pyyaml", "cupyx": "cupy"}
+DISTRIBUTION_OF = {"cupy_backends": "cupy", "yaml": "pyyaml", "cupyx": "cupy"}
 
 # Modules of lower packages that are public as modules: too heavy to be re-exported from the
 # package.
