@@ -12,8 +12,6 @@ import dovetail
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of these tests")
 
-pytestmark = pytest.mark.cpu_only(reason="arguments are bound alike on every device")
-
 
 class Index:
     def __index__(self) -> int:

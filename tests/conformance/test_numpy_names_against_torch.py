@@ -54,7 +54,6 @@ def shapes(result: Any) -> Any:
     return tuple(result.shape) if hasattr(result, "shape") else result
 
 
-@pytest.mark.cpu_only(reason="PyTorch's results are on the cpu")
 @pytest.mark.operators("info", INFOS)
 @pytest.mark.filterwarnings("ignore")
 def test_what_pytorch_takes_by_the_names_of_numpy_dovetail_takes(info: OpInfo) -> None:

@@ -100,7 +100,6 @@ def test_equal_objects_make_equal_files_whose_storages_are_aligned():
             assert (start + name + extra) % 64 == 0
 
 
-@pytest.mark.cpu_only(reason="files are mapped into host memory")
 @pytest.mark.parametrize("format", ["torch", "safetensors"])
 def test_a_mapped_file_is_read_when_used_and_never_written(tmp_path, format):
     path = tmp_path / "file"

@@ -93,7 +93,6 @@ def test_unpacking_gives_back_the_tangent_itself() -> None:
     assert unpack_dual(dt.zeros(3)).tangent is None
 
 
-@pytest.mark.cpu_only(reason="the text names the cpu")
 @pytest.mark.parametrize(
     ("primal", "tangent", "error", "words"),
     [
@@ -119,7 +118,7 @@ def test_unpacking_gives_back_the_tangent_itself() -> None:
             dt.ones(2),
             dt.ones(2, device="meta"),
             RuntimeError,
-            "tangent on the device of its tensor, cpu",
+            f"tangent on the device of its tensor, {dt.ones(2).device}",
         ),
         (1.0, dt.ones(2), TypeError, "argument 'tensor' must be Tensor, not float"),
     ],

@@ -96,7 +96,6 @@ def test_copies_have_the_hooks_too():
     assert calls == [1]
 
 
-@pytest.mark.cpu_only(reason="memory of the cpu is shared")
 def test_memory_of_a_module_is_shared():
     model = net().share_memory()
     assert all(parameter.is_shared() for parameter in model.parameters())

@@ -8,8 +8,6 @@ import pytest
 import dovetail
 from dovetail.utils import _pytree as pytree
 
-pytestmark = pytest.mark.cpu_only(reason="containers know no device")
-
 Pair = namedtuple("Pair", "first second")
 
 TREES = [

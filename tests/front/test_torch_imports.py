@@ -12,8 +12,6 @@ import pytest
 import dovetail
 from dovetail.torch_version import TorchVersion
 
-pytestmark = pytest.mark.cpu_only(reason="imports of modules, which know no device")
-
 
 def run(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "dovetail", "run", *words]

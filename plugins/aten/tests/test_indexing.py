@@ -106,11 +106,10 @@ def test_a_value_is_cast(x: Tensor) -> None:
     assert x[0].tolist() == [1, 2, 3]
 
 
-@pytest.mark.cpu_only(reason="the messages name the type of a cpu tensor")
 @pytest.mark.parametrize(
     ("index", "value", "kind", "words"),
     [
-        (0, [1, 2, 3], TypeError, "can't assign a list to a dovetail.FloatTensor"),
+        (0, [1, 2, 3], TypeError, r"can't assign a list to a dovetail\.(\w+\.)?FloatTensor"),
         (
             0,
             ones(2),

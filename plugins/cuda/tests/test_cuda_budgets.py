@@ -67,6 +67,12 @@ FORWARD = {
     "embedding": (2, lambda t, e, **_: F.embedding(t, e)),
     "index": (2, lambda x, t, **_: x[t]),
     "index_select": (2, lambda x, t, **_: x.index_select(0, t)),
+    "take": (2, lambda x, t, **_: x.take(t)),
+    "put": (10, lambda x, t, **_: x.put(t, x[0, :32])),
+    "masked_scatter": (9, lambda x, w, **_: w[:32].masked_scatter(x > 0, x)),
+    "scatter of a number": (3, lambda x, t, **_: x.scatter(1, t[:, None], 1.0)),
+    "index_reduce": (9, lambda x, t, **_: x.index_reduce(0, t, x, "amax")),
+    "kthvalue": (3, lambda x, **_: x.kthvalue(3)),
     "max_pool2d": (1, lambda image, **_: F.max_pool2d(image, 2)),
     "avg_pool2d": (1, lambda image, **_: F.avg_pool2d(image, 2)),
     "adaptive_avg_pool2d": (1, lambda image, **_: F.adaptive_avg_pool2d(image, 2)),
@@ -85,8 +91,8 @@ FORWARD = {
     "scatter_add": (3, lambda x, i, **_: x.scatter_add(0, i, x)),
     "scatter_reduce": (9, lambda x, i, **_: x.scatter_reduce(0, i, x, "amax")),
     "one_hot": (3, lambda t, **_: F.one_hot(t, 10)),
-    "sort": (3, lambda x, **_: x.sort(1)),
-    "topk": (4, lambda x, **_: x.topk(5, 1)),
+    "sort": (1, lambda x, **_: x.sort(1)),
+    "topk": (1, lambda x, **_: x.topk(5, 1)),
     "max along a dimension": (2, lambda x, **_: x.max(1)),
     "matmul, float16": (1, lambda h, **_: h @ h.T),
     "matmul, bfloat16": (1, lambda g, **_: g.mT @ g),
@@ -139,6 +145,21 @@ def test_a_backward_takes_no_more_launches_and_waits_for_nothing(most, call):
         found = counted(gradients(lambda x: F.layer_norm(x, (64,), weight, weight.detach()), x))
     else:
         found = counted(gradients(call, x))
+    assert found.launches <= most, found.kernels
+    assert found.syncs == found.to_host == 0
+
+
+OF_EMBEDDINGS = {
+    "embedding": (2, {}),
+    "embedding with padding": (4, {"padding_idx": 3}),
+    "embedding scaled": (8, {"scale_grad_by_freq": True}),
+}
+
+
+@pytest.mark.parametrize("most, options", OF_EMBEDDINGS.values(), ids=OF_EMBEDDINGS)
+def test_a_backward_of_embeddings_takes_no_more_launches_and_waits_for_nothing(most, options):
+    given = tensors()
+    found = counted(gradients(lambda e: F.embedding(given["t"], e, **options), given["e"]))
     assert found.launches <= most, found.kernels
     assert found.syncs == found.to_host == 0
 

@@ -24,6 +24,7 @@ FUSED_FAMILIES: Final = {
     "max_pooling.MaxPooling": "dovetail_cuda.fused_pooling.FusedMaxPooling",
     "normalization.Normalization": "dovetail_cuda.fused_normalization.FusedNormalization",
     "number_parts.NumberParts": "dovetail_cuda.fused_arithmetic.FusedNumberParts",
+    "ordering.Ordering": "dovetail_cuda.fused_order.FusedOrdering",
     "pooled_places.PooledPlaces": "dovetail_cuda.fused_pooling.FusedPooledPlaces",
     "random.Random": "dovetail_cuda.fused_random.FusedRandom",
     "rectifiers.Rectifiers": "dovetail_cuda.fused_activations.FusedRectifiers",
@@ -31,6 +32,7 @@ FUSED_FAMILIES: Final = {
     "scatter_reductions.ScatterReductions": (
         "dovetail_cuda.fused_indexing.DeviceScatterReductions"
     ),
+    "selection.Selection": "dovetail_cuda.fused_order.FusedSelection",
     "shapes.Shapes": "dovetail_cuda.device_shapes.DeviceShapes",
     "sigmoids.Sigmoids": "dovetail_cuda.fused_activations.FusedSigmoids",
     "softmax.Softmax": "dovetail_cuda.fused_softmax.FusedSoftmax",

@@ -9,6 +9,8 @@ error comes from the call that is wrong.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from itertools import count
 from typing import Any, Final
 
 import cupy
@@ -25,13 +27,16 @@ _FIELDS: Final = 4
 _BLOCKING: Final = "CUDA_LAUNCH_BLOCKING"
 _MESSAGES: Final = (
     "",
-    "index {index} is out of bounds for dimension {dim} with size {size}",
-    "index out of range in self: {index} is not in [0, {size})",
     "Target {index} is out of bounds. There are {size} classes.",
     "Found an invalid max index: {index} (output volumes have {size} elements)",
 )
-INDEX, ROW, CLASS, PLACE = 1, 2, 3, 4
-"""Which words the error has."""
+CLASS, PLACE = 1, 2
+"""Which words the error has, where a kernel finds it on its way."""
+_FIRST: Final = 16
+_KEPT: Final = 4096
+_errors: dict[int, Callable[[Any], Exception]] = {}
+"""What makes the errors of the checks that were asked for last, by their number."""
+_numbers = count(_FIRST)
 
 REPORT_CODE: Final = """
 __device__ inline void report_index(
@@ -62,7 +67,7 @@ def report_of_device() -> Any:
 
 
 def check_index(
-    index: Any, least: int, size: int, dim: int, words: int = INDEX, kind: type = IndexError
+    index: Any, least: int, size: int, dim: int, words: int, kind: type = IndexError
 ) -> None:
     """Let the device check that all of `index` lie in [`least`, `size`).
 
@@ -75,6 +80,21 @@ def check_index(
     if index.size:
         _check(index, least, size, dim, words, report_of_device())
         raise_if_blocking(kind)
+
+
+def check_places(index: Any, least: int, size: int, error: Callable[[Any], Exception]) -> None:
+    """Let the device check that all of `index` lie in [`least`, `size`).
+
+    Raises
+    ------
+    IndexError, RuntimeError
+        What `error` makes of the first that does not, at once with ``CUDA_LAUNCH_BLOCKING=1``;
+        otherwise a `LateIndexError` with its words when the device is next waited for.
+    """
+    number = next(_numbers)
+    _errors[number] = error
+    _errors.pop(number - _KEPT, None)
+    check_index(index, least, size, 0, number)
 
 
 def raise_if_blocking(kind: type = IndexError) -> None:
@@ -97,13 +117,23 @@ def raise_reported(kind: type = IndexError) -> None:
         if host[0]:
             words, index, dim, size = (int(each) for each in host)
             host[:] = 0
-            text = _MESSAGES[words].format(index=index, dim=dim, size=size)
+            error = _error_of(words, index, dim, size, kind)
             if os.environ.get(_BLOCKING) == "1":
-                raise kind(text)
+                raise error
             raise LateIndexError(
-                f"{text}: found when the device was waited for; an earlier call is wrong. Set "
+                f"{error}: found when the device was waited for; an earlier call is wrong. Set "
                 f"{_BLOCKING}=1 to see which."
             )
+
+
+def _error_of(words: int, index: int, dim: int, size: int, kind: type) -> Exception:
+    if words < _FIRST:
+        made: Exception = kind(_MESSAGES[words].format(index=index, dim=dim, size=size))
+        return made
+    make = _errors.get(words)
+    if make is None:  # so many were asked for since
+        return IndexError(f"index {index} is out of bounds for size {size}")
+    return make(index)
 
 
 def _report(device: int) -> tuple[Any, Any]:

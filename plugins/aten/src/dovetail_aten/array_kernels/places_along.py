@@ -30,8 +30,6 @@ class PlacesAlong(Family):
 
     def _in_range(self, index: Any, size: int) -> Any:
         """Return `index`, after refusing what is out of range."""
-        if not self.lazy and (not index.size or self.capabilities.are_below(index, size)):
-            return index
         return self.checked_places(index, 0, size, partial(_not_in_self, size))
 
     def _index_along(self, name: str, x: Any, index: Any, axis: int) -> Any:
@@ -46,8 +44,6 @@ class PlacesAlong(Family):
                 "Index tensor must have the same number of dimensions as input tensor"
             )
         size = x.shape[axis] if x.ndim else 1
-        if not self.lazy and self.capabilities.are_below(index, size):
-            return index
         return self.checked_places(index, 0, size, partial(_out_of_bounds, axis, size))
 
     def _check_slices(
