@@ -69,7 +69,7 @@ FORWARD = {
     "index_select": (2, lambda x, t, **_: x.index_select(0, t)),
     "take": (2, lambda x, t, **_: x.take(t)),
     "put": (10, lambda x, t, **_: x.put(t, x[0, :32])),
-    "masked_scatter": (9, lambda x, w, **_: w[:32].masked_scatter(x > 0, x)),
+    "masked_scatter": (10, lambda x, w, **_: w[:32].masked_scatter(x > 0, x)),
     "scatter of a number": (3, lambda x, t, **_: x.scatter(1, t[:, None], 1.0)),
     "index_reduce": (9, lambda x, t, **_: x.index_reduce(0, t, x, "amax")),
     "kthvalue": (3, lambda x, **_: x.kthvalue(3)),

@@ -204,9 +204,9 @@ class Family:
         """Return `index` if its integers are at least `least` and less than `size`, as `checked`
         does.
         """
-        if not self.lazy:
-            if not index.size or (not least and self.capabilities.are_below(index, size)):
-                return index
+        below = self.capabilities.are_below
+        if not self.lazy and (not index.size or (not least and below(index, size))):
+            return index
         return self.checked(index, self.xp.logical_and(index >= least, index < size), error)
 
     @classmethod
