@@ -124,3 +124,29 @@ def test_a_device_without_an_index_is_the_current_one(move):
 def test_a_module_moves_to_the_current_device():
     module = dovetail.nn.Linear(2, 2, device="cuda:1").cuda()
     assert {each.device.index for each in module.parameters()} == {0}
+
+
+@pytest.mark.parametrize("size", [3, 0])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: dovetail.add(x, x, out=out),
+        lambda x, out: dovetail.exp(x, out=out),
+        lambda x, out: dovetail.cat([x[:1], x[1:]], out=out),
+        lambda x, out: dovetail.cumsum(x, 0, out=out),
+    ],
+)
+def test_out_is_on_the_device_of_the_result(call, size):
+    x, out = dovetail.ones(3, device="cuda:0"), dovetail.empty(size, device="cuda:1")
+    with pytest.raises(RuntimeError, match=r"cuda:0 and cuda:1, where out= is! Give an out= on"):
+        call(x, out)
+    assert str(out.device) == "cuda:1"
+    call(x.to("cuda:1"), out)
+    assert str(out.device) == "cuda:1"
+
+
+def test_out_that_grows_stays_on_its_device():
+    out = dovetail.empty(0, device="cuda:1")
+    dovetail.zeros(3, out=out)
+    assert str(out.device) == "cuda:1"
+    assert out.tolist() == [0, 0, 0]

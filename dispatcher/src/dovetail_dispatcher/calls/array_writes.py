@@ -89,6 +89,12 @@ def write_out(out: TensorBase, array: Any) -> None:
                 f"is on {out.device}. Move the arguments to one device: x.to({str(out.device)!r})."
             )
         array = arrays.asarray(array)
+    elif (index := arrays.device_index(array)) != (own := arrays.device_index(out.array)):
+        name = out._backend.name
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{name}:{index} and {name}:{own}, where out= is! Give an out= on {name}:{index}."
+        )
     check_writable_as(dtype_of_signature(arrays.dtype_bits[array.dtype]), out.dtype)
     if tuple(array.shape) != tuple(out.array.shape):
         if out.numel():
@@ -125,7 +131,7 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
             "Give out= an empty tensor, or one of that shape."
         )
     if not arrays.mutable_arrays:
-        replace_array(out, arrays.empty(shape, out.array.dtype))
+        replace_array(out, _empty_beside(out, shape))
         return
     memory = arrays.storage_of(out.array)
     if getrefcount(memory) > UNSHARED + (storage is not None) or not arrays.owns_memory(memory):
@@ -135,7 +141,17 @@ def resize_out(out: TensorBase, shape: tuple[int, ...]) -> None:
             f"{list(shape)}, with an array (of from_numpy, numpy() or DLPack) that would not see "
             "the result. Give out= a tensor of that shape, or a clone."
         )
-    replace_array(out, arrays.empty(shape, out.array.dtype))
+    replace_array(out, _empty_beside(out, shape))
+
+
+def _empty_beside(out: TensorBase, shape: tuple[int, ...]) -> Any:
+    """Return a new array of another shape on the device of `out`."""
+    arrays, array = out._backend.arrays, out.array
+    index = arrays.device_index(array)
+    if not index:
+        return arrays.empty(shape, array.dtype)
+    with arrays.on_device(index):
+        return arrays.empty(shape, array.dtype)
 
 
 def copy_between_backends(destination: TensorBase, source: TensorBase) -> None:
