@@ -96,6 +96,7 @@ def test_copies_have_the_hooks_too():
     assert calls == [1]
 
 
+@pytest.mark.cpu_only(reason="processes share memory of the cpu, and not of every device")
 def test_memory_of_a_module_is_shared():
     model = net().share_memory()
     assert all(parameter.is_shared() for parameter in model.parameters())
