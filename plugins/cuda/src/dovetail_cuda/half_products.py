@@ -49,7 +49,9 @@ class HalfProducts(MatrixProducts):
     def _added(self, general: Any, x: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
         """Return ``beta * x + alpha * (a @ b)``, of half precision accumulated in float32."""
         own, wide = x.dtype, self.precision.wide
-        if own not in self.precision.halves or own != a.dtype or not a.size or not b.size:
+        if own not in self.precision.halves or own != a.dtype:
+            return general(self, x, a, b, beta=beta, alpha=alpha)
+        if not a.size or not b.size:
             made = general(self, wide(x), wide(a), wide(b), beta=beta, alpha=alpha)
             return self.precision.converted(made, own)
         check_expandable(x, (*a.shape[:-1], b.shape[-1]))
