@@ -50,7 +50,7 @@ def test_nothing_is_exported_or_traced_to_a_graph() -> None:
     with pytest.raises(AttributeError, match=r"cannot be exported\. Save the state_dict"):
         dovetail.onnx.export  # type: ignore[attr-defined]  # noqa: B018 - it raises
     with pytest.raises(AttributeError, match=r"dovetail\.jit\.trace records the calls"):
-        dovetail.fx.symbolic_trace  # type: ignore[attr-defined]  # noqa: B018 - it raises
+        dovetail.fx.replace_pattern  # type: ignore[attr-defined]  # noqa: B018 - it raises
 
 
 def test_conditions_on_values_raise_the_message() -> None:
@@ -340,3 +340,21 @@ def test_divided_optimizers_say_what_to_install() -> None:
     assert not isinstance(optimizer, ZeroRedundancyOptimizer)
     with pytest.raises(RuntimeError, match=r"optim\.ZeroRedundancyOptimizer: .*dovetail-mpi"):
         ZeroRedundancyOptimizer([dovetail.ones(1)], dovetail.optim.SGD)
+
+
+@pytest.mark.parametrize(
+    "name", ["Graph", "Interpreter", "Node", "Proxy", "Tracer", "Transformer", "symbolic_trace"]
+)
+def test_graphs_can_be_named_and_not_made(name: str) -> None:
+    given = getattr(dovetail.fx, name)
+    if isinstance(given, type):
+        assert not isinstance(nn.Linear(1, 1), given)
+        given = type("Mine", (given,), {})
+    with pytest.raises(RuntimeError, match="cannot be traced to a graph"):
+        given(nn.Linear(1, 1))
+
+
+@pytest.mark.parametrize("name", ["Graph", "Node", "Value"])
+def test_graphs_of_scripts_can_be_named_and_not_made(name: str) -> None:
+    with pytest.raises(RuntimeError, match="cannot be traced to a graph"):
+        getattr(dovetail._C, name)()

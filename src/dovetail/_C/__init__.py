@@ -109,4 +109,8 @@ def __getattr__(name: str) -> Any:
         from dovetail_aten.linalg import LinAlgError
 
         return LinAlgError
+    if name in ("Graph", "Node", "Value"):  # those of scripts, of which there are none either
+        from ..fx import graphs
+
+        return getattr(graphs, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

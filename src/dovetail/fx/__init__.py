@@ -9,6 +9,10 @@ from ..absent_names import names_of as _names_of
 
 __all__ = ["wrap"]
 
+_OF_GRAPHS = (
+    *("Graph", "Interpreter", "Node", "Proxy", "Tracer", "Transformer"),
+    "symbolic_trace",
+)
 _F = _typing.TypeVar("_F", bound="str | Callable[..., _typing.Any]")
 
 
@@ -30,8 +34,11 @@ def wrap(fn_or_name: _F) -> _F:
 if not _typing.TYPE_CHECKING:  # a type checker would take any name for one of these
     __getattr__ = _names_of(
         __name__,
-        ("experimental", "graph_module"),
-        {"GraphModule": f"{__name__}.graph_module"},
+        ("experimental", "graph_module", "graphs"),
+        {
+            "GraphModule": f"{__name__}.graph_module",
+            **dict.fromkeys(_OF_GRAPHS, f"{__name__}.graphs"),
+        },
         remedy="A module cannot be traced to a graph. dovetail.jit.trace records the calls of one, "
         "dovetail.trace those of a program.",
     )
