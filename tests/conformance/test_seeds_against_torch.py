@@ -345,7 +345,7 @@ def test_every_distribution_that_draws_is_compared() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Singular sample")
-@pytest.mark.parametrize("name", distributions(dovetail))
+@pytest.mark.parametrize("name", distributions(torch))
 def test_samples_of_a_distribution_are_pytorchs_and_so_is_the_state(name: str) -> None:
     if STREAMS_OF_MKL and name in STREAMED_DISTRIBUTIONS:
         pytest.skip("PyTorch draws these from MKL on this processor")
