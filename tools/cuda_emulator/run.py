@@ -36,6 +36,7 @@ def environment(options: Sequence[str] = ()) -> dict[str, str]:
         "CUDA_PATH": str(HOME / "site/nvidia/cuda_runtime"),  # not another version's headers
         "CUPY_ACCELERATORS": "",  # CUB is compiled device code
         "CUPY_CACHE_DIR": str(HOME / "cache" / f"{mode}{'-races' * races}"),
+        "NUMBA_DISABLE_CUDA": "1",  # it wants more of a driver, and is asked by torch
         "LD_LIBRARY_PATH": joined(libraries, "LD_LIBRARY_PATH"),
         "PYTHONPATH": joined([HOME / "site"], "PYTHONPATH"),
     }
