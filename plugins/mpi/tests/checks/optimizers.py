@@ -96,11 +96,26 @@ def check_schedulers_and_options_of_groups_reach_the_parts(rank, size):
     assert [group["lr"] for group in divided.param_groups] == [0.025, 0.03]
 
 
-def check_adding_a_group_keeps_the_state_of_what_stays(rank, size):
-    _model, divided, _, _ = trained(rank, size)
-    before = {each: dict(held) for each, held in divided.state.items()}
-    divided.add_param_group({"params": [nn.Parameter(dovetail.ones(2))]})
-    assert all(divided.state[each] == held for each, held in before.items())
+def check_adding_a_group_keeps_the_state(rank, size):
+    model, divided, lead, whole = trained(rank, size)
+    for network, optimizer in ((model, divided), (lead, whole)):
+        dovetail.manual_seed(1)
+        network.append(nn.Linear(3, 60))  # larger than what there was
+        optimizer.add_param_group({"params": list(network[-1].parameters()), "lr": 0.03})
+    for number in range(3):
+        step(model, divided, number)
+        step(lead, whole, number)
+        are_same(model, lead)
+
+
+def check_a_group_that_is_refused_leaves_no_trace(rank, size):
+    model, divided, lead, whole = trained(rank, size)
+    with pytest.raises(TypeError, match="one floating dtype"):
+        divided.add_param_group({"params": [nn.Parameter(dovetail.ones(2).double())]})
+    assert len(divided.param_groups) == 1
+    step(model, divided, 7)
+    step(lead, whole, 7)
+    are_same(model, lead)
 
 
 def check_bad_arguments_are_refused(rank, size):

@@ -28,8 +28,9 @@ class ZeroRedundancyOptimizer(Optimizer):
     The result is that of ``optimizer_class(params, **defaults)`` on each rank, for gradients that
     are the same on all, as those of DistributedDataParallel are. The method is the first stage of
     ZeRO (Rajbhandari and others, 2020, "ZeRO: Memory Optimizations Toward Training Trillion
-    Parameter Models"). Parameters are handed out whole, the largest first, to the rank that has the
-    fewest elements so far.
+    Parameter Models"). Parameters are handed out whole, the largest of a group first, to the rank
+    that has the fewest elements so far; those of earlier groups stay where they are when a group is
+    added, and so does their state.
 
     Parameters
     ----------
@@ -108,8 +109,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         return [each for group in self.param_groups for each in group["params"]]
 
     def _divide(self) -> None:
-        """Hand out the parameters, and make the optimizer of this rank's anew; it keeps the state
-        that there is of parameters which stay here.
+        """Hand out the parameters, and make the optimizer of this rank's anew, with the state that
+        there is.
         """
         parameters = self._parameters()
         dtypes = {each.dtype for each in parameters}
@@ -120,9 +121,10 @@ class ZeroRedundancyOptimizer(Optimizer):
             )
         loads = [0] * self.process_group.size()
         owners: dict[Tensor, int] = {}
-        for each in sorted(parameters, key=lambda each: -each.numel()):
-            owners[each] = rank = loads.index(min(loads))
-            loads[rank] += each.numel()
+        for group in self.param_groups:
+            for each in sorted(group["params"], key=lambda each: -each.numel()):
+                owners[each] = rank = loads.index(min(loads))
+                loads[rank] += each.numel()
         self._parts: list[list[Tensor]] = [
             [each for each in parameters if owners[each] == rank] for rank in range(len(loads))
         ]
@@ -131,10 +133,9 @@ class ZeroRedundancyOptimizer(Optimizer):
             {**group, "params": [each for each in group["params"] if each in mine]}
             for group in self.param_groups
         ]
-        state = {each: held for each, held in self.state.items() if each in mine}
         local = self._optimizer_class(groups, **self._optimizer_defaults)
-        local.state = defaultdict(dict, state)
-        self._local, self.state = local, local.state
+        local.state = self.state
+        self._local = local
         self.defaults = local.defaults
         _copy_options(local.param_groups, self.param_groups)
         self._vectors = (
@@ -146,8 +147,13 @@ class ZeroRedundancyOptimizer(Optimizer):
         `Optimizer.add_param_group`. Call it on all ranks.
         """
         super().add_param_group(param_group)
-        if self._local is not None:
+        if self._local is None:
+            return
+        try:
             self._divide()
+        except TypeError:
+            self.param_groups.pop()
+            raise
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -207,7 +213,8 @@ class ZeroRedundancyOptimizer(Optimizer):
         Raises
         ------
         RuntimeError
-            If `consolidate_state_dict` did not collect it on this rank since.
+            If `consolidate_state_dict` has not collected it on this rank: it is that of the last
+            time it did.
         """
         if not self._all_state_dicts:
             raise RuntimeError(
