@@ -16,6 +16,7 @@ from dovetail_aten.array_kernels.channel_normalization import (
 
 from .device_code import by_rows, launch, number
 from .fused_groups import FusedGroups
+from .normalized_rows import NOTHING
 
 _EACH = """
   for (long long at = threadIdx.x; at < images * inner; at += THREADS) {
@@ -85,8 +86,6 @@ extern "C" __global__ void dovetail_batch_norm_backward(
   EACH to_input[i] = (T)(((W)grad[i] - straight - ((W)x[i] - mean) * rstd * bent) * scale); }
 }
 """.replace("EACH", _EACH)
-_NOTHING = np.uintp(0)
-"""The null pointer, for an array that is not given."""
 
 
 class FusedChannelNormalization(FusedGroups):
@@ -117,7 +116,7 @@ class FusedChannelNormalization(FusedGroups):
         result = cupy.empty(x.shape, own)
         of_batch = [cupy.empty(channels if training else 0, own) for _ in range(2)]
         followed = [cupy.empty(each.shape, own) for each in (running_mean, running_var)]
-        arrays = [_NOTHING if each is None else contiguous(each) for each in given]
+        arrays = [NOTHING if each is None else contiguous(each) for each in given]
         launch(
             by_rows("batch_norm", own, _FORWARD), channels, contiguous(x), *arrays, result,
             *of_batch, *followed, *_sizes(x), np.int32(training), number(momentum), number(eps),
@@ -158,11 +157,11 @@ class FusedChannelNormalization(FusedGroups):
             cupy.empty(shape, own) if wanted else None
             for shape, wanted in zip(shapes, output_mask, strict=True)
         ]
-        scale = _NOTHING if weight is None else contiguous(weight)
+        scale = NOTHING if weight is None else contiguous(weight)
         launch(
             by_rows("batch_norm_backward", own, _BACKWARD), channels, contiguous(grad_out),
             contiguous(x), scale, *[contiguous(each) for each in used],
-            *[_NOTHING if each is None else each for each in made], *_sizes(x), np.int32(train),
+            *[NOTHING if each is None else each for each in made], *_sizes(x), np.int32(train),
             number(eps),
         )  # fmt: skip
         to_input, to_weight, to_bias = made

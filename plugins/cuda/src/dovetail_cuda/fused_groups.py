@@ -16,56 +16,14 @@ from dovetail_aten.array_kernels.channel_normalization import (
 )
 
 from .device_code import by_rows, launch, number
+from .normalized_rows import NOTHING, OfOneDtype, codes
 
-_FORWARD = """
-extern "C" __global__ void dovetail_group_norm(
-    const T* x, const T* weight, const T* bias, T* out, T* means, T* rstds,
-    const long long groups, const long long channels, const long long inner, const double eps) {
-  const long long length = channels * inner, first = blockIdx.x * length;
-  const long long lead = blockIdx.x % groups * channels;
-  W sum = 0;
-  for (long long i = threadIdx.x; i < length; i += THREADS) sum += (W)x[first + i];
-  const W mean = across_block<add_of>(sum) / length;
-  W squares = 0;
-  for (long long i = threadIdx.x; i < length; i += THREADS) {
-    const W away = (W)x[first + i] - mean;
-    squares += away * away;
-  }
-  const W rstd = 1 / sqrt(across_block<add_of>(squares) / length + (W)eps);
-  for (long long i = threadIdx.x; i < length; i += THREADS) {
-    const long long channel = lead + i / inner;
-    W value = ((W)x[first + i] - mean) * rstd;
-    if (weight) value *= (W)weight[channel];
-    if (bias) value += (W)bias[channel];
-    out[first + i] = (T)value;
-  }
-  if (threadIdx.x == 0) {
-    means[blockIdx.x] = (T)mean;
-    rstds[blockIdx.x] = (T)rstd;
-  }
-}
-"""
-_TO_INPUT = """
-extern "C" __global__ void dovetail_group_norm_to_input(
-    const T* grad, const T* x, const T* means, const T* rstds, const T* weight, T* out,
-    const long long groups, const long long channels, const long long inner) {
-  const long long length = channels * inner, first = blockIdx.x * length;
-  const long long lead = blockIdx.x % groups * channels;
-  const W mean = (W)means[blockIdx.x], rstd = (W)rstds[blockIdx.x];
-  W total = 0, along = 0;
-  for (long long i = threadIdx.x; i < length; i += THREADS) {
-    const W g = (W)grad[first + i] * (weight ? (W)weight[lead + i / inner] : (W)1);
-    total += g;
-    along += g * ((W)x[first + i] - mean) * rstd;
-  }
-  total = across_block<add_of>(total) / length;
-  along = across_block<add_of>(along) / length;
-  for (long long i = threadIdx.x; i < length; i += THREADS) {
-    const W g = (W)grad[first + i] * (weight ? (W)weight[lead + i / inner] : (W)1);
-    out[first + i] = (T)((g - total - ((W)x[first + i] - mean) * rstd * along) * rstd);
-  }
-}
-"""
+_FORWARD, _TO_INPUT = codes(
+    "group_norm",
+    "const long long groups, const long long channels, const long long inner",
+    "const long long length = channels * inner, lead = blockIdx.x % groups * channels;",
+    "lead + i / inner",
+)
 _TO_WEIGHT = """
 extern "C" __global__ void dovetail_group_norm_to_weight(
     const T* grad, const T* x, const T* means, const T* rstds, T* to_weight, T* to_bias,
@@ -87,11 +45,9 @@ extern "C" __global__ void dovetail_group_norm_to_weight(
   }
 }
 """
-_NOTHING = np.uintp(0)
-"""The null pointer, for an array that is not given."""
 
 
-class FusedGroups(ChannelNormalization):
+class FusedGroups(OfOneDtype, ChannelNormalization):
     """Normalization in groups, where all arrays have one dtype."""
 
     def group_norm(
@@ -106,7 +62,7 @@ class FusedGroups(ChannelNormalization):
         own, contiguous = x.dtype, self.capabilities.contiguous
         result = cupy.empty(x.shape, own)
         mean, rstd = (cupy.empty((N, group), own) for _ in range(2))
-        given = [_NOTHING if each is None else contiguous(each) for each in (weight, bias)]
+        given = [NOTHING if each is None else contiguous(each) for each in (weight, bias)]
         launch(
             by_rows("group_norm", own, _FORWARD), N * group, contiguous(x), *given, result, mean,
             rstd, *_sizes(C, HxW, group), number(eps),
@@ -140,18 +96,14 @@ class FusedGroups(ChannelNormalization):
             for shape, wanted in zip((x.shape, (C,), (C,)), output_mask, strict=True)
         )
         if to_input is not None:
-            scale = _NOTHING if weight is None else contiguous(weight)
+            scale = NOTHING if weight is None else contiguous(weight)
             kernel = by_rows("group_norm_to_input", own, _TO_INPUT)
             launch(kernel, N * group, *arrays, scale, to_input, *sizes)
         if to_weight is not None or to_bias is not None:
-            made = [_NOTHING if each is None else each for each in (to_weight, to_bias)]
+            made = [NOTHING if each is None else each for each in (to_weight, to_bias)]
             kernel = by_rows("group_norm_to_weight", own, _TO_WEIGHT)
             launch(kernel, C, *arrays, *made, np.int64(N), *sizes)
         return to_input, to_weight, to_bias
-
-    def _are_plain(self, x: Any, *others: Any) -> bool:
-        dtypes = {each.dtype for each in others if each is not None}
-        return bool(x.size) and x.dtype in self.precision.real_floats and dtypes <= {x.dtype}
 
 
 def _sizes(channels: int, inner: int, group: int) -> tuple[Any, Any, Any]:

@@ -12,54 +12,9 @@ import numpy as np
 from dovetail_aten.array_kernels.normalization import Normalization, check_layer_norm
 
 from .device_code import by_rows, launch, number
+from .normalized_rows import NOTHING, OfOneDtype, codes
 
-_FORWARD = """
-extern "C" __global__ void dovetail_layer_norm(
-    const T* x, const T* weight, const T* bias, T* out, T* means, T* rstds,
-    const long long length, const double eps) {
-  x += blockIdx.x * length;
-  out += blockIdx.x * length;
-  W sum = 0;
-  for (long long i = threadIdx.x; i < length; i += THREADS) sum += (W)x[i];
-  const W mean = across_block<add_of>(sum) / length;
-  W squares = 0;
-  for (long long i = threadIdx.x; i < length; i += THREADS) {
-    const W away = (W)x[i] - mean;
-    squares += away * away;
-  }
-  const W rstd = 1 / sqrt(across_block<add_of>(squares) / length + (W)eps);
-  for (long long i = threadIdx.x; i < length; i += THREADS) {
-    W value = ((W)x[i] - mean) * rstd;
-    if (weight) value *= (W)weight[i];
-    if (bias) value += (W)bias[i];
-    out[i] = (T)value;
-  }
-  if (threadIdx.x == 0) {
-    means[blockIdx.x] = (T)mean;
-    rstds[blockIdx.x] = (T)rstd;
-  }
-}
-"""
-_TO_INPUT = """
-extern "C" __global__ void dovetail_layer_norm_to_input(
-    const T* grad, const T* x, const T* means, const T* rstds, const T* weight, T* out,
-    const long long length) {
-  const long long first = blockIdx.x * length;
-  const W mean = (W)means[blockIdx.x], rstd = (W)rstds[blockIdx.x];
-  W total = 0, along = 0;
-  for (long long i = threadIdx.x; i < length; i += THREADS) {
-    const W g = (W)grad[first + i] * (weight ? (W)weight[i] : (W)1);
-    total += g;
-    along += g * ((W)x[first + i] - mean) * rstd;
-  }
-  total = across_block<add_of>(total) / length;
-  along = across_block<add_of>(along) / length;
-  for (long long i = threadIdx.x; i < length; i += THREADS) {
-    const W g = (W)grad[first + i] * (weight ? (W)weight[i] : (W)1);
-    out[first + i] = (T)((g - total - ((W)x[first + i] - mean) * rstd * along) * rstd);
-  }
-}
-"""
+_FORWARD, _TO_INPUT = codes("layer_norm", "const long long length", "", "i")
 _TO_WEIGHT = """
 extern "C" __global__ void dovetail_layer_norm_to_weight(
     const T* grad, const T* x, const T* means, const T* rstds, T* to_weight, T* to_bias,
@@ -78,11 +33,9 @@ extern "C" __global__ void dovetail_layer_norm_to_weight(
   }
 }
 """
-_NOTHING = np.uintp(0)
-"""The null pointer, for an array that is not given."""
 
 
-class FusedNormalization(Normalization):
+class FusedNormalization(OfOneDtype, Normalization):
     """Layer normalization, where all arrays have one dtype."""
 
     def native_layer_norm(
@@ -92,7 +45,7 @@ class FusedNormalization(Normalization):
         dimensions, and mean and the reciprocal root.
         """
         lead = check_layer_norm(input, normalized_shape, weight, bias)
-        if not self._is_plain(input, weight, bias):
+        if not self._are_plain(input, weight, bias):
             return Normalization.native_layer_norm(self, input, normalized_shape, weight, bias, eps)
         own, shape = input.dtype, input.shape
         contiguous = self.capabilities.contiguous
@@ -101,7 +54,7 @@ class FusedNormalization(Normalization):
         result = cupy.empty(shape, own)
         kept = tuple(shape[:lead]) + (1,) * (len(shape) - lead)
         mean, rstd = cupy.empty(kept, own), cupy.empty(kept, own)
-        given = [_NOTHING if each is None else contiguous(each) for each in (weight, bias)]
+        given = [NOTHING if each is None else contiguous(each) for each in (weight, bias)]
         kernel = by_rows("layer_norm", own, _FORWARD)
         launch(
             kernel, rows, contiguous(input), *given, result, mean, rstd, np.int64(length),
@@ -124,7 +77,7 @@ class FusedNormalization(Normalization):
         lead = check_layer_norm(input, normalized_shape, weight, bias)
         rows = math.prod(input.shape[:lead])
         same = grad_out.shape == input.shape and mean.size == rows == rstd.size
-        if not same or not self._is_plain(input, weight, bias, grad_out, mean, rstd):
+        if not same or not self._are_plain(input, weight, bias, grad_out, mean, rstd):
             return Normalization.native_layer_norm_backward(
                 self, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
             )
@@ -135,7 +88,7 @@ class FusedNormalization(Normalization):
         to_input = to_weight = to_bias = None
         if needs_input:
             to_input = cupy.empty(input.shape, own)
-            scale = _NOTHING if weight is None else contiguous(weight)
+            scale = NOTHING if weight is None else contiguous(weight)
             kernel = by_rows("layer_norm_to_input", own, _TO_INPUT)
             launch(kernel, rows, *arrays, scale, to_input, length)
         if needs_weight and weight is not None:
@@ -143,11 +96,7 @@ class FusedNormalization(Normalization):
         if needs_bias:
             to_bias = cupy.empty(input.shape[lead:], own)
         if to_weight is not None or to_bias is not None:
-            made = [_NOTHING if each is None else each for each in (to_weight, to_bias)]
+            made = [NOTHING if each is None else each for each in (to_weight, to_bias)]
             kernel = by_rows("layer_norm_to_weight", own, _TO_WEIGHT)
             launch(kernel, int(length), *arrays, *made, np.int64(rows), length)
         return to_input, to_weight, to_bias
-
-    def _is_plain(self, x: Any, *others: Any) -> bool:
-        dtypes = {each.dtype for each in others if each is not None}
-        return bool(x.size) and x.dtype in self.precision.real_floats and dtypes <= {x.dtype}
