@@ -5,9 +5,10 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from .process_group import ProcessGroup
@@ -16,6 +17,8 @@ __all__ = ["watch_exit"]
 
 _groups: list[ProcessGroup] = []
 _process = -1
+_SECONDS_TO_READ: Final = 0.5
+"""For mpiexec, which does not show what it has not read when a program is aborted."""
 
 
 def watch_exit(group: ProcessGroup) -> None:
@@ -63,4 +66,5 @@ def _abort() -> None:
 
     sys.stdout.flush()
     sys.stderr.flush()
+    time.sleep(_SECONDS_TO_READ)
     MPI.COMM_WORLD.Abort(1)
