@@ -32,7 +32,7 @@ class Factorizations(Matrices):
         refuse_dtypes("cholesky_cpu", self._dtype(x))
         lower = self._adjoint(x) if upper else x
         try:
-            factor, info = self.xp.linalg.cholesky(lower), self._zeros(x.shape[:-2])
+            factor, info = self._linalg("cholesky")(lower), self._zeros(x.shape[:-2])
         except Exception as error:
             if not self._is_failure(error):
                 raise
