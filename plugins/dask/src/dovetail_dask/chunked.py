@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import dask
 import dask.array as da
 import numpy as np
 
@@ -18,6 +17,7 @@ from dovetail_dispatcher.table import registry
 
 from .blockwise import Result, on_blocks, on_blocks_for_several
 from .cpu_calls import CpuCall, arrays_among, cpu_kernel
+from .quiet import computed
 from .shapes import Shaped, results_of
 
 __all__ = ["AlongDim", "OneTask", "OverBatch", "define"]
@@ -90,7 +90,7 @@ class OneTask:
         given = list(arrays_among([args, kwargs]))
         shapes = results_of(self.name, args, kwargs) if given else None
         if shapes is None:
-            args, kwargs = dask.compute(list(args), dict(kwargs))
+            args, kwargs = computed(list(args), dict(kwargs))
             return _lazy(cpu_kernel(self.name)(*args, **kwargs))
         chunked = self.chunked(args, kwargs, given)
         operands = [
