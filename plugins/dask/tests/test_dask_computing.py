@@ -217,3 +217,20 @@ def test_what_is_infinite_or_no_number_is_computed_without_a_warning(
     values = infinite(zeros)
     dovetail.dask.persist(values)
     assert not values.cpu().isfinite().all()
+
+
+def test_an_array_that_only_others_were_made_of_is_freed() -> None:
+    x, made = dovetail.rand(4, 2, device="dask"), []
+    for operator in (
+        lambda v: v.sin(),
+        lambda v: v.sort(0).values,
+        lambda v: F.layer_norm(v, (2,)),
+        lambda v: v.cumsum(0),
+        lambda v: v.index_add(0, dovetail.tensor([0], device="dask"), v[:1]),
+    ):
+        y = operator(x + 1)
+        made.append(weakref.ref(y.array))
+        result = operator(y)
+        del y
+        assert made[-1]() is None, operator
+        assert result.cpu().shape == (4, 2)

@@ -16,7 +16,7 @@ from dovetail_dispatcher import Operator
 from dovetail_dispatcher.table import registry
 
 from .blockwise import Result, on_blocks, on_blocks_for_several
-from .cpu_calls import CpuCall, arrays_among, cpu_kernel
+from .cpu_calls import arrays_among, cpu_call, cpu_kernel
 from .quiet import computed
 from .shapes import Shaped, results_of
 
@@ -99,7 +99,7 @@ class OneTask:
             for part in (each, self._labels(number, each, chunked))
         ]
         results = [each and self._result(each, chunked) for each in shapes]
-        call = CpuCall(self.name, args, kwargs, [each and each.dtype for each in shapes])
+        call, _ = cpu_call(self.name, args, kwargs, [each and each.dtype for each in shapes])
         returns = operator_named(self.name).schema.returns
         if len(returns) == 1 and returns[0].real_type.schema_str == "Tensor":
             assert results[0] is not None
