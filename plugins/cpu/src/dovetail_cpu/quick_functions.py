@@ -15,6 +15,7 @@ _ALL: Final = slice(None)
 _BACKWARDS: Final = slice(None, None, -1)
 _BOOL: Final = numpy.dtype(bool)
 _concatenate: Any = numpy.concatenate
+_zeros: Any = numpy.zeros
 
 
 def _reduction(function: Any) -> Callable[..., Any]:
@@ -82,6 +83,13 @@ def expand_dims(a: Any, axis: int) -> Any:
     return a[(*(_ALL,) * (axis % (a.ndim + 1)), None)]
 
 
+def eye(N: int, dtype: Any = None) -> Any:
+    """Return a matrix of `N` rows with 1 on its diagonal, else 0."""
+    made = _zeros((N, N), dtype)
+    made.reshape(-1)[:: N + 1] = 1
+    return made
+
+
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Return arrays of one shape side by side along a new dimension."""
     place = axis % (arrays[0].ndim + 1)
@@ -104,5 +112,6 @@ QUICK_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "flip": flip,
     "expand_dims": expand_dims,
     "stack": stack,
+    "eye": eye,
 }
 """By their names: what array kernels call for the arrays of this backend."""

@@ -78,7 +78,10 @@ class Creation(Family):
     @operator("ones")
     def ones(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         """Return a new array full of 1."""
-        return self.xp.ones(check_size(size), dtype=dtype or self.default_float())
+        return self._ones(check_size(size), dtype or self.default_float())
+
+    def _ones(self, shape: Sequence[int], dtype: Any) -> Any:
+        return self.capabilities.filled(shape, self.numbers.of_dtype(1, dtype), dtype)
 
     def _filled(self, shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
         """Return a new array full of a number that its dtype must be able to hold."""
@@ -170,9 +173,9 @@ class Creation(Family):
         """Return a new array like `x` full of 1."""
         xp = self.xp
         if not (memory_format is None or memory_format is preserve_format):
-            return self._in_format(xp.ones, x.shape, dtype or x.dtype, memory_format)
+            return self._in_format(self._ones, x.shape, dtype or x.dtype, memory_format)
         if self.capabilities.is_contiguous(x):
-            return xp.ones(x.shape, dtype=dtype or x.dtype)
+            return self._ones(x.shape, dtype or x.dtype)
         return xp.ones_like(x, dtype=dtype, order=_order_like(x))
 
     @operator("new_zeros")
@@ -183,7 +186,7 @@ class Creation(Family):
     @operator("new_ones")
     def new_ones(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of 1."""
-        return self.xp.ones(check_size(size), dtype=dtype or x.dtype)
+        return self._ones(check_size(size), dtype or x.dtype)
 
     @operator("new_empty")
     def new_empty(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
@@ -205,12 +208,6 @@ class Creation(Family):
 
     def _range(self, start: Any, end: Any, step: Any, dtype: Any) -> Any:
         """Return the numbers from `start` on in steps, before `end`."""
-        for number in (start, end, step):
-            if isinstance(number, complex):
-                raise RuntimeError(
-                    f"value cannot be converted to type double without overflow: {number!r}. Give "
-                    "a real number."
-                )
         if dtype is not None and (
             self.dtypes[dtype].category == COMPLEX or self.dtypes[dtype] is bool_
         ):
@@ -218,12 +215,9 @@ class Creation(Family):
                 f"\"arange\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
                 "real number dtype."
             )
-        if not abs(step) > 0:
-            raise RuntimeError("step must be nonzero")
-        if not (math.isfinite(start) and math.isfinite(end)):
-            raise RuntimeError(f"unsupported range: {start} -> {end}")
-        if (end - start) * (1 if step > 0 else -1) < 0:
-            raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        ints = start.__class__ is int and end.__class__ is int and step.__class__ is int
+        if not (ints and step > 0 and start <= end):
+            _check_range(start, end, step)
         if dtype is None:
             dtype = self.native_dtypes[
                 scalar_dtype(max(1, *map(scalar_category, (start, end, step))))
@@ -324,6 +318,22 @@ def check_size(size: Sequence[int]) -> tuple[int, ...]:
                 f"Trying to create tensor with negative dimension {length}: {list(size)}"
             )
     return tuple(size)
+
+
+def _check_range(start: Any, end: Any, step: Any) -> None:
+    """Refuse a range of complex numbers, and one that never ends."""
+    for number in (start, end, step):
+        if isinstance(number, complex):
+            raise RuntimeError(
+                f"value cannot be converted to type double without overflow: {number!r}. Give "
+                "a real number."
+            )
+    if not abs(step) > 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * (1 if step > 0 else -1) < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
 def _order_like(array: Any) -> str:
