@@ -15,6 +15,7 @@ _ALL: Final = slice(None)
 _BACKWARDS: Final = slice(None, None, -1)
 _BOOL: Final = numpy.dtype(bool)
 _concatenate: Any = numpy.concatenate
+_empty: Any = numpy.empty
 _zeros: Any = numpy.zeros
 
 
@@ -83,10 +84,18 @@ def expand_dims(a: Any, axis: int) -> Any:
     return a[(*(_ALL,) * (axis % (a.ndim + 1)), None)]
 
 
-def eye(N: int, dtype: Any = None) -> Any:
-    """Return a matrix of `N` rows with 1 on its diagonal, else 0."""
-    made = _zeros((N, N), dtype)
-    made.reshape(-1)[:: N + 1] = 1
+def ones(shape: Any, dtype: Any = None) -> Any:
+    """Return an array full of 1."""
+    made = _empty(shape, dtype)
+    made.fill(1)
+    return made
+
+
+def eye(N: int, M: int | None = None, dtype: Any = None) -> Any:
+    """Return a matrix of `N` rows and `M` columns with 1 on its diagonal, else 0."""
+    columns = N if M is None else M
+    made = _zeros((N, columns), dtype)
+    made.reshape(-1)[: columns * columns : columns + 1] = 1
     return made
 
 
@@ -112,6 +121,7 @@ QUICK_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "flip": flip,
     "expand_dims": expand_dims,
     "stack": stack,
+    "ones": ones,
     "eye": eye,
 }
 """By their names: what array kernels call for the arrays of this backend."""

@@ -78,10 +78,7 @@ class Creation(Family):
     @operator("ones")
     def ones(self, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         """Return a new array full of 1."""
-        return self._ones(check_size(size), dtype or self.default_float())
-
-    def _ones(self, shape: Sequence[int], dtype: Any) -> Any:
-        return self.capabilities.filled(shape, self.numbers.of_dtype(1, dtype), dtype)
+        return self.xp.ones(check_size(size), dtype=dtype or self.default_float())
 
     def _filled(self, shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
         """Return a new array full of a number that its dtype must be able to hold."""
@@ -173,9 +170,9 @@ class Creation(Family):
         """Return a new array like `x` full of 1."""
         xp = self.xp
         if not (memory_format is None or memory_format is preserve_format):
-            return self._in_format(self._ones, x.shape, dtype or x.dtype, memory_format)
+            return self._in_format(xp.ones, x.shape, dtype or x.dtype, memory_format)
         if self.capabilities.is_contiguous(x):
-            return self._ones(x.shape, dtype or x.dtype)
+            return xp.ones(x.shape, dtype=dtype or x.dtype)
         return xp.ones_like(x, dtype=dtype, order=_order_like(x))
 
     @operator("new_zeros")
@@ -186,7 +183,7 @@ class Creation(Family):
     @operator("new_ones")
     def new_ones(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
         """Return a new array of `size`, in the dtype of `x`, full of 1."""
-        return self._ones(check_size(size), dtype or x.dtype)
+        return self.xp.ones(check_size(size), dtype=dtype or x.dtype)
 
     @operator("new_empty")
     def new_empty(self, x: Any, size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
