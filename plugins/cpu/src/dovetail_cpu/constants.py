@@ -34,15 +34,3 @@ def numbers_below(count: int) -> Any:
 def starts_of_rows(rows: int, columns: int) -> Any:
     """Return where the rows of a matrix begin."""
     return numpy.arange(rows) * columns
-
-
-@lru_cache(_KEPT)
-def rows_of_elements(rows: int, columns: int) -> Any:
-    """Return the matrix of the numbers of the rows that its elements are in."""
-    return numpy.arange(rows).repeat(columns).reshape(rows, columns)
-
-
-@lru_cache(_KEPT)
-def columns_of_elements(rows: int, columns: int) -> Any:
-    """Return the matrix of the numbers of the columns that its elements are in."""
-    return numpy.arange(rows * columns).reshape(rows, columns) % columns

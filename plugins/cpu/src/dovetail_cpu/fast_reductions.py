@@ -12,7 +12,8 @@ from dovetail_aten.array_kernels import Function, wrap_dim, wrap_dims
 from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.reductions import Dims, Reductions
 
-from .constants import columns_of_elements, ones_of, rows_of_elements, starts_of_rows
+from .constants import ones_of, starts_of_rows
+from .repeating import across, down
 from .silence import silent
 
 _SINGLE = numpy.dtype(numpy.float32)
@@ -141,13 +142,10 @@ def _small_variance(x: Any, axis: int, size: Any, freedom: Any) -> Any:
     whose means are repeated, which costs less than broadcasting them.
     """
     rows, columns = x.shape
-    if axis:
-        ones = ones_of(columns, x.dtype)
-        mean, places = x.dot(ones), rows_of_elements(rows, columns)
-    else:
-        ones = ones_of(rows, x.dtype)
-        mean, places = ones.dot(x), columns_of_elements(rows, columns)
-    away = numpy.subtract(x, _divide(mean, size, mean).take(places))
+    ones = ones_of(columns if axis else rows, x.dtype)
+    mean = x.dot(ones) if axis else ones.dot(x)
+    _divide(mean, size, mean)
+    away = numpy.subtract(x, across(mean, columns) if axis else down(mean, rows))
     numpy.multiply(away, away, away)
     total = away.dot(ones) if axis else ones.dot(away)
     return _divide(total, freedom, total)

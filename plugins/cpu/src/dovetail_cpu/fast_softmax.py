@@ -14,7 +14,8 @@ import numpy
 from dovetail_aten.array_kernels import wrap_dim
 from dovetail_aten.array_kernels.softmax import Softmax
 
-from .constants import ones_of, rows_of_elements, starts_of_rows
+from .constants import ones_of, starts_of_rows
+from .repeating import across
 from .threads import run_pieces
 
 _SINGLE = numpy.dtype(numpy.float32)
@@ -32,22 +33,12 @@ the maximum need not be taken out.
 """
 _SMALL = 4096
 """Elements up to which repeating a column costs less than broadcasting it."""
-_FEW = 256
-"""Elements up to which a column is repeated by a table that is kept."""
 _FEW_ROWS = 100
 """Rows up to which finding the places of their maxima costs less than a copy."""
 _BLOCK = 1 << 16
 """Elements at a time."""
 _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
-
-
-def across(column: Any, length: int) -> Any:
-    """Return the vector `column` as the matrix with that column `length` times."""
-    rows = len(column)
-    if rows * length <= _FEW:
-        return column.take(rows_of_elements(rows, length))
-    return column.repeat(length).reshape(-1, length)
 
 
 def _greatest_of_rows(rows: Any) -> Any:
