@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from .quick_functions import clip
+
 Array = np.ndarray[Any, Any]
 Coefficients = tuple[float, ...]
 
@@ -132,11 +134,11 @@ def _one_by_one(function: Callable[[float], float], x: Any) -> Array:
 
 
 def _erf_single(x: Array, out: Array) -> None:
-    x = x.clip(-_SINGLE_BOUND, _SINGLE_BOUND)
+    x = clip(x, -_SINGLE_BOUND, _SINGLE_BOUND)
     square = np.multiply(x, x)
     np.multiply(x, _single_polynomial(_SINGLE_P, square), out)
     np.divide(out, _single_polynomial(_SINGLE_Q, square), out)
-    out.clip(-_SINGLE_ONE, _SINGLE_ONE, out)
+    clip(out, -_SINGLE_ONE, _SINGLE_ONE, out)
 
 
 def _single_polynomial(coefficients: list[Array], x: Array) -> Array:

@@ -15,6 +15,7 @@ from dovetail_aten.array_kernels.sigmoids import Sigmoids
 from .blocks import blockwise
 from .constants import zeros_of
 from .elementary import TUNED
+from .quick_functions import clip
 from .written_activations import OF_RECTIFIERS, OF_SIGMOIDS
 from .written_gelu import write_gelu, write_gelu_gradient
 
@@ -64,7 +65,7 @@ class FastRectifiers(Rectifiers):
         """Return ``min(max(x, min_val), max_val)``, of floats by one pass."""
         if x.dtype not in _FLOATS:
             return Rectifiers.hardtanh(self, x, min_val, max_val)
-        return x.clip(self._own_number(x, min_val), self._own_number(x, max_val))
+        return clip(x, self._own_number(x, min_val), self._own_number(x, max_val))
 
     @never_warns
     def relu(self, x: Any) -> Any:
@@ -81,7 +82,7 @@ class FastRectifiers(Rectifiers):
             return _maximum(self._zeros[dtype], x)
         # On large arrays clip is three times as fast as maximum with a number.
         return (
-            x.clip(self._zeros[dtype], _INFINITY[dtype])
+            clip(x, self._zeros[dtype], _INFINITY[dtype])
             if dtype in _FLOATS
             else Rectifiers.relu(self, x)
         )

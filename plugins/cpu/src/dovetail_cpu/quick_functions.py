@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy
 
-__all__ = ["QUICK_FUNCTIONS"]
+__all__ = ["QUICK_FUNCTIONS", "clip"]
 
 _ALL: Final = slice(None)
 _BACKWARDS: Final = slice(None, None, -1)
@@ -17,6 +17,13 @@ _BOOL: Final = numpy.dtype(bool)
 _concatenate: Any = numpy.concatenate
 _empty: Any = numpy.empty
 _zeros: Any = numpy.zeros
+
+
+_core: Final = getattr(getattr(numpy, "_core", None), "umath", None)
+clip: Final[Any] = getattr(_core, "clip", numpy.clip)
+"""``clip(x, least, greatest, out)``: the ufunc behind ``ndarray.clip``, which is written in Python
+and costs as much again.
+"""
 
 
 def _reduction(function: Any) -> Callable[..., Any]:
