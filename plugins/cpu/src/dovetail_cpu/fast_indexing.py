@@ -27,7 +27,7 @@ from .top import top_of_rows
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _LONG = numpy.dtype(numpy.int64)
-_array = numpy.ndarray
+_array, _add = numpy.ndarray, numpy.add
 _MASKS_UP_TO = 1 << 16
 _STRIP = 64
 """Rows of a large triangle that are copied at a time."""
@@ -53,7 +53,8 @@ def pick(array: Any, indices: Any) -> Any:
     if array.ndim == 1:
         return array.take(indices)
     offsets = (_kept_offsets if array.size <= _FEW else _offsets)(array.shape)
-    return numpy.ascontiguousarray(array).reshape(-1).take(indices + offsets)
+    # take has the elements in C order whatever their order in memory.
+    return array.take(_add(indices, offsets))
 
 
 class FastIndexing(IndexingAlong):
