@@ -314,7 +314,7 @@ def check_size(size: Sequence[int]) -> tuple[int, ...]:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {length}: {list(size)}"
             )
-    return tuple(size)
+    return size if size.__class__ is tuple else tuple(size)
 
 
 def _check_range(start: Any, end: Any, step: Any) -> None:
