@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy
 
 from .blocks import contiguous_order, line_of
+from .quick_functions import clip
 from .scratch import BLOCK_BYTES, Scratch
 from .threads import run_pieces
 
@@ -85,7 +86,7 @@ def _write_half(out: Any, rooms: Any, x: Any) -> None:
         return
     # Below the normal numbers a sum rounds; of those it is less than what the other way gives.
     near = small.view(_SINGLE)
-    size.view(_SINGLE).clip(_ZERO, _LEAST_NORMAL, near)
+    clip(size.view(_SINGLE), _ZERO, _LEAST_NORMAL, near)
     numpy.add(near, _GRID, near)
     numpy.subtract(small, _GRID_BITS, small)
     # Halfway between two numbers the one with an even last bit is nearest.

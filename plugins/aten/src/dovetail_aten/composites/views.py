@@ -128,7 +128,8 @@ def split_sizes(self: Any, split_size: Sequence[int], dim: int = 0) -> Any:
 
 def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
     """Return at most `chunks` pieces along `dim`, all but the last of one size."""
-    if self.ndim == 0:
+    shape = self.array.shape
+    if not shape:
         raise RuntimeError(
             "chunk expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1)."
         )
@@ -136,11 +137,10 @@ def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
         raise RuntimeError(
             f"chunk expects `chunks` to be greater than 0, got: {chunks}. Ask for one or more."
         )
-    size = self.shape[wrap_dim(dim, self.ndim)]
-    each = -(-size // chunks)
+    each = -(-shape[wrap_dim(dim, len(shape))] // chunks)
     if each == 0:
         return list(F.split_with_sizes(self, [0] * chunks, dim))
-    return list(F.split(self, each, dim))
+    return F.split_Tensor(self, each, dim)
 
 
 def movedim(self: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
