@@ -17,7 +17,16 @@ from weakref import ref
 from dovetail_kernel import Storage, TensorBase, replace_array, restoring, wrap
 from dovetail_kernel.keys.state import set_state, state
 
-__all__ = ["View", "become", "hulls", "keep_views", "note_views", "replace", "set_view_maker", "views_of"]
+__all__ = [
+    "View",
+    "become",
+    "hulls",
+    "keep_views",
+    "note_views",
+    "replace",
+    "set_view_maker",
+    "views_of",
+]
 
 UNSHARED: Final = 3
 """References to the storage of a tensor that shares it with no other: the tensor's, a local one,

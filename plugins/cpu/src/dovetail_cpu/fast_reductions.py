@@ -44,7 +44,7 @@ _greatest: Any = numpy.maximum.reduce
 _divide, _count_nonzero = numpy.divide, numpy.count_nonzero
 
 
-def _tested(test: Any, is_met: Callable[[int, int], bool], generic: Function) -> Function:
+def _tested(test: Any, is_met: Callable[[Any, int], bool], generic: Function) -> Function:
     """Return the method that reduces by `test`; of few bits, by ``is_met(ones, all)``."""
 
     def tested(self: Any, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:

@@ -91,7 +91,8 @@ class MersenneTwister:
         pairs = self.pairs(count)
         np.bitwise_and(pairs, _MASK, pairs)
         made: Array = pairs.view(_LONG).astype(_DOUBLE)  # signed ones convert faster
-        return np.multiply(made, _UNIT, made)
+        np.multiply(made, _UNIT, made)
+        return made
 
     def position(self) -> Any:
         """Return where the words come from, for `go_to`."""
