@@ -158,7 +158,7 @@ class Shapes(Family):
         axis = wrap_dim(dim, taking_part[0].ndim)
         try:
             return self.capabilities.contiguous(self.xp.concatenate(taking_part, axis=axis))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise cat_error([array.shape for array in taking_part], axis) or error from None
 
     @operator("stack")
