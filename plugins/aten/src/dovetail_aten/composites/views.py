@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from dovetail_aten._generated import functions as F
@@ -61,18 +62,23 @@ def contiguous(self: Any, *, memory_format: Any = None) -> Any:
 
 def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return `self` with dimensions `start_dim` to `end_dim` made one."""
-    sizes = tuple(self.array.shape)
-    ndim = len(sizes)
-    start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
+    sizes = _flattened(tuple(self.array.shape), start_dim, end_dim)
+    return self if sizes is None else reshape(self, sizes)
+
+
+@lru_cache(1024)
+def _flattened(shape: tuple[int, ...], start_dim: int, end_dim: int) -> tuple[int, ...] | None:
+    """Return `shape` with a range of dimensions made one; None if it stays as it is."""
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError(
             "flatten() has invalid args: start_dim cannot come after end_dim. Exchange them."
         )
-    if ndim == 0:
-        return reshape(self, (1,))
+    if not shape:
+        return (1,)
     if start == end:
-        return self
-    return reshape(self, (*sizes[:start], math.prod(sizes[start : end + 1]), *sizes[end + 1 :]))
+        return None
+    return (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
 
 
 def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
