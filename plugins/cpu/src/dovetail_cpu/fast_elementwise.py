@@ -12,6 +12,7 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable
 from dovetail_aten.array_kernels.capabilities import Capabilities
 from dovetail_aten.array_kernels.choices import Choices
+from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.gated_units import GatedUnits
 from dovetail_aten.array_kernels.hard_activations import HardActivations
 from dovetail_aten.array_kernels.pointwise import Pointwise
@@ -19,6 +20,7 @@ from dovetail_aten.array_kernels.pointwise import Pointwise
 from .blocks import blockwise
 from .elementary import TUNED
 from .quick_functions import clip
+from .silence import silent
 from .written_activations import OF_HARD_ACTIVATIONS
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
@@ -71,6 +73,10 @@ class FastPointwise(Pointwise):
         self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(TUNED, capabilities, table)
+
+
+_clamp, _clamp_min = silent(Choices.clamp), silent(Choices.clamp_min)
+_clamp_max = silent(Choices.clamp_max)
 
 
 class FastChoices(Choices):
@@ -128,20 +134,23 @@ class FastChoices(Choices):
         numpy.bitwise_and(numpy.invert(kept, out=kept), value.view(bits), out=kept)
         return numpy.bitwise_or(made, kept, out=made).view(x.dtype)
 
+    @never_warns
     def clamp(self, x: Any, min: Any = None, max: Any = None) -> Any:
         """Return `x` limited to ``[min, max]``; a bound that is None is none."""
         if min is not None or max is not None:
             bounds = self._bounds(x, min, max)
             if bounds is not None:
                 return clip(x, *bounds)
-        return Choices.clamp(self, x, min, max)
+        return _clamp(self, x, min, max)
 
+    @never_warns
     def clamp_min(self, x: Any, min: Any) -> Any:
         """Return the greater of `x` and `min`."""
         made = self._clipped(x, min, None)
-        return Choices.clamp_min(self, x, min) if made is None else made
+        return _clamp_min(self, x, min) if made is None else made
 
+    @never_warns
     def clamp_max(self, x: Any, max: Any) -> Any:
         """Return the lesser of `x` and `max`."""
         made = self._clipped(x, None, max)
-        return Choices.clamp_max(self, x, max) if made is None else made
+        return _clamp_max(self, x, max) if made is None else made

@@ -63,12 +63,12 @@ def _tested(test: Any, is_met: Callable[[Any, int], bool], generic: Function) ->
     return tested
 
 
-def _has_any(ones: int, count: int) -> bool:
-    return ones > 0
+def _has_any(ones: Any, count: int) -> bool:
+    return bool(ones > 0)
 
 
-def _are_all(ones: int, count: int) -> bool:
-    return ones == count
+def _are_all(ones: Any, count: int) -> bool:
+    return bool(ones == count)
 
 
 def _whole(reduce: Any, generic: Function) -> Function:

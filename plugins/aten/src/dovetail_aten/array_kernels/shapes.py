@@ -244,6 +244,7 @@ class Shapes(Family):
         return self.xp.array(expanded, order="C", copy=True).reshape(shape)
 
     @operator("constant_pad_nd")
+    @never_warns
     def constant_pad_nd(self, x: Any, pad: Sequence[int], value: Any = 0) -> Any:
         """Return a copy with `value` around it; negative padding cuts off. Pairs of `pad` are of
         the last dimensions first.
@@ -281,11 +282,13 @@ class Shapes(Family):
         return xp.where(compare(columns - rows, diagonal), x, self.numbers.like(x, 0))
 
     @operator("tril")
+    @never_warns
     def tril(self, x: Any, diagonal: int = 0) -> Any:
         """Return a copy with 0 above `diagonal`."""
         return self._triangle("tril", self.xp.less_equal, x, diagonal)
 
     @operator("triu")
+    @never_warns
     def triu(self, x: Any, diagonal: int = 0) -> Any:
         """Return a copy with 0 below `diagonal`."""
         return self._triangle("triu", self.xp.greater_equal, x, diagonal)
