@@ -42,6 +42,7 @@ _add: Any = numpy.add.reduce
 _multiply: Any = numpy.multiply.reduce
 _greatest: Any = numpy.maximum.reduce
 _divide, _count_nonzero = numpy.divide, numpy.count_nonzero
+_BOOLS: Any = (numpy.False_, numpy.True_)
 
 
 def _tested(test: Any, is_met: Callable[[Any, int], bool], generic: Function) -> Function:
@@ -50,7 +51,7 @@ def _tested(test: Any, is_met: Callable[[Any, int], bool], generic: Function) ->
     def tested(self: Any, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
         if dim is None:
             if x.dtype is _BOOL and x.size <= _LONGEST and not keepdim:
-                return is_met(_count_nonzero(x), x.size)
+                return _BOOLS[is_met(_count_nonzero(x), x.size)]
             result = test(x, None, None, None, keepdim)
         else:
             ndim = x.ndim
