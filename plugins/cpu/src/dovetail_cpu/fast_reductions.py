@@ -12,6 +12,7 @@ from dovetail_aten.array_kernels import Function, wrap_dim, wrap_dims
 from dovetail_aten.array_kernels.reductions import Dims, Reductions
 
 from .constants import ones_of
+from .half_precision import MANY
 
 _SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
@@ -25,6 +26,9 @@ _FEW = 1 << 10
 """Elements up to which a plain sum costs less than finding a better one."""
 _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
+
+_AT_ONCE = 1 << 18
+"""Elements of half precision that are in float32 at a time, if they are several rows."""
 
 _CUBE = 3
 """Dimensions from which a reduction may be laid out by NumPy in another order than C order, which
@@ -54,13 +58,40 @@ def _tested(test: Any, generic: Function) -> Function:
     return tested
 
 
+def _in_single(family: Any, ufunc: Any, x: Any, dims: Any, keepdim: bool) -> Any | None:
+    """Return what reduces many numbers of half precision by `ufunc`, in float32, some rows at a
+    time; None for others.
+    """
+    if x.size < MANY or x.dtype not in family.precision.halves:
+        return None
+    if dims is None:
+        dims = tuple(range(x.ndim))
+        if x.flags.c_contiguous and not keepdim:
+            x, dims = x.reshape(-1), (0,)
+    elif dims.__class__ is int:
+        dims = (dims,)
+    step = max(1, _AT_ONCE * len(x) // x.size)
+    wide, total, parts = family.precision.wide, None, []
+    for start in range(0, len(x), step):
+        rows = wide(x[start : start + step])
+        part = family.sum(rows, dims, keepdim) if ufunc is numpy.add else None
+        part = ufunc.reduce(rows, dims, None, None, keepdim) if part is None else part
+        if 0 not in dims:
+            parts.append(part)
+        else:
+            total = part if total is None else ufunc(total, part)
+    made = numpy.concatenate(parts) if parts else numpy.asarray(total)
+    return made if made.flags.c_contiguous else made.copy()
+
+
 def _whole(reduce: Any, generic: Function) -> Function:
     """Return the method that finds the extremum of all elements by `reduce`."""
 
     def extremum(self: Any, x: Any) -> Any:
         if not x.size or x.dtype.kind == "c":
             return generic(self, x)
-        return reduce(x, None)
+        made = _in_single(self, reduce.__self__, x, None, False)
+        return reduce(x, None) if made is None else made.astype(x.dtype)
 
     extremum.__doc__ = generic.__doc__
     return extremum
@@ -73,7 +104,11 @@ def _extremum(reduce: Any, generic: Function) -> Function:
         ndim = x.ndim
         if not x.size or not ndim or x.dtype.kind == "c":
             return generic(self, x, dim, keepdim)
-        result = reduce(x, wrap_dims(dim, ndim), None, None, keepdim)
+        dims = wrap_dims(dim, ndim)
+        made = _in_single(self, reduce.__self__, x, dims, keepdim)
+        if made is not None:
+            return made.astype(x.dtype)
+        result = reduce(x, dims, None, None, keepdim)
         return result if ndim < _CUBE or result.flags.c_contiguous else result.copy()
 
     extremum.__doc__ = generic.__doc__
@@ -89,7 +124,8 @@ def _extremum_along(reduce: Any, find: Any, generic: Function) -> Function:
             general: tuple[Any, Any] = generic(self, x, dim, keepdim)
             return general
         axis = wrap_dim(dim, ndim)
-        values = reduce(x, axis, None, None, keepdim)
+        made = _in_single(self, reduce.__self__, x, axis, keepdim)
+        values = reduce(x, axis, None, None, keepdim) if made is None else made.astype(x.dtype)
         indices = find(x, axis, None, keepdims=keepdim)
         return (values, indices) if ndim < _CUBE else (self.ordered(values), self.ordered(indices))
 
@@ -168,9 +204,13 @@ class FastReductions(Reductions):
             return Reductions.sum(self, x, dim, keepdim, dtype=dtype)
         if own in self.precision.accumulators:
             ndim = x.ndim
+            dims = None if dim is None else wrap_dims(dim, ndim)
+            made = _in_single(self, numpy.add, x, dims, keepdim)
+            if made is not None:
+                return made.astype(own)
             result = _add(
                 x,
-                None if dim is None else wrap_dims(dim, ndim),
+                dims,
                 self.precision.accumulators[own],
                 None,
                 keepdim,
@@ -219,6 +259,11 @@ class FastReductions(Reductions):
 
     def mean(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Return the mean over `dim`, with the number of elements as a Python number."""
+        if dtype is None and x.dtype in self.precision.halves:
+            dims = None if dim is None else wrap_dims(dim, x.ndim)
+            total = _in_single(self, numpy.add, x, dims, keepdim)
+            if total is not None:
+                return numpy.divide(total, x.size / total.size).astype(x.dtype)
         if dtype is not None or x.dtype in self.precision.accumulators:
             return Reductions.mean(self, x, dim, keepdim, dtype=dtype)
         if dim is None:
