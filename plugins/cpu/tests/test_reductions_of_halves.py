@@ -72,3 +72,19 @@ def test_dimensions_that_are_kept_and_numbers_beyond(kernel, dtype):
     assert values.dtype == dtype
     assert (places == 0).all()
     assert np.asarray(kernel("sum", np.empty((0, 400), dtype), (0,))).tolist() == [0] * 400
+
+
+@pytest.mark.parametrize("dtype", (np.dtype(np.float32), *HALVES), ids=str)
+@pytest.mark.parametrize("shape", ((30_000, 8), (2_000, 33), (1_024, 16), (12, 1_500), (70_001,)))
+def test_products_of_rows(kernel, shape, dtype):
+    x = np.random.default_rng(0).uniform(0.93, 1.07, shape).astype(np.float32).astype(dtype)
+    expected = x.astype(np.float64).prod(-1)
+    made = np.asarray(kernel("prod", x, -1))
+    assert made.dtype == dtype
+    assert made.shape == expected.shape
+    rounded = float(ml_dtypes.finfo(dtype).eps) / 2
+    steps = shape[-1] * float(np.finfo(np.float32).eps)
+    np.testing.assert_allclose(
+        made.astype(np.float64), expected, rtol=rounded + steps, atol=2.0**-24
+    )
+    assert kernel("prod", x, -1, True).shape == (*shape[:-1], 1)

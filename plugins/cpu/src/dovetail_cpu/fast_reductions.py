@@ -144,7 +144,9 @@ def _product_of_rows(x: Any, axis: int | None, keepdim: bool) -> Any:
         if rows.shape[1] % 2:
             numpy.multiply(halved[:, :1], rows[:, -1:], out=halved[:, :1])
         rows = halved
-    products = _multiply(rows, 1)
+    # Many short rows are multiplied side by side.
+    aside = len(rows) >= _FEW
+    products = _multiply(numpy.ascontiguousarray(rows.T), 0) if aside else _multiply(rows, 1)
     if axis is None:
         return products.reshape((1,) * x.ndim if keepdim else ())
     return products.reshape(*x.shape[:-1], 1) if keepdim else products.reshape(x.shape[:-1])
@@ -305,6 +307,11 @@ class FastReductions(Reductions):
     ) -> Any:
         """Return the product over `dim`."""
         own = x.dtype
+        if dtype is None and own in self.precision.halves:
+            dims = None if dim is None else wrap_dims(dim, x.ndim)
+            made = _in_single(self, numpy.multiply, x, dims, keepdim)
+            if made is not None:
+                return made.astype(own)
         if dtype is not None or own in self.precision.halves:
             return Reductions.prod(self, x, dim, keepdim, dtype=dtype)
         ndim = x.ndim
