@@ -155,12 +155,18 @@ ERRORS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def read(results: Any) -> None:
+    """Have values computed that may be refused only then."""
+    for each in results if isinstance(results, tuple) else (results,):
+        each.tolist()
+
+
 @pytest.mark.parametrize("name", ERRORS)
 def test_a_matrix_that_fails_raises_pytorchs_error(name: str) -> None:
     texts = []
     for lib in BOTH:
         with pytest.raises(lib.linalg.LinAlgError) as raised:
-            ERRORS[name](lib)
+            read(ERRORS[name](lib))
         assert isinstance(raised.value, RuntimeError)
         texts.append(str(raised.value).partition("\n")[0])
     assert texts[0].startswith(texts[1])
@@ -184,7 +190,7 @@ def test_shapes_and_dtypes_are_refused_in_pytorchs_words(name: str, case: str) -
     outcomes = []
     for lib in BOTH:
         try:
-            REFUSED[case](lib, getattr(lib.linalg, name))
+            read(REFUSED[case](lib, getattr(lib.linalg, name)))
         except (RuntimeError, NotImplementedError) as error:
             outcomes.append((type(error), str(error).partition("\n")[0].removesuffix(".")))
         else:
@@ -289,7 +295,7 @@ def test_pivots_that_are_not_a_row_for_each_step_are_refused(name: str) -> None:
         if lib is torch and name == "fewer than steps":
             continue  # it reads beyond their memory
         with pytest.raises(RuntimeError, match=r"must be between 1 and LU.size\(-2\) inclusive"):
-            lib.lu_unpack(factors, pivots)
+            read(lib.lu_unpack(factors, pivots))
 
 
 @pytest.mark.parametrize("shape", [(2, 0, 0), (2, 3, 0), (2, 3, 2)])

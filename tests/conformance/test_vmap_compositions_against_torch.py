@@ -57,6 +57,9 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
     "one pullback, many vectors": lambda lib, f: f.vmap(f.vjp(lambda x: x.softmax(0), of(lib, X)[0])[1])(of(lib, Y))[0],
     "gradients of a loss of classes": lambda lib, f: f.vmap(f.grad(lambda x, c: lib.nn.functional.cross_entropy(x, c)))(of(lib, X), of(lib, CLASSES)),
     "gradients of views and writes": lambda lib, f: f.vmap(f.grad(lambda x: written(lib, x)))(of(lib, X)),
+    "hessians of views and writes": lambda lib, f: f.vmap(f.hessian(lambda x: written(lib, x)))(of(lib, X)),
+    "jacobians of jacobians of views and writes": lambda lib, f: f.vmap(f.jacrev(f.jacrev(lambda x: written(lib, x))))(of(lib, X)),
+    "jvp of views and writes": lambda lib, f: f.vmap(lambda x, t: f.jvp(lambda x: written(lib, x), (x,), (t,)))(of(lib, X), of(lib, Y)),
     "gradients of picked elements": lambda lib, f: f.vmap(f.grad(lambda x, i: x.gather(0, i) * x.sum()))(of(lib, X), of(lib, CLASSES)),
     "gradients in chunks": lambda lib, f: f.vmap(f.grad(lambda x: energy(lib, x)), chunk_size=2)(of(lib, X)),
 }  # fmt: skip

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from frozen_arrays import FrozenArrays, unwritten_and_written
 
 import dovetail
 from dovetail import Tensor, nn
 from dovetail.autograd import forward_ad
-from dovetail.backends import NamespaceArrays, register_backend
+from dovetail.backends import register_backend
 from dovetail.library import _scoped_library
 from dovetail.nn import init
 from dovetail.serialization import load_file, save_file
@@ -26,51 +27,10 @@ from dovetail.serialization import load_file, save_file
 pytestmark = pytest.mark.cpu_only(reason="the tests make backends of their own")
 
 
-class Frozen(np.ndarray[Any, Any]):
-    """An array that refuses to be written."""
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        raise AssertionError("an immutable array was written to")
-
-
-class FrozenArrays(NamespaceArrays):
-    """Immutable arrays around NumPy's."""
-
-    array_types = (Frozen,)
-    mutable_arrays = False
-
-    def asarray(self, value: Any, native_dtype: Any = None) -> Any:
-        return super().asarray(value, native_dtype).view(Frozen)
-
-    def to_host(self, array: Any) -> Any:
-        return array.view(np.ndarray).copy()
-
-    def data_ptr(self, array: Any) -> int:
-        return 0
-
-    def embed(self, value: Any, shape: Any, key: Any, fill: Any) -> Any:
-        made = np.full(shape, fill, value.dtype)
-        made[key] = value
-        return made
-
-    def index_put(self, array: Any, key: Any, values: Any, accumulate: bool) -> Any:
-        made = np.array(array)
-        (np.add.at if accumulate else np.ndarray.__setitem__)(made, key, values)
-        return made
-
-    def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
-        key = list(np.ix_(*map(np.arange, index.shape)))
-        key[dim] = index
-        return self.index_put(array, tuple(key), source, accumulate)
-
-
 @pytest.fixture(scope="module")
 def devices() -> tuple[str, str]:
     """Two devices of NumPy's arrays: one that cannot be written, and one that can."""
-    return (
-        register_backend("unwritten", np, FrozenArrays).name,
-        register_backend("written", np).name,
-    )
+    return unwritten_and_written()
 
 
 INITIALISERS: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {

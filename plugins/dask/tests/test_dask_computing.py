@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import dask
 import dask.array as da
@@ -193,3 +194,43 @@ def test_a_cluster_computes_the_same(cluster):
     # BLAS may round otherwise where chunks that came over a wire are aligned otherwise.
     np.testing.assert_allclose(several[0].item(), alone[0].item(), rtol=1e-13)
     np.testing.assert_allclose(several[1].tolist(), alone[1].tolist(), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "infinite",
+    [
+        lambda x: x.log(),
+        lambda x: x.log() - x.log(),
+        lambda x: 0 * (1 / x),
+        lambda x: (x.log() * x).sum(),
+        lambda x: x.log() @ x,
+        lambda x: (1 / x).mean(0),
+        lambda x: dovetail.zeros(0, device="dask").var(),
+    ],
+)
+def test_what_is_infinite_or_no_number_is_computed_without_a_warning(
+    infinite: Callable[[Any], Any],
+) -> None:
+    zeros = dovetail.zeros(4, 4, device="dask")
+    assert not infinite(zeros).isfinite().all()
+    assert not dovetail.dask.compute(infinite(zeros)).isfinite().all()
+    values = infinite(zeros)
+    dovetail.dask.persist(values)
+    assert not values.cpu().isfinite().all()
+
+
+def test_an_array_that_only_others_were_made_of_is_freed() -> None:
+    x, made = dovetail.rand(4, 2, device="dask"), []
+    for operator in (
+        lambda v: v.sin(),
+        lambda v: v.sort(0).values,
+        lambda v: F.layer_norm(v, (2,)),
+        lambda v: v.cumsum(0),
+        lambda v: v.index_add(0, dovetail.tensor([0], device="dask"), v[:1]),
+    ):
+        y = operator(x + 1)
+        made.append(weakref.ref(y.array))
+        result = operator(y)
+        del y
+        assert made[-1]() is None, operator
+        assert result.cpu().shape == (4, 2)

@@ -17,7 +17,7 @@ from weakref import ref
 from dovetail_kernel import Storage, TensorBase, replace_array, restoring, wrap
 from dovetail_kernel.keys.state import set_state, state
 
-__all__ = ["View", "note_views", "replace", "set_view_maker", "views_of"]
+__all__ = ["View", "keep_views", "note_views", "replace", "set_view_maker", "views_of"]
 
 UNSHARED: Final = 3
 """References to the storage of a tensor that shares it with no other: the tensor's, a local one,
@@ -75,6 +75,12 @@ def note_views(
         noted[id(result)] = (ref(result), (*views, made))
     if len(noted) > _MANY and not len(noted) & len(noted) - 1:
         storage.noted_views = {key: note for key, note in noted.items() if note[0]() is not None}
+
+
+def keep_views(tensor: TensorBase, views: Views) -> None:
+    """Note by which views `tensor` shows the memory that it shares since its storage was made."""
+    assert tensor._storage is not None
+    _noted(tensor._storage)[id(tensor)] = (ref(tensor), views)
 
 
 _MANY: Final = 64

@@ -13,6 +13,7 @@ from .sums_of_rows import add_rows
 
 Array = np.ndarray[Any, Any]
 
+_add_at: Final = np.add.at
 _BLOCK: Final = 1 << 15
 """Elements at a time, whose places stay in the cache."""
 _FEW: Final = 1 << 10
@@ -79,13 +80,19 @@ def scatter_into(array: Array, dim: int, index: Array, source: Any, accumulate: 
     flat = array.reshape(-1)
     if source.shape != index.shape:
         source = np.broadcast_to(source, index.shape)
+    if index.size <= _FEW:
+        _put(flat, _places_of(array, dim, index, 0).reshape(-1), source.reshape(-1), accumulate)
+        return
     for rows in in_rows(index):
         places = _places_of(array, dim, index[rows], rows.start).reshape(-1)
-        values = source[rows].reshape(-1)
-        if accumulate:
-            np.add.at(flat, places, values)
-        else:
-            flat[places] = values
+        _put(flat, places, source[rows].reshape(-1), accumulate)
+
+
+def _put(flat: Array, places: Array, values: Array, accumulate: bool) -> None:
+    if accumulate:
+        _add_at(flat, places, values)
+    else:
+        flat[places] = values
 
 
 def add_slices(array: Array, dim: int, index: Array, source: Array) -> bool:

@@ -19,6 +19,7 @@ Array = np.ndarray[Any, Any]
 
 _SINGLE: Final = np.dtype(np.float32)
 _DOUBLE: Final = np.dtype(np.float64)
+_LONG: Final = np.dtype(np.int64)
 HALVES: Final = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 _PIECE: Final = 1 << 15
 """So many numbers are made at once: they stay in the cache."""
@@ -26,7 +27,8 @@ _BLOCK: Final = 16
 """Normal numbers of so many words are made together, where there are at least so many."""
 _LONG_RANGE: Final = 1 << 28
 """Integers of ranges from here on take a pair of words."""
-_FRACTION: Final = np.array((1 << 24) - 1, np.uint64)
+_FRACTIONS: Final = {size: np.array((1 << 24) - 1, f"u{size}") for size in (4, 8)}
+_SIGNED: Final = {size: np.dtype(f"i{size}") for size in (4, 8)}
 _CONSTANTS: Final = {
     each.type: [np.array(number, each) for number in (1, -2, 2 * math.pi)]
     for each in (_SINGLE, _DOUBLE)
@@ -93,9 +95,10 @@ def uniform(
 
 def _singles(source: MersenneTwister, count: int) -> Array:
     words = source.raw(count)
-    np.bitwise_and(words, _FRACTION, out=words, casting="unsafe")
-    made: Array = words.view(np.int64 if words.itemsize == 8 else np.int32).astype(_SINGLE)
-    return np.multiply(made, _UNIT, out=made)
+    np.bitwise_and(words, _FRACTIONS[words.itemsize], words)
+    # Signed ones convert faster.
+    made: Array = words.view(_SIGNED[words.itemsize]).astype(_SINGLE)
+    return np.multiply(made, _UNIT, made)
 
 
 # -- normal numbers --------------------------------------------------------------------------------
@@ -199,20 +202,24 @@ def integers(source: MersenneTwister, count: int, low: int, high: int) -> Array:
         low = 0
     if width >= _LONG_RANGE:
         return in_pieces(count, np.int64, lambda n: _remainders(source.pairs(n), width, low))
-    return in_pieces(count, np.int64, lambda n: _remainders(source.words(n), width, low))
+    return in_pieces(count, np.int64, lambda n: _remainders(source.raw(n), width, low))
 
 
 def numbers_up_to(source: MersenneTwister, count: int, greatest: int, long: bool) -> Array:
     """Return `count` integers from 0 to `greatest` as int64, of pairs of words where `long`."""
-    draw = source.pairs if long else source.words
+    draw = source.pairs if long else source.raw
     return in_pieces(count, np.int64, lambda n: _remainders(draw(n), greatest + 1, 0))
 
 
 def _remainders(words: Array, width: int, low: int) -> Array:
     if width < 1 << words.dtype.itemsize * 8:
         # NumPy divides by a number faster than it finds remainders.
-        words -= words // words.dtype.type(width) * words.dtype.type(width)
-    made: Array = words.view(np.int64) if words.dtype.itemsize == 8 else words.astype(np.int64)
+        divisor = np.array(width, words.dtype)
+        parts = np.floor_divide(words, divisor)
+        np.subtract(words, np.multiply(parts, divisor, parts), words)
+    made: Array = (
+        words.view(_LONG) if words.dtype.itemsize == _LONG.itemsize else words.astype(_LONG)
+    )
     if low:
         made += low
     return made

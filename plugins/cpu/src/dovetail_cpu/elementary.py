@@ -15,7 +15,7 @@ from dovetail_aten.array_kernels import KernelTable
 from dovetail_aten.array_kernels.namespace_names import with_names
 
 from .blocks import BLOCK_BYTES, written
-from .quick_functions import QUICK_FUNCTIONS
+from .quick_functions import QUICK_FUNCTIONS, clip
 
 __all__ = ["TUNED", "define_elementary", "expm1", "log1p", "write_expm1", "write_log1p"]
 
@@ -78,7 +78,7 @@ def _bounded(ufunc: Any, x: Any, other: Any, none: float, place: int) -> Any:
     if bound.dtype != array.dtype:
         return ufunc(x, other)
     bounds = [bound, _NONE[none][array.dtype]]
-    return array.clip(bounds[place], bounds[1 - place])
+    return clip(array, bounds[place], bounds[1 - place])
 
 
 def write_log1p(out: Any, lost: Any, x: Any) -> None:
@@ -98,7 +98,7 @@ def write_log1p(out: Any, lost: Any, x: Any) -> None:
 
 def write_expm1(out: Any, near: Any, series: Any, x: Any) -> None:
     """Write ``exp(x) - 1``, within the bounds by its series."""
-    x.clip(_MINUS_BOUND, _BOUND, near)
+    clip(x, _MINUS_BOUND, _BOUND, near)
     numpy.multiply(near, _SERIES[0], series)
     for coefficient in _SERIES[1:]:
         numpy.add(series, coefficient, series)

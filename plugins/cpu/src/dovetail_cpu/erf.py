@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from .quick_functions import clip
+
 Array = np.ndarray[Any, Any]
 Coefficients = tuple[float, ...]
 
@@ -59,15 +61,23 @@ _LARGE_Q: Final = (
     *(1.0, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1),
     *(6.05183413124413191e-2, 2.33520497626869185e-3),
 )
-_SINGLE_P: Final = (
-    *(2.02590415e-06, 2.84683580e-04, 3.80805157e-03, 5.28751000e-02),
-    *(1.91547994e-01, 1.12837914e00),
-)
-_SINGLE_Q: Final = (
-    *(3.78315430e-05, 1.17069598e-03, 1.50548702e-02, 1.14558630e-01),
-    *(5.03087666e-01, 1.0),
-)
-_SINGLE_BOUND: Final = np.float32(4.0)
+_SINGLE: Final = np.dtype(np.float32)
+_SINGLE_P: Final = [
+    np.array(each, _SINGLE)
+    for each in (
+        *(2.02590415e-06, 2.84683580e-04, 3.80805157e-03, 5.28751000e-02),
+        *(1.91547994e-01, 1.12837914e00),
+    )
+]
+_SINGLE_Q: Final = [
+    np.array(each, _SINGLE)
+    for each in (
+        *(3.78315430e-05, 1.17069598e-03, 1.50548702e-02, 1.14558630e-01),
+        *(5.03087666e-01, 1.0),
+    )
+]
+_SINGLE_ONE: Final = np.array(1, _SINGLE)
+_SINGLE_BOUND: Final = np.array(4, _SINGLE)
 """From here on erf is 1 in float32, and the rational function is still there."""
 _BLOCK: Final = 1 << 14
 """Elements at a time, so that the intermediate arrays stay in the cache."""
@@ -119,15 +129,24 @@ def _like(x: Array, result: Array) -> Array:
 
 
 def _one_by_one(function: Callable[[float], float], x: Any) -> Array:
-    return np.array([function(each) for each in x.reshape(-1).tolist()], x.dtype).reshape(x.shape)
+    values = map(function, x.reshape(-1).tolist())
+    return np.fromiter(values, x.dtype, x.size).reshape(x.shape)
 
 
 def _erf_single(x: Array, out: Array) -> None:
-    x = np.clip(x, -_SINGLE_BOUND, _SINGLE_BOUND)
-    square = x * x
-    np.multiply(x, _polynomial(_SINGLE_P, square), out)
-    np.divide(out, _polynomial(_SINGLE_Q, square), out)
-    np.clip(out, -1, 1, out)
+    x = clip(x, -_SINGLE_BOUND, _SINGLE_BOUND)
+    square = np.multiply(x, x)
+    np.multiply(x, _single_polynomial(_SINGLE_P, square), out)
+    np.divide(out, _single_polynomial(_SINGLE_Q, square), out)
+    clip(out, -_SINGLE_ONE, _SINGLE_ONE, out)
+
+
+def _single_polynomial(coefficients: list[Array], x: Array) -> Array:
+    """Return the polynomial with these float32 coefficients, highest first, by Horner's rule."""
+    value = np.multiply(x, coefficients[0])
+    for coefficient in coefficients[1:-1]:
+        np.multiply(np.add(value, coefficient, value), x, value)
+    return np.add(value, coefficients[-1], value)
 
 
 def _by_range(x: Array, complement: bool) -> Array:

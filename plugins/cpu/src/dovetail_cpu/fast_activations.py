@@ -15,6 +15,7 @@ from dovetail_aten.array_kernels.sigmoids import Sigmoids
 from .blocks import blockwise
 from .constants import zeros_of
 from .elementary import TUNED
+from .quick_functions import clip
 from .written_activations import OF_RECTIFIERS, OF_SIGMOIDS
 from .written_gelu import write_gelu, write_gelu_gradient
 
@@ -26,7 +27,7 @@ _ONES = {each: numpy.array(1, each) for each in _FLOATS}
 _INFINITY = {each: numpy.array(math.inf, each) for each in _FLOATS}
 _maximum, _where, _less_equal = numpy.maximum, numpy.where, numpy.less_equal
 _logical_not, _multiply = numpy.logical_not, numpy.multiply
-_add, _divide, _exp = numpy.add, numpy.divide, numpy.exp
+_add, _divide, _exp, _negative = numpy.add, numpy.divide, numpy.exp, numpy.negative
 _SMALL = 4096
 """Elements up to which the cost of a call outweighs that of its passes."""
 
@@ -43,13 +44,6 @@ def _gelu_backward(grad: Any, x: Any) -> Any:
     out = _multiply(grad, x)
     write_gelu_gradient(out, numpy.empty_like(out), numpy.empty_like(out), grad, x)
     return out
-
-
-def _power(x: Any) -> Any:
-    """Return ``1 + exp(-x)``."""
-    made = numpy.negative(x)
-    _exp(made, out=made)
-    return _add(made, _ONES[x.dtype], out=made)
 
 
 def never_warns(function: Function) -> Function:
@@ -71,7 +65,7 @@ class FastRectifiers(Rectifiers):
         """Return ``min(max(x, min_val), max_val)``, of floats by one pass."""
         if x.dtype not in _FLOATS:
             return Rectifiers.hardtanh(self, x, min_val, max_val)
-        return x.clip(self._own_number(x, min_val), self._own_number(x, max_val))
+        return clip(x, self._own_number(x, min_val), self._own_number(x, max_val))
 
     @never_warns
     def relu(self, x: Any) -> Any:
@@ -88,7 +82,7 @@ class FastRectifiers(Rectifiers):
             return _maximum(self._zeros[dtype], x)
         # On large arrays clip is three times as fast as maximum with a number.
         return (
-            x.clip(self._zeros[dtype], _INFINITY[dtype])
+            clip(x, self._zeros[dtype], _INFINITY[dtype])
             if dtype in _FLOATS
             else Rectifiers.relu(self, x)
         )
@@ -135,17 +129,19 @@ class FastSigmoids(Sigmoids):
 
     def sigmoid(self, x: Any) -> Any:
         """Return ``1 / (1 + exp(-x))``."""
-        if x.dtype not in _FLOATS or not x.ndim:
+        dtype = x.dtype
+        if dtype not in _FLOATS or not x.ndim:
             return Sigmoids.sigmoid(self, x)
-        power = _power(x)
-        return _divide(_ONES[x.dtype], power, out=power)
+        one, made = _ONES[dtype], _negative(x)
+        return _divide(one, _add(_exp(made, made), one, made), made)
 
     def silu(self, x: Any) -> Any:
         """Return ``x * sigmoid(x)``."""
-        if x.dtype not in _FLOATS or not x.ndim:
+        dtype = x.dtype
+        if dtype not in _FLOATS or not x.ndim:
             return Sigmoids.silu(self, x)
-        power = _power(x)
-        return _divide(x, power, out=power)
+        made = _negative(x)
+        return _divide(x, _add(_exp(made, made), _ONES[dtype], made), made)
 
     def gelu(self, x: Any, *, approximate: str = "none") -> Any:
         """Return gelu, in float32 with an approximated error function."""

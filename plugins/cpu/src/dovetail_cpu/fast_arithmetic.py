@@ -27,7 +27,7 @@ _MANY = 1 << 10
 """Elements from which division in double precision pays."""
 _EXACT = 2.0**28
 """Quotient from which a product with it may be rounded."""
-_multiply, _copyto = numpy.multiply, numpy.copyto
+_add, _multiply, _copyto = numpy.add, numpy.multiply, numpy.copyto
 
 
 def _are_alike(*arrays: Any) -> bool:
@@ -47,8 +47,8 @@ def _are_alike(*arrays: Any) -> bool:
 def _added(x: Any, part: Any, factor: Any) -> Any:
     """Return ``x + factor * part``, written over `part`; a factor of None is none."""
     if factor is not None:
-        _multiply(part, factor, out=part)
-    return numpy.add(x, part, out=part)
+        _multiply(part, factor, part)
+    return _add(x, part, part)
 
 
 def _may_be_added(alpha: Any, x: Any, other: Any) -> bool:
@@ -132,6 +132,8 @@ class FastArithmetic(Arithmetic):
         """Return ``x + value * tensor1 * tensor2``."""
         if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
             return _added(x, _multiply(tensor1, tensor2), self._factor(x, value))
+        if value == 1:
+            return _add(x, _multiply(tensor1, tensor2))
         return Arithmetic.addcmul(self, x, tensor1, tensor2, value=value)
 
     def addcdiv(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
@@ -146,7 +148,15 @@ class FastArithmetic(Arithmetic):
 
     def lerp_number(self, x: Any, end: Any, weight: Any) -> Any:
         """Return ``x + weight * (end - x)`` for a number `weight`."""
-        if x.size < _WRITTEN_OVER or not _are_alike(x, end):
+        dtype = x.dtype
+        if (
+            dtype not in _FLOATS
+            or dtype is not end.dtype
+            or not x.ndim
+            or x.shape != end.shape
+            or not x.flags.c_contiguous
+            or not end.flags.c_contiguous
+        ):
             return Arithmetic.lerp_number(self, x, end, weight)
         step = numpy.subtract(end, x)
         if abs(weight) < 0.5:

@@ -14,6 +14,9 @@ import numpy
 from dovetail_aten.array_kernels.average_pooling import AveragePooling
 from dovetail_aten.array_kernels.runs import Divisors, Runs
 
+from .constants import ones_of
+
+_BLAS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _MANY: Final = 1 << 12
 """Elements from which slices cost less than a table."""
 _LARGEST_TABLE: Final = 1 << 13
@@ -28,8 +31,15 @@ class FastAveragePooling(AveragePooling):
         if x.size < _MANY and isinstance(divisors, int) and x.dtype.kind == "f":
             table = _table_of(tuple(runs), x.size)
             if table is not None:
-                sums = _add(x.reshape(-1).take(table), 0)
-                numpy.true_divide(sums, self.numbers.like(sums, divisors), out=sums)
+                elements = x.reshape(-1).take(table)
+                dtype = x.dtype
+                # A product with ones takes a third of the time of a reduction.
+                sums = (
+                    ones_of(len(table), dtype).dot(elements)
+                    if dtype in _BLAS
+                    else _add(elements, 0)
+                )
+                numpy.true_divide(sums, self.numbers.of_dtype(divisors, dtype), sums)
                 lead = x.shape[: x.ndim - len(runs)]
                 return sums.reshape(*lead, *[len(each.starts) for each in runs])
         return AveragePooling._averages(self, x, runs, divisors)

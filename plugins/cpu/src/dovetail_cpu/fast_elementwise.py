@@ -19,11 +19,13 @@ from dovetail_aten.array_kernels.pointwise import Pointwise
 from .blocks import blockwise, in_blocks
 from .elementary import TUNED
 from .half_precision import MANY
+from .quick_functions import clip
 from .written_activations import OF_HARD_ACTIVATIONS
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _BITS = {each: numpy.dtype(f"i{each.itemsize}") for each in _FLOATS}
 _BYTE = numpy.dtype(numpy.int8)
+_NUMBERS = (int, float)
 _FOR_MANY = 4
 """For how many elements each of a mask has to be, so that choosing by bits pays."""
 
@@ -49,7 +51,7 @@ class FastHardActivations(HardActivations):
             return HardActivations._sixth(self, x)
         like = self.numbers.like
         made = numpy.add(x, like(x, 3))
-        made.clip(self._zeros[x.dtype], like(x, 6), made)
+        clip(made, self._zeros[x.dtype], like(x, 6), made)
         return numpy.divide(made, like(x, 6), out=made)
 
 
@@ -92,36 +94,35 @@ class FastChoices(Choices):
         super().define_in(kernel)
         kernel("clamp", self.clamp, general_out_function=self.clamp_into)
 
-    def _bounds(self, x: Any, least: Any, greatest: Any) -> list[Any] | None:
+    def _bounds(self, x: Any, least: Any, greatest: Any) -> tuple[Any, Any] | None:
         """Return two numbers as bounds of an array of floats; None for what is none."""
         is_half = x.dtype in self.precision.halves and x.size >= MANY
         if not x.ndim or (x.dtype not in _FLOATS and not is_half):
             return None
-        bounds = []
-        for bound, none in ((least, -math.inf), (greatest, math.inf)):
-            bound = none if bound is None else bound
-            if bound.__class__ not in (int, float):
-                return None
-            bounds.append(self.numbers.fitting(x, bound))
-        return bounds
+        least = -math.inf if least is None else least
+        greatest = math.inf if greatest is None else greatest
+        if least.__class__ not in _NUMBERS or greatest.__class__ not in _NUMBERS:
+            return None
+        fitting = self.numbers.fitting
+        return fitting(x, least), fitting(x, greatest)
 
     def _clipped(self, x: Any, least: Any, greatest: Any) -> Any | None:
         """Return an array of floats limited to two numbers; None for what is none."""
         bounds = self._bounds(x, least, greatest)
         if bounds is None or x.dtype in _FLOATS:
-            return None if bounds is None else x.clip(*bounds)
+            return None if bounds is None else clip(x, *bounds)
         limits = [self.precision.wide(each) for each in bounds]
         return in_blocks(self._clipped_in_single, x, *limits)
 
     def _clipped_in_single(self, x: Any, least: Any, greatest: Any) -> Any:
         """Return half-precision numbers limited to two."""
-        return self.precision.narrow(self.precision.wide(x).clip(least, greatest), x.dtype)
+        return self.precision.narrow(clip(self.precision.wide(x), least, greatest), x.dtype)
 
     def clamp_into(self, x: Any, min: Any = None, max: Any = None, *, out: Any) -> Any:
         """Write `clamp` into `out`, of an array of floats itself without a copy."""
         bounds = self._bounds(x, min, max) if x is out and (min, max) != (None, None) else None
         if bounds is not None and x.dtype in _FLOATS:
-            return x.clip(*bounds, out)
+            return clip(x, *bounds, out)
         made = self.clamp(x, min, max)
         if made.shape != out.shape:
             raise ValueError(f"cannot broadcast {made.shape} into {out.shape}")
@@ -151,9 +152,9 @@ class FastChoices(Choices):
     def clamp(self, x: Any, min: Any = None, max: Any = None) -> Any:
         """Return `x` limited to ``[min, max]``; a bound that is None is none."""
         if min is not None or max is not None:
-            made = self._clipped(x, min, max)
-            if made is not None:
-                return made
+            bounds = self._bounds(x, min, max)
+            if bounds is not None:
+                return clip(x, *bounds)
         return Choices.clamp(self, x, min, max)
 
     def clamp_min(self, x: Any, min: Any) -> Any:

@@ -4,6 +4,7 @@ a pass per row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -11,12 +12,13 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import Function, wrap_dim
+from dovetail_aten.array_kernels.indexing import Indexing
 from dovetail_aten.array_kernels.indexing_along import IndexingAlong
 from dovetail_aten.array_kernels.ordering import Ordering
 from dovetail_aten.array_kernels.shapes import Shapes
 from dovetail_kernel import contiguous_format
 
-from .accumulation import gathered
+from .accumulation import gathered, scatter_into
 from .fast_joining import FastJoining
 from .half_precision import converted
 from .packed_order import PackedOrder
@@ -25,11 +27,14 @@ from .top import top_of_rows
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _LONG = numpy.dtype(numpy.int64)
+_array, _add = numpy.ndarray, numpy.add
 _MASKS_UP_TO = 1 << 16
 _STRIP = 64
 """Rows of a large triangle that are copied at a time."""
 _FEW = 1 << 12
 """Elements up to which it is worth keeping where lines begin."""
+_FEW_ADDED = 1 << 8
+"""Elements that cost less one by one."""
 _FEW_COLUMNS = 16
 _PARTITIONED_FROM = 64
 """Length from which topk does not sort what it leaves out."""
@@ -48,14 +53,17 @@ def pick(array: Any, indices: Any) -> Any:
     if array.ndim == 1:
         return array.take(indices)
     offsets = (_kept_offsets if array.size <= _FEW else _offsets)(array.shape)
-    return numpy.ascontiguousarray(array).reshape(-1).take(indices + offsets)
+    # take has the elements in C order whatever their order in memory.
+    return array.take(_add(indices, offsets))
 
 
 class FastIndexing(IndexingAlong):
     """Elements at flat indices, and sums of rows."""
 
-    def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-        """Return the elements at `index` along `dim` by flat indices."""
+    def _axis_of_places(self, x: Any, dim: int, index: Any) -> int | None:
+        """Return `dim`, counted from 0, if `index` has places along it for all that `x`, an array
+        in C order, has in the other dimensions; None for anything else, and what is wrong.
+        """
         ndim = x.ndim
         if (
             not ndim
@@ -64,22 +72,45 @@ class FastIndexing(IndexingAlong):
             or not index.size
             or not x.flags.c_contiguous
         ):
-            return IndexingAlong.gather(self, x, dim, index)
-        axis = wrap_dim(dim, ndim)
-        shape, length = x.shape, x.shape[axis]
+            return None
+        axis = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
+        shape, places = x.shape, index.shape
         if (
-            index.shape[:axis] != shape[:axis]
-            or index.shape[axis + 1 :] != shape[axis + 1 :]
+            (places != shape and places[:axis] != shape[:axis])
+            or (places != shape and places[axis + 1 :] != shape[axis + 1 :])
             or not index.flags.c_contiguous
-            or not self.capabilities.are_below(index, length)
+            or not self.capabilities.are_below(index, shape[axis])
         ):
+            return None
+        return axis
+
+    def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+        """Return the elements at `index` along `dim` by flat indices."""
+        axis = self._axis_of_places(x, dim, index)
+        if axis is None:
             return IndexingAlong.gather(self, x, dim, index)
         return gathered(x, axis, index)
+
+    def _scattered(
+        self, name: str, x: Any, dim: int, index: Any, source: Any, accumulate: bool
+    ) -> Any:
+        """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
+        if (
+            source.__class__ is not _array
+            or source.dtype is not x.dtype
+            or source.shape != index.shape
+            or (axis := self._axis_of_places(x, dim, index)) is None
+        ):
+            return IndexingAlong._scattered(self, name, x, dim, index, source, accumulate)
+        made = x.copy()
+        scatter_into(made, axis, index, source, accumulate)
+        return made
 
     def index_add(self, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
         """Return a copy with rows added at `index`, without a pass for each row."""
         if (
             alpha != 1
+            or not source.size
             or x.ndim < 2
             or wrap_dim(dim, x.ndim)
             or x.dtype not in _FLOATS
@@ -87,13 +118,17 @@ class FastIndexing(IndexingAlong):
             or index.ndim != 1
             or index.dtype != _LONG
             or source.shape != (index.size, *x.shape[1:])
-            or x.size < len(x) * _FEW_COLUMNS
-            or index.size < _FEW_COLUMNS
+            or not x.flags.c_contiguous
             or not self.capabilities.are_below(index, len(x))
         ):
             return IndexingAlong.index_add(self, x, dim, index, source, alpha=alpha)
         result = x.copy()
-        add_rows(result, index, source)
+        if source.size <= _FEW_ADDED:
+            numpy.add.at(result, index, source)
+        elif x.size < len(x) * _FEW_COLUMNS or index.size < _FEW_COLUMNS:
+            return IndexingAlong.index_add(self, x, dim, index, source, alpha=alpha)
+        else:
+            add_rows(result, index, source)
         return result
 
     def embedding_dense_backward(
@@ -118,6 +153,21 @@ class FastIndexing(IndexingAlong):
         result = numpy.zeros((num_weights, width), grad_output.dtype)
         add_rows(result, indices.reshape(-1), grad_output.reshape(-1, width))
         return result
+
+
+class FastGathering(Indexing):
+    """Elements at indices."""
+
+    def index(self, x: Any, indices: Sequence[Any]) -> Any:
+        """Return the elements at `indices`; slices at one index without a key."""
+        if len(indices) == 1 and x.size and x.ndim and x.flags.c_contiguous:
+            index = indices[0]
+            if index is not None and index.dtype is _LONG:
+                try:
+                    return x.take(index, 0)
+                except IndexError as error:
+                    raise self._worded(error, (index,)) from None
+        return Indexing.index(self, x, indices)
 
 
 class FastOrdering(PackedOrder, Ordering):

@@ -24,6 +24,7 @@ FAST_FAMILIES: Final = {
     "matmul.MatrixProducts": "dovetail_cpu.fast_matmul.FastMatrixProducts",
     "views.Views": "dovetail_cpu.fast_views.FastViews",
     "shapes.Shapes": "dovetail_cpu.fast_indexing.FastShapes",
+    "indexing.Indexing": "dovetail_cpu.fast_indexing.FastGathering",
     "indexing_along.IndexingAlong": "dovetail_cpu.fast_indexing.FastIndexing",
     "rectifiers.Rectifiers": "dovetail_cpu.fast_activations.FastRectifiers",
     "sigmoids.Sigmoids": "dovetail_cpu.fast_activations.FastSigmoids",

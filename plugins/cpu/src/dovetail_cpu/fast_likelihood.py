@@ -43,7 +43,10 @@ class FastLikelihood(Likelihood):
         if x.dtype is not _SINGLE and x.dtype is not _DOUBLE:
             return False
         # Read as unsigned, a negative class is beyond the last one too.
-        return bool(_highest(target.view(_UNSIGNED)) < classes)
+        unsigned = target.view(_UNSIGNED)
+        if samples <= _LONGEST:  # then this costs half of a reduction
+            return bool(unsigned.item(unsigned.argmax()) < classes)
+        return bool(_highest(unsigned) < classes)
 
     def nll_loss_forward(
         self, x: Any, target: Any, weight: Any, reduction: int, ignore_index: int

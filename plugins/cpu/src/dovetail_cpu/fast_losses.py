@@ -14,6 +14,7 @@ from dovetail_aten.array_kernels.losses import MEAN, NONE, SUM, Losses
 
 from .blocks import in_blocks
 from .elementary import TUNED
+from .quick_functions import clip
 from .scratch import BLOCK_BYTES, Scratch
 from .threads import run_pieces
 
@@ -56,7 +57,7 @@ def _sum_of_bends(room: Any, x: Any, target: Any, bound: float = 1.0) -> Any:
     away, near, _ = room
     numpy.subtract(x, target, away)
     limit = away.dtype.type(bound)
-    away.clip(-limit, limit, near)
+    clip(away, -limit, limit, near)
     # With their signs: they have the same one. The first sum is at least twice the half.
     half = away.dtype.type(0.5) * _sum_of_products(near, near)
     return _sum_of_products(near, away) - half

@@ -12,7 +12,7 @@ import numpy
 from dovetail_aten.array_kernels.normalization import Normalization, check_layer_norm
 
 from .constants import ones_of
-from .fast_softmax import across
+from .repeating import across, down
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 16
@@ -27,6 +27,7 @@ _FAR = 64.0
 """Deviations that a mean may be away from 0 for sums of products not to lose many digits."""
 _add: Any = numpy.add.reduce
 _sum, _subtract, _multiply = numpy.add, numpy.subtract, numpy.multiply
+_sqrt, _reciprocal = numpy.sqrt, numpy.reciprocal
 
 
 @lru_cache(64)
@@ -40,28 +41,29 @@ def _normalize(
     epsilon: Any,
     scale: Any,
     shift: Any,
-    out: Any,
-    mean: Any,
-    rstd: Any,
+    out: Any = None,
+    mean: Any = None,
+    rstd: Any = None,
     room: Any = None,
-) -> None:
-    """Write normalized rows, their means and reciprocal deviations; `room` is memory for as many.
+) -> tuple[Any, Any, Any]:
+    """Return normalized rows, their means and reciprocal deviations, written to memory that is
+    given for them; `room` is memory for as many rows.
 
     A pass over two whole blocks takes half the time of one with a row or a column, which is why the
     reciprocals are multiplied by the weight first; of long rows the weight is repeated.
     """
-    length = rows.shape[1]
+    count, length = rows.shape
     average, is_small = _average(length, rows.dtype), rows.size <= _SMALL
-    rows.dot(average, mean)
-    _subtract(rows, across(mean, length) if is_small else mean[:, None], out)
+    mean = rows.dot(average, mean)
+    out = _subtract(rows, across(mean, length) if is_small else mean[:, None], out)
     if length < _SHORT:
-        _multiply(out, out).dot(average, rstd)
+        rstd = _multiply(out, out).dot(average, rstd)
     else:
-        numpy.vecdot(out, out, out=rstd)
+        rstd = numpy.vecdot(out, out, out=rstd)
         _multiply(rstd, average[0], rstd)
     _sum(rstd, epsilon, rstd)
-    numpy.sqrt(rstd, rstd)
-    numpy.reciprocal(rstd, rstd)
+    _sqrt(rstd, rstd)
+    _reciprocal(rstd, rstd)
     if scale is None or scale.ndim == 2:
         _multiply(out, across(rstd, length) if is_small else rstd[:, None], out)
         if scale is not None:
@@ -69,7 +71,8 @@ def _normalize(
     else:
         _multiply(out, rstd[:, None].dot(scale[None], room), out)
     if shift is not None:
-        _sum(out, shift, out)
+        _sum(out, down(shift, count) if shift.ndim == 1 else shift, out)
+    return out, mean, rstd
 
 
 class FastNormalization(Normalization):
@@ -100,12 +103,12 @@ class FastNormalization(Normalization):
         shift = None if bias is None else bias.reshape(length)
         epsilon = self.numbers.of_dtype(eps, dtype)
         kept = input.shape[:lead] + (1,) * (input.ndim - lead)
-        result = numpy.empty(rows.shape, dtype)
-        mean, rstd = numpy.empty(len(rows), dtype), numpy.empty(len(rows), dtype)
         step = max(1, _BLOCK // length)
         if step >= len(rows):
-            _normalize(rows, epsilon, scale, shift, result, mean, rstd)
+            result, mean, rstd = _normalize(rows, epsilon, scale, shift)
         else:
+            result = numpy.empty(rows.shape, dtype)
+            mean, rstd = numpy.empty(len(rows), dtype), numpy.empty(len(rows), dtype)
             shift = None if shift is None else numpy.repeat(shift[None], step, 0)
             if scale is not None and length >= _LONG:
                 scale = numpy.repeat(scale[None], step, 0)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf, nan, prod
 from typing import Any
 
 import numpy
 
 from dovetail_aten.array_kernels import Function, wrap_dim, wrap_dims
+from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.reductions import Dims, Reductions
 
-from .constants import ones_of
+from .constants import ones_of, starts_of_rows
 from .half_precision import MANY
+from .repeating import across, down
+from .silence import silent
 
 _SINGLE = numpy.dtype(numpy.float32)
+_BOOL = numpy.dtype(bool)
+_ORDERED = "biuf"
+"""Kinds of dtypes whose extrema NumPy finds without a warning: not those of bfloat16."""
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
 """Elements from which a product with ones pays."""
@@ -29,7 +35,7 @@ _LONGEST = 1 << 12
 
 _AT_ONCE = 1 << 18
 """Elements of half precision that are in float32 at a time, if they are several rows."""
-
+_MATRIX = 2
 _CUBE = 3
 """Dimensions from which a reduction may be laid out by NumPy in another order than C order, which
 is PyTorch's.
@@ -38,14 +44,16 @@ is PyTorch's.
 _add: Any = numpy.add.reduce
 _multiply: Any = numpy.multiply.reduce
 _greatest: Any = numpy.maximum.reduce
-_divide = numpy.divide
+_divide, _count_nonzero = numpy.divide, numpy.count_nonzero
 
 
-def _tested(test: Any, generic: Function) -> Function:
-    """Return the method that reduces by `test`."""
+def _tested(test: Any, is_met: Callable[[int, int], bool], generic: Function) -> Function:
+    """Return the method that reduces by `test`; of few bits, by ``is_met(ones, all)``."""
 
     def tested(self: Any, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
         if dim is None:
+            if x.dtype is _BOOL and x.size <= _LONGEST and not keepdim:
+                return is_met(_count_nonzero(x), x.size)
             result = test(x, None, None, None, keepdim)
         else:
             ndim = x.ndim
@@ -84,53 +92,111 @@ def _in_single(family: Any, ufunc: Any, x: Any, dims: Any, keepdim: bool) -> Any
     return made if made.flags.c_contiguous else made.copy()
 
 
+def _extremum_in_single(family: Any, reduce: Any, x: Any, dims: Any, keepdim: bool) -> Any | None:
+    """Return the extrema of many numbers of half precision; None for others."""
+    if x.dtype not in family.precision.halves:
+        return None
+    made = _silently_in_single(family, reduce.__self__, x, dims, keepdim)
+    return None if made is None else made.astype(x.dtype)
+
+
+_silently_in_single = silent(_in_single)
+
+
+def _has_any(ones: int, count: int) -> bool:
+    return ones > 0
+
+
+def _are_all(ones: int, count: int) -> bool:
+    return ones == count
+
+
 def _whole(reduce: Any, generic: Function) -> Function:
     """Return the method that finds the extremum of all elements by `reduce`."""
+    silently = silent(generic)
 
     def extremum(self: Any, x: Any) -> Any:
-        if not x.size or x.dtype.kind == "c":
-            return generic(self, x)
-        made = _in_single(self, reduce.__self__, x, None, False)
-        return reduce(x, None) if made is None else made.astype(x.dtype)
+        if x.size >= MANY:
+            made = _extremum_in_single(self, reduce, x, None, False)
+            if made is not None:
+                return made
+        if not x.size or x.dtype.kind not in _ORDERED:
+            return silently(self, x)
+        return reduce(x, None)
 
     extremum.__doc__ = generic.__doc__
-    return extremum
+    return never_warns(extremum)
 
 
 def _extremum(reduce: Any, generic: Function) -> Function:
     """Return the method that finds extrema by `reduce`."""
+    silently = silent(generic)
 
     def extremum(self: Any, x: Any, dim: Dims = (), keepdim: bool = False) -> Any:
         ndim = x.ndim
-        if not x.size or not ndim or x.dtype.kind == "c":
-            return generic(self, x, dim, keepdim)
-        dims = wrap_dims(dim, ndim)
-        made = _in_single(self, reduce.__self__, x, dims, keepdim)
-        if made is not None:
-            return made.astype(x.dtype)
-        result = reduce(x, dims, None, None, keepdim)
+        if x.size >= MANY:
+            made = _extremum_in_single(self, reduce, x, wrap_dims(dim, ndim), keepdim)
+            if made is not None:
+                return made
+        if not x.size or not ndim or x.dtype.kind not in _ORDERED:
+            return silently(self, x, dim, keepdim)
+        result = reduce(x, wrap_dims(dim, ndim), None, None, keepdim)
         return result if ndim < _CUBE or result.flags.c_contiguous else result.copy()
 
     extremum.__doc__ = generic.__doc__
-    return extremum
+    return never_warns(extremum)
 
 
 def _extremum_along(reduce: Any, find: Any, generic: Function) -> Function:
-    """Return the method that finds extrema along a dimension, and by `find` their places."""
+    """Return the method that finds extrema along a dimension, and by `find` their places: of few
+    rows the extrema are what is at these places.
+    """
+    silently = silent(generic)
 
     def extremum_along(self: Any, x: Any, dim: int, keepdim: bool = False) -> tuple[Any, Any]:
         ndim = x.ndim
-        if not x.size or not ndim or x.dtype.kind == "c":
-            general: tuple[Any, Any] = generic(self, x, dim, keepdim)
+        if not x.size or not ndim or x.dtype.kind not in _ORDERED:
+            general: tuple[Any, Any] = silently(self, x, dim, keepdim)
             return general
         axis = wrap_dim(dim, ndim)
-        made = _in_single(self, reduce.__self__, x, axis, keepdim)
-        values = reduce(x, axis, None, None, keepdim) if made is None else made.astype(x.dtype)
+        if ndim == _MATRIX and axis and len(x) <= _LONGEST:
+            rows, columns = x.shape
+            indices = find(x, 1)
+            values = x.take(numpy.add(indices, starts_of_rows(rows, columns)))
+            return (values[:, None], indices[:, None]) if keepdim else (values, indices)
+        values = reduce(x, axis, None, None, keepdim)
         indices = find(x, axis, None, keepdims=keepdim)
         return (values, indices) if ndim < _CUBE else (self.ordered(values), self.ordered(indices))
 
     extremum_along.__doc__ = generic.__doc__
-    return extremum_along
+    return never_warns(extremum_along)
+
+
+def _place(find: Any, generic: Function) -> Function:
+    """Return the method that finds by `find` where extrema are."""
+
+    def place(self: Any, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        ndim = x.ndim
+        if dim is None or keepdim or not x.size or not 0 < ndim < _CUBE or x.dtype.kind == "c":
+            return generic(self, x, dim, keepdim)
+        return find(x, dim if 0 <= dim < ndim else wrap_dim(dim, ndim))
+
+    place.__doc__ = generic.__doc__
+    return never_warns(place)
+
+
+def _small_variance(x: Any, axis: int, size: Any, freedom: Any) -> Any:
+    """Return the variance along `axis` of a small matrix, whose sums are products with ones, and
+    whose means are repeated, which costs less than broadcasting them.
+    """
+    rows, columns = x.shape
+    ones = ones_of(columns if axis else rows, x.dtype)
+    mean = x.dot(ones) if axis else ones.dot(x)
+    _divide(mean, size, mean)
+    away = numpy.subtract(x, across(mean, columns) if axis else down(mean, rows))
+    numpy.multiply(away, away, away)
+    total = away.dot(ones) if axis else ones.dot(away)
+    return _divide(total, freedom, total)
 
 
 def _product_of_rows(x: Any, axis: int | None, keepdim: bool) -> Any:
@@ -155,14 +221,16 @@ def _product_of_rows(x: Any, axis: int | None, keepdim: bool) -> Any:
 class FastReductions(Reductions):
     """Reductions by the methods of ufuncs, which skip a Python frame and keywords."""
 
-    any = _tested(numpy.logical_or.reduce, Reductions.any)
-    all = _tested(numpy.logical_and.reduce, Reductions.all)
+    any = _tested(numpy.logical_or.reduce, _has_any, Reductions.any)
+    all = _tested(numpy.logical_and.reduce, _are_all, Reductions.all)
     max = _whole(numpy.maximum.reduce, Reductions.max)
     min = _whole(numpy.minimum.reduce, Reductions.min)
     amax = _extremum(numpy.maximum.reduce, Reductions.amax)
     amin = _extremum(numpy.minimum.reduce, Reductions.amin)
     max_along = _extremum_along(numpy.maximum.reduce, numpy.ndarray.argmax, Reductions.max_along)
     min_along = _extremum_along(numpy.minimum.reduce, numpy.ndarray.argmin, Reductions.min_along)
+    argmax = _place(numpy.ndarray.argmax, Reductions.argmax)
+    argmin = _place(numpy.ndarray.argmin, Reductions.argmin)
 
     def _sum_of_matrix(self, x: Any, dims: tuple[int, ...], keepdim: bool) -> Any | None:
         """Return the sum over the last or first dimensions as a product with ones; None where that
@@ -280,15 +348,18 @@ class FastReductions(Reductions):
         """Return the variance over `dim`, with the squares written over the differences."""
         if x.dtype not in _BLAS or not x.size:
             return Reductions.var(self, x, dim, correction=correction, keepdim=keepdim)
-        dims = wrap_dims(dim, x.ndim)
-        size = prod([x.shape[d] for d in dims])
+        shape, dims = x.shape, wrap_dims(dim, x.ndim)
+        size = shape[dims[0]] if len(dims) == 1 else prod([shape[d] for d in dims])
         freedom = size - (1 if correction is None else correction)
         if freedom <= 0:
             return Reductions.var(self, x, dim, correction=correction, keepdim=keepdim)
         number = self.numbers.of_dtype
+        if len(shape) == _MATRIX and len(dims) == 1 and x.size <= _FEW:
+            result = _small_variance(x, dims[0], number(size, x.dtype), number(freedom, x.dtype))
+            return numpy.expand_dims(result, dims[0]) if keepdim else result
         mean = _divide(self.sum(x, dims, True), number(size, x.dtype))
         away = numpy.subtract(x, mean)
-        squares = numpy.multiply(away, away, out=away if away.ndim else None)
+        squares = numpy.multiply(away, away, away if away.ndim else None)
         return _divide(self.sum(squares, dims, keepdim), number(freedom, x.dtype))
 
     def std(

@@ -14,7 +14,8 @@ import numpy
 from dovetail_aten.array_kernels import wrap_dim
 from dovetail_aten.array_kernels.softmax import Softmax
 
-from .constants import ones_of
+from .constants import ones_of, starts_of_rows
+from .repeating import across
 from .threads import run_pieces
 
 _SINGLE = numpy.dtype(numpy.float32)
@@ -23,6 +24,7 @@ _highest: Any = numpy.maximum.reduce
 _add: Any = numpy.add.reduce
 _contiguous, _exp, _log = numpy.ascontiguousarray, numpy.exp, numpy.log
 _subtract, _divide, _multiply = numpy.subtract, numpy.divide, numpy.multiply
+_sum_of = numpy.add
 _FEW_CLASSES = 256
 """Length of the rows up to which a product with ones sums them."""
 _LEAST_SUM, _GREATEST_SUM = 1e-4, 1e15
@@ -31,15 +33,21 @@ the maximum need not be taken out.
 """
 _SMALL = 4096
 """Elements up to which repeating a column costs less than broadcasting it."""
+_FEW_ROWS = 100
+"""Rows up to which finding the places of their maxima costs less than a copy."""
 _BLOCK = 1 << 16
 """Elements at a time."""
 _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
 
-def across(column: Any, length: int) -> Any:
-    """Return the vector `column` as the matrix with that column `length` times."""
-    return column.repeat(length).reshape(-1, length)
+def _greatest_of_rows(rows: Any) -> Any:
+    """Return the maxima of the rows of a small matrix."""
+    count, length = rows.shape
+    if count <= _FEW_ROWS:
+        return rows.take(_sum_of(rows.argmax(1), starts_of_rows(count, length)))
+    # Down the columns of a copy: a reduction of many short rows costs more than the copy.
+    return _highest(_contiguous(rows.T), 0)
 
 
 def is_small(array: Any, dim: int) -> bool:
@@ -72,10 +80,9 @@ def _small_softmax(x: Any) -> Any:
     result = _exp(rows, order="C")
     total = result.dot(ones)
     if not are_within(total):
-        # The maximum down the columns of a copy: many short rows cost more than the copy.
-        _subtract(rows, across(_highest(_contiguous(rows.T), 0), classes), out=result)
-        total = _exp(result, out=result).dot(ones)
-    result = _divide(result, across(total, classes), out=result)
+        _subtract(rows, across(_greatest_of_rows(rows), classes), result)
+        total = _exp(result, result).dot(ones)
+    result = _divide(result, across(total, classes), result)
     return result if len(shape) == 2 else result.reshape(shape)
 
 
@@ -85,9 +92,9 @@ def small_log_softmax(x: Any) -> Any:
     rows = x if len(shape) == 2 else x.reshape(-1, shape[-1])
     classes = shape[-1]
     # Without the maximum taken out, what the most probable class has would lose digits.
-    result = _subtract(rows, across(_highest(_contiguous(rows.T), 0), classes))
+    result = _subtract(rows, across(_greatest_of_rows(rows), classes))
     total = _exp(result).dot(ones_of(classes, rows.dtype))
-    result = _subtract(result, across(_log(total, out=total), classes), out=result)
+    result = _subtract(result, across(_log(total, total), classes), result)
     return result if len(shape) == 2 else result.reshape(shape)
 
 
@@ -215,7 +222,7 @@ class FastSoftmax(Softmax):
             grad_output, output = grad_output.reshape(-1, classes), output.reshape(-1, classes)
         result = _multiply(grad_output, output)
         total = across(result.dot(ones_of(classes, input_dtype)), classes)
-        result = _multiply(output, _subtract(grad_output, total, out=total), out=total)
+        result = _multiply(output, _subtract(grad_output, total, total), total)
         return result if len(shape) == 2 else result.reshape(shape)
 
     def log_softmax_backward(
@@ -242,6 +249,6 @@ class FastSoftmax(Softmax):
             grad_output, output = grad_output.reshape(-1, classes), output.reshape(-1, classes)
         result = _exp(output)
         total = grad_output.dot(ones_of(classes, input_dtype))
-        _multiply(result, across(total, classes), out=result)
-        result = _subtract(grad_output, result, out=result)
+        _multiply(result, across(total, classes), result)
+        result = _subtract(grad_output, result, result)
         return result if len(shape) == 2 else result.reshape(shape)

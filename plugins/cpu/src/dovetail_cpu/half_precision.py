@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy
 
 from .blocks import contiguous_order, line_of
+from .quick_functions import clip
 from .scratch import BLOCK_BYTES, Scratch
 from .threads import run_pieces
 
@@ -93,11 +94,11 @@ def write_half(out: Any, room: Any, other: Any, x: Any) -> None:
     numpy.absolute(x, size)
     greatest = size.max()
     if not greatest <= _INFINITE_HERE:
-        size.clip(_ZERO, _INFINITE_HERE, size)
+        clip(size, _ZERO, _INFINITE_HERE, size)
     # The sum with a power of two is rounded to how far apart the numbers of float16 are here: its
     # last bits count them, and with its exponent they are the number.
     power = room.view(_SINGLE)
-    size.clip(_LEAST_NORMAL, _INFINITE_HERE, power)
+    clip(size, _LEAST_NORMAL, _INFINITE_HERE, power)
     numpy.bitwise_and(room, _EXPONENT, room)
     numpy.add(room, _COUNTING, room)
     numpy.add(size, power, size)

@@ -18,7 +18,11 @@ Array = np.ndarray[Any, Any]
 _WORDS: Final = 624
 _FEW: Final = 1 << 13
 """So many words cost less one by one than what the other way costs to begin."""
-_MASK: Final = np.uint64((1 << 53) - 1)
+_MASK: Final = np.array((1 << 53) - 1, np.uint64)
+_UPPER: Final = np.array(32, np.uint64)
+_LONG: Final = np.dtype(np.int64)
+_DOUBLE: Final = np.dtype(np.float64)
+_UNIT: Final = np.array(2.0**-53)
 _STATE: Final = np.dtype(
     {
         "names": [
@@ -78,18 +82,16 @@ class MersenneTwister:
         """Return the next `count` pairs of words, as uint64: the first of two is the upper half."""
         if count < _FEW:
             words: Array = self._bits.random_raw(2 * count)
-            upper: Array = words[::2] << np.uint64(32)
-            upper |= words[1::2]
-            return upper
+            upper: Array = np.left_shift(words[::2], _UPPER)
+            return np.bitwise_or(upper, words[1::2], upper)
         return self._words.integers(0, 1 << 64, count, dtype=np.uint64)
 
     def doubles(self, count: int) -> Array:
         """Return the next `count` numbers of [0, 1) with 53 bits, as float64."""
         pairs = self.pairs(count)
-        pairs &= _MASK
-        made: Array = pairs.view(np.int64).astype(np.float64)  # signed ones convert faster
-        made *= 2.0**-53
-        return made
+        np.bitwise_and(pairs, _MASK, pairs)
+        made: Array = pairs.view(_LONG).astype(_DOUBLE)  # signed ones convert faster
+        return np.multiply(made, _UNIT, made)
 
     def position(self) -> Any:
         """Return where the words come from, for `go_to`."""

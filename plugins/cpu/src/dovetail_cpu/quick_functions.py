@@ -9,12 +9,21 @@ from typing import Any, Final
 
 import numpy
 
-__all__ = ["QUICK_FUNCTIONS"]
+__all__ = ["QUICK_FUNCTIONS", "clip"]
 
 _ALL: Final = slice(None)
 _BACKWARDS: Final = slice(None, None, -1)
 _BOOL: Final = numpy.dtype(bool)
 _concatenate: Any = numpy.concatenate
+_empty: Any = numpy.empty
+_zeros: Any = numpy.zeros
+
+
+_core: Final = getattr(getattr(numpy, "_core", None), "umath", None)
+clip: Final[Any] = getattr(_core, "clip", numpy.clip)
+"""``clip(x, least, greatest, out)``: the ufunc behind ``ndarray.clip``, which is written in Python
+and costs as much again.
+"""
 
 
 def _reduction(function: Any) -> Callable[..., Any]:
@@ -82,6 +91,21 @@ def expand_dims(a: Any, axis: int) -> Any:
     return a[(*(_ALL,) * (axis % (a.ndim + 1)), None)]
 
 
+def ones(shape: Any, dtype: Any = None) -> Any:
+    """Return an array full of 1."""
+    made = _empty(shape, dtype)
+    made.fill(1)
+    return made
+
+
+def eye(N: int, M: int | None = None, dtype: Any = None) -> Any:
+    """Return a matrix of `N` rows and `M` columns with 1 on its diagonal, else 0."""
+    columns = N if M is None else M
+    made = _zeros((N, columns), dtype)
+    made.reshape(-1)[: columns * columns : columns + 1] = 1
+    return made
+
+
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Return arrays of one shape side by side along a new dimension."""
     place = axis % (arrays[0].ndim + 1)
@@ -104,5 +128,7 @@ QUICK_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "flip": flip,
     "expand_dims": expand_dims,
     "stack": stack,
+    "ones": ones,
+    "eye": eye,
 }
 """By their names: what array kernels call for the arrays of this backend."""

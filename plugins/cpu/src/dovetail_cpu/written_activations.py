@@ -13,6 +13,7 @@ import numpy
 
 from .blocks import Write
 from .elementary import write_expm1, write_log1p
+from .quick_functions import clip
 from .written_gelu import write_gelu, write_gelu_gradient
 
 __all__ = ["OF_HARD_ACTIVATIONS", "OF_RECTIFIERS", "OF_SIGMOIDS"]
@@ -81,7 +82,7 @@ def _sixth(out: Any, x: Any) -> None:
     dtype = out.dtype
     six = _SIXES[dtype]
     _add(x, _THREES[dtype], out)
-    out.clip(_ZEROS[dtype], six, out)
+    clip(out, _ZEROS[dtype], six, out)
     _divide(out, six, out)
 
 
@@ -208,7 +209,7 @@ def _elu(out: Any, near: Any, series: Any, bounded: Any, x: Any, *factors: Any) 
     dtype = out.dtype
     if dtype != numpy.float32 or any([each != 1 for each in factors]):
         return False
-    x.clip(_LEAST[dtype], _ZEROS[dtype], bounded)
+    clip(x, _LEAST[dtype], _ZEROS[dtype], bounded)
     write_expm1(out, near, series, bounded)
     numpy.maximum(out, x, out=out)
     return None
@@ -228,7 +229,7 @@ def _elu_gradient(
     if is_result or not alpha == scale == input_scale == 1:
         return False
     x, dtype = self_or_result, out.dtype
-    x.clip(_LEAST[dtype], _ZEROS[dtype], room)
+    clip(x, _LEAST[dtype], _ZEROS[dtype], room)
     _exp(room, room)
     _multiply(grad_output, room, out)
     if numpy.isnan(x.max()):

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import numpy
 
+from .quick_functions import clip
+
 __all__ = ["write_gelu", "write_gelu_gradient"]
 
 _SINGLE: Final = numpy.dtype(numpy.float32)
@@ -93,7 +95,7 @@ def _write_rest(out: Any, square: Any, x: Any) -> None:
     """Write ``1 + exp(-s)``, where the logistic function of s is the normal distribution function
     of the float32 array `x`; limits its square.
     """
-    square.clip(_ZERO, _BOUND, square)
+    clip(square, _ZERO, _BOUND, square)
     _multiply(square, _LOGIT[-1], out)
     for coefficient in _LOGIT[-2:0:-1]:
         _add(out, coefficient, out)

@@ -17,6 +17,7 @@ from . import writes
 from .blockwise import Checked, elementwise
 from .chunks import automatic, check_known, one_empty_chunk
 from .indexing import read
+from .quiet import on_host
 from .random_numbers import ChunkedGenerator
 from .shapes import native_dtype
 
@@ -90,7 +91,7 @@ class DaskArrays(NamespaceArrays):
 
     def to_host(self, array: Any) -> Any:
         """Compute `array`, and return it as one of NumPy's."""
-        return np.asarray(array.compute())
+        return on_host(array)
 
     def adopted(self, array: Any) -> Any:
         """Return an array that a program made, for a tensor around it."""
@@ -296,7 +297,7 @@ def without_masks(key: Sequence[Any]) -> tuple[Any, ...]:
     places: list[Any] = []
     for each in key:
         if _is_mask(each):
-            found = np.nonzero(np.asarray(each.compute()))
+            found = np.nonzero(on_host(each))
             places.extend(da.from_array(place, chunks="auto") for place in found)
         else:
             places.append(each)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import dask
 import dask.array as da
 import numpy as np
 
@@ -17,7 +16,8 @@ from dovetail_dispatcher import Operator
 from dovetail_dispatcher.table import registry
 
 from .blockwise import Result, on_blocks, on_blocks_for_several
-from .cpu_calls import CpuCall, arrays_among, cpu_kernel
+from .cpu_calls import arrays_among, cpu_call, cpu_kernel
+from .quiet import computed
 from .shapes import Shaped, results_of
 
 __all__ = ["AlongDim", "OneTask", "OverBatch", "define"]
@@ -90,7 +90,7 @@ class OneTask:
         given = list(arrays_among([args, kwargs]))
         shapes = results_of(self.name, args, kwargs) if given else None
         if shapes is None:
-            args, kwargs = dask.compute(list(args), dict(kwargs))
+            args, kwargs = computed(list(args), dict(kwargs))
             return _lazy(cpu_kernel(self.name)(*args, **kwargs))
         chunked = self.chunked(args, kwargs, given)
         operands = [
@@ -99,7 +99,7 @@ class OneTask:
             for part in (each, self._labels(number, each, chunked))
         ]
         results = [each and self._result(each, chunked) for each in shapes]
-        call = CpuCall(self.name, args, kwargs, [each and each.dtype for each in shapes])
+        call, _ = cpu_call(self.name, args, kwargs, [each and each.dtype for each in shapes])
         returns = operator_named(self.name).schema.returns
         if len(returns) == 1 and returns[0].real_type.schema_str == "Tensor":
             assert results[0] is not None

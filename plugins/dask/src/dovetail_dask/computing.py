@@ -12,6 +12,8 @@ from dovetail_aten.backend.devices import ready_backend
 from dovetail_dispatcher.calls.replaced_arrays import replace
 from dovetail_kernel import TensorBase, wrap
 
+from .quiet import computed, persisted
+
 __all__ = ["compute", "persist", "visualize"]
 
 _HOLDERS = (TensorBase, dovetail.nn.Module, dovetail.optim.Optimizer, Mapping, list, tuple)
@@ -36,13 +38,13 @@ def compute(*values: Any, **options: Any) -> Any:
         One value for one, a tuple for several.
     """
     tensors = _lazy_tensors(values)
-    arrays = dask.compute(*[each.array for each in tensors], **options)
+    arrays = computed(*[each.array for each in tensors], **options)
     cpu = ready_backend("cpu")
-    computed = {
+    known = {
         id(tensor): wrap(cpu.arrays.asarray(array), cpu)
         for tensor, array in zip(tensors, arrays, strict=True)
     }
-    made = tuple(_replaced(each, computed) for each in values)
+    made = tuple(_replaced(each, known) for each in values)
     return made[0] if len(made) == 1 else made
 
 
@@ -75,7 +77,7 @@ def persist(*values: Any, **options: Any) -> None:
     tensors = _lazy_tensors(values)
     gradients = [each.grad for each in tensors if each.is_leaf and each.grad is not None]
     tensors += _lazy_tensors(gradients)
-    arrays = dask.persist(*[each.array for each in tensors], **options)
+    arrays = persisted(*[each.array for each in tensors], **options)
     for tensor, array in zip(tensors, arrays, strict=True):
         replace(tensor, array)
 
@@ -122,11 +124,11 @@ def _tensors(value: Any) -> Iterator[Any]:
             yield from _tensors(each)
 
 
-def _replaced(value: Any, computed: Mapping[int, Any]) -> Any:
+def _replaced(value: Any, known: Mapping[int, Any]) -> Any:
     """Return a value with its lazy tensors replaced by what was computed of them."""
     if isinstance(value, Mapping):
-        return {key: _replaced(each, computed) for key, each in value.items()}
+        return {key: _replaced(each, known) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        made = [_replaced(each, computed) for each in value]
+        made = [_replaced(each, known) for each in value]
         return type(value)._make(made) if hasattr(value, "_make") else type(value)(made)
-    return computed.get(id(value), value)
+    return known.get(id(value), value)

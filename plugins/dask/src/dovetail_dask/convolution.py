@@ -14,7 +14,7 @@ from dovetail_aten.backends import KernelTable
 
 from .blockwise import Result, on_blocks
 from .chunked import Dim, OneTask
-from .cpu_calls import CpuCall
+from .cpu_calls import CpuCall, cpu_call
 from .shapes import results_of
 
 __all__ = ["define"]
@@ -57,8 +57,8 @@ def _gradient(place: int, shaped: Any, args: tuple[Any, ...]) -> Any:
     """Return one of the three gradients."""
     mask = [each == place for each in range(3)]
     dtypes = [shaped.dtype] * 3
-    call = CpuCall("convolution_backward", (*args, mask), {}, dtypes, place)
-    grad, input, weight = call.arrays
+    call, arrays = cpu_call("convolution_backward", (*args, mask), {}, dtypes, place)
+    grad, input, weight = arrays
     own = [Dim(-1, dim) for dim in range(len(shaped.shape))]
     new = dict(zip(own, shaped.shape, strict=True))
     operands = [

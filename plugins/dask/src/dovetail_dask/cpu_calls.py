@@ -13,7 +13,7 @@ from dovetail_aten.backend.devices import ready_backend
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import DispatchKey
 
-__all__ = ["CpuCall", "arrays_among", "cpu_kernel", "filled"]
+__all__ = ["CpuCall", "arrays_among", "cpu_call", "cpu_kernel", "filled"]
 
 
 @cache
@@ -75,19 +75,14 @@ class CpuCall:
     name
         Of the operator, with its overload.
     args, kwargs
-        Of the kernel, with lazy arrays where chunks of them are to be filled in.
+        Of the kernel, with a `Hole` for every array.
     dtypes
         Of the results.
     part
         Which of several results is meant; None means all.
-
-    Attributes
-    ----------
-    arrays
-        The lazy arrays, in the order in which chunks of them are to be given.
     """
 
-    __slots__ = ("__name__", "_args", "_kwargs", "_part", "arrays", "dtypes", "name")
+    __slots__ = ("__name__", "_args", "_kwargs", "_part", "dtypes", "name")
 
     def __init__(
         self,
@@ -98,9 +93,7 @@ class CpuCall:
         part: int | None = None,
     ) -> None:
         self.name, self.dtypes, self._part = name, tuple(dtypes), part
-        self.arrays: list[Any] = []
-        self._args = _with_holes(list(args), self.arrays)
-        self._kwargs = {key: _with_holes(each, self.arrays) for key, each in kwargs.items()}
+        self._args, self._kwargs = args, kwargs
         self.__name__ = name.replace(".", "_").strip("_")
 
     def __call__(self, *chunks: Any) -> Any:
@@ -115,17 +108,31 @@ class CpuCall:
         return tuple(map(_as, result, self.dtypes))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without the arrays, which are no part of a task.
-        return _restored, (self.name, self._args, self._kwargs, self.dtypes, self._part)
+        return CpuCall, (self.name, self._args, self._kwargs, self.dtypes, self._part)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
         return "dovetail", self.name, repr(self._args), repr(self._kwargs), self._part
 
 
-def _restored(name: str, args: Any, kwargs: Any, dtypes: Any, part: int | None) -> CpuCall:
-    made = CpuCall(name, (), {}, dtypes, part)
-    made._args, made._kwargs = args, kwargs
-    return made
+def cpu_call(
+    name: str, args: Any, kwargs: Mapping[str, Any], dtypes: Sequence[Any], part: int | None = None
+) -> tuple[CpuCall, list[Any]]:
+    """Return a call of the cpu's kernel, and the lazy arrays whose chunks it takes, in order.
+
+    The call holds none of them: it is part of tasks, which outlive the arrays that only other
+    arrays were made of.
+
+    Parameters
+    ----------
+    name, dtypes, part
+        As for `CpuCall`.
+    args, kwargs
+        Of the kernel, with lazy arrays where chunks of them are to be filled in.
+    """
+    arrays: list[Any] = []
+    given = _with_holes(list(args), arrays)
+    named = {key: _with_holes(each, arrays) for key, each in kwargs.items()}
+    return CpuCall(name, given, named, dtypes, part), arrays
 
 
 def _as(result: Any, dtype: Any) -> Any:

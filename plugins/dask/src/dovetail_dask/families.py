@@ -16,6 +16,7 @@ from dovetail_aten.array_kernels.views import Views
 from dovetail_dispatcher.calls.array_errors import broadcast_error
 
 from .chunked import AlongDim
+from .quiet import on_host
 
 __all__ = ["ChunkedIndexing", "ChunkedShapes", "ChunkedSoftmax", "ChunkedViews"]
 
@@ -58,7 +59,7 @@ class ChunkedShapes(Shapes):
         """Compute the one element, and return it as a Python number."""
         if x.size != 1:
             return super().local_scalar_dense(x)
-        return np.asarray(x.compute()).item()
+        return on_host(x).item()
 
 
 class ChunkedViews(Views):

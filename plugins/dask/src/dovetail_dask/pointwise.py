@@ -13,7 +13,7 @@ from dovetail_aten.backends import KernelTable
 from dovetail_dispatcher.table import registry
 
 from .blockwise import elementwise
-from .cpu_calls import CpuCall, arrays_among, cpu_kernel
+from .cpu_calls import arrays_among, cpu_call, cpu_kernel
 
 __all__ = ["Pointwise", "define"]
 
@@ -40,8 +40,8 @@ class Pointwise:
         return tuple([self._part(args, kwargs, dtypes, place) for place in range(len(dtypes))])
 
     def _part(self, args: Any, kwargs: Any, dtypes: Any, part: int | None) -> Any:
-        call = CpuCall(self.name, args, kwargs, dtypes, part)
-        return elementwise(call, *call.arrays, dtype=dtypes[part or 0])
+        call, arrays = cpu_call(self.name, args, kwargs, dtypes, part)
+        return elementwise(call, *arrays, dtype=dtypes[part or 0])
 
     def _dtypes(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], bool]:
         """Return the dtypes of the results, and whether they are several: those that the kernel

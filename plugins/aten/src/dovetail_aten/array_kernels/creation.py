@@ -205,12 +205,6 @@ class Creation(Family):
 
     def _range(self, start: Any, end: Any, step: Any, dtype: Any) -> Any:
         """Return the numbers from `start` on in steps, before `end`."""
-        for number in (start, end, step):
-            if isinstance(number, complex):
-                raise RuntimeError(
-                    f"value cannot be converted to type double without overflow: {number!r}. Give "
-                    "a real number."
-                )
         if dtype is not None and (
             self.dtypes[dtype].category == COMPLEX or self.dtypes[dtype] is bool_
         ):
@@ -218,12 +212,9 @@ class Creation(Family):
                 f"\"arange\" not implemented for '{self.dtypes[dtype].scalar_name}'. Ask for a "
                 "real number dtype."
             )
-        if not abs(step) > 0:
-            raise RuntimeError("step must be nonzero")
-        if not (math.isfinite(start) and math.isfinite(end)):
-            raise RuntimeError(f"unsupported range: {start} -> {end}")
-        if (end - start) * (1 if step > 0 else -1) < 0:
-            raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        ints = start.__class__ is int and end.__class__ is int and step.__class__ is int
+        if not (ints and step > 0 and start <= end):
+            _check_range(start, end, step)
         if dtype is None:
             dtype = self.native_dtypes[
                 scalar_dtype(max(1, *map(scalar_category, (start, end, step))))
@@ -323,7 +314,23 @@ def check_size(size: Sequence[int]) -> tuple[int, ...]:
             raise RuntimeError(
                 f"Trying to create tensor with negative dimension {length}: {list(size)}"
             )
-    return tuple(size)
+    return size if size.__class__ is tuple else tuple(size)
+
+
+def _check_range(start: Any, end: Any, step: Any) -> None:
+    """Refuse a range of complex numbers, and one that never ends."""
+    for number in (start, end, step):
+        if isinstance(number, complex):
+            raise RuntimeError(
+                f"value cannot be converted to type double without overflow: {number!r}. Give "
+                "a real number."
+            )
+    if not abs(step) > 0:
+        raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * (1 if step > 0 else -1) < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
 
 
 def _order_like(array: Any) -> str:

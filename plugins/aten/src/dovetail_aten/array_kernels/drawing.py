@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from dovetail_kernel import bool as bool_
@@ -90,7 +91,7 @@ class Drawing(Family):
             )
         if wanted.category >= FLOAT:
             return
-        limits = (0, 1) if wanted is bool_ else (iinfo(wanted).min, iinfo(wanted).max)
+        limits = _limits(wanted)
         for name, number in (("from", low), ("to - 1", high - 1)):
             if not limits[0] <= number <= limits[1]:
                 raise RuntimeError(
@@ -118,6 +119,12 @@ class Drawing(Family):
     def _numbers_up_to(self, greatest: int, x: Any, generator: Any) -> Any:
         """Return the integers from 0 to `greatest`, the last of the dtype of `x`, like `x`."""
         return self._drawn_integers(0, greatest + 1, x, generator)
+
+
+@lru_cache(maxsize=32)
+def _limits(wanted: DType) -> tuple[int, int]:
+    """Return the least and the greatest integer that a dtype holds."""
+    return (0, 1) if wanted is bool_ else (iinfo(wanted).min, iinfo(wanted).max)
 
 
 def shape_of(like: Any) -> tuple[int, ...]:

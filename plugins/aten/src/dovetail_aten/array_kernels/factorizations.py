@@ -11,6 +11,7 @@ from .broadcasting import broadcast_shapes
 from .family import fitted, operator
 from .matrices import Matrices
 from .matrix_checks import (
+    check_factored,
     check_inexact,
     check_matrix,
     check_old_system,
@@ -32,7 +33,7 @@ class Factorizations(Matrices):
         refuse_dtypes("cholesky_cpu", self._dtype(x))
         lower = self._adjoint(x) if upper else x
         try:
-            factor, info = self.xp.linalg.cholesky(lower), self._zeros(x.shape[:-2])
+            factor, info = self._linalg("cholesky")(lower), self._zeros(x.shape[:-2])
         except Exception as error:
             if not self._is_failure(error):
                 raise
@@ -54,11 +55,7 @@ class Factorizations(Matrices):
         """Return both triangular factors in one matrix, the rows that were exchanged, and where
         the diagonal of the second one is zero.
         """
-        if x.ndim < 2:
-            raise RuntimeError(
-                "torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: "
-                f"{list(x.shape)} instead. Use unsqueeze for a vector."
-            )
+        check_factored(x.shape)
         refuse_dtypes("lu_cpu", self._dtype(x))
         if not pivot:
             raise RuntimeError(

@@ -124,9 +124,9 @@ class Indexing(Family):
     def _unfitting(self, x: Any, key: tuple[Any, ...], values: Any) -> Exception:
         """Return the error for values that do not fit the places they are put at."""
         try:
-            shape = list(x[key].shape)
+            shape = list(self.index(x, [None if each is _ALL else each for each in key]).shape)
         except IndexError as error:
-            return self._worded(error, key)
+            return error
         return RuntimeError(
             f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to "
             "indexing result of "

@@ -32,7 +32,7 @@ class LinearSystems(Matrices):
         check_square("linalg.inv", x.shape)
         check_inexact("linalg.inv", self._dtype(x), halves=False)
         try:
-            made, info = self.xp.linalg.inv(x), self._zeros(x.shape[:-2])
+            made, info = self._linalg("inv")(x), self._zeros(x.shape[:-2])
         except Exception as error:
             if not self._is_failure(error):
                 raise
@@ -60,7 +60,7 @@ class LinearSystems(Matrices):
         matrix = a if left else a.swapaxes(-2, -1)
         sides = right if left else right.swapaxes(-2, -1)
         try:
-            made, info = self.xp.linalg.solve(matrix, sides), self._zeros(a.shape[:-2])
+            made, info = self._linalg("solve")(matrix, sides), self._zeros(a.shape[:-2])
         except Exception as error:
             if not self._is_failure(error):
                 raise

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
 from typing import Any
 
 from dovetail_kernel import dtype, int32
 
 from .family import Family
-from .matrix_checks import failure
+from .matrix_checks import LinAlgError, failure
 
 __all__ = ["Matrices"]
 
@@ -64,6 +65,46 @@ class Matrices(Family):
         stacked = [xp.stack([xp.asarray(one) for one in each]) for each in zip(*found, strict=True)]
         return [each.reshape((*batch, *each.shape[1:])) for each in stacked]
 
+    def _linalg(self, name: str) -> Callable[..., Any]:
+        """Return a function of the namespace's `linalg`, which raises for matrices that fail."""
+        function: Callable[..., Any] = getattr(self.xp.linalg, name)
+        return function if self._raises else self._raising(function)
+
+    @cached_property
+    def _raises(self) -> bool:
+        """Whether the namespace raises for matrices that fail, as NumPy does. Others, as JAX,
+        leave NaN and go on. Lazy ones raise when a chunk is computed.
+        """
+        if self.lazy:
+            return True
+        try:
+            self.xp.linalg.cholesky(-self.xp.eye(1))
+        except Exception as error:
+            if not self._is_failure(error):
+                raise
+            return True
+        return False
+
+    def _raising(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that raises where results are not finite.
+
+        NumPy finds no eigenvalues in symmetric matrices of NaN either, and raises nothing.
+        """
+        of_nan = function.__name__ in ("eigh", "eigvalsh")
+
+        @wraps(function)
+        def run(x: Any, *args: Any, **kwargs: Any) -> Any:
+            results = function(x, *args, **kwargs)
+            found = results if isinstance(results, tuple) else (results,)
+            if self._are_finite(*found) or (of_nan and not self._are_finite(x)):
+                return results
+            raise LinAlgError(f"{function.__name__}: a result is not finite")
+
+        return run
+
+    def _are_finite(self, *arrays: Any) -> bool:
+        return all(bool(self.xp.all(self.xp.isfinite(each))) for each in arrays)
+
     def _is_failure(self, error: Exception) -> bool:
         """Return whether an error is the one that the namespace raises for matrices that fail."""
         return type(error).__name__ == "LinAlgError"
@@ -90,7 +131,7 @@ class Matrices(Family):
                 self._fails(function, each, *args, **kwargs)
                 for each in x.reshape((math.prod(batch), *x.shape[-2:]))
             ]
-            if not self.lazy and not bool(self.xp.all(self.xp.isfinite(x))):
+            if not self.lazy and not self._are_finite(x):
                 reason = "nonfinite" if reason == "svd" else reason
             raise failure(name, reason, infos if any(infos) else [1], batch) from error
 

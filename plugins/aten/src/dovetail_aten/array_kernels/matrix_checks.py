@@ -15,6 +15,7 @@ from .broadcasting import broadcast_shapes
 
 __all__ = [
     "LinAlgError",
+    "check_factored",
     "check_inexact",
     "check_matrix",
     "check_old_system",
@@ -48,6 +49,21 @@ def check_matrix(name: str, shape: Sequence[int], argument: str = "A") -> None:
         raise RuntimeError(
             f"{name}: The input tensor {argument} must have at least 2 dimensions. "
             "Use unsqueeze for a vector."
+        )
+
+
+def check_factored(shape: Sequence[int]) -> None:
+    """Refuse what lu_factor has no matrix in.
+
+    Raises
+    ------
+    RuntimeError
+        With the sizes.
+    """
+    if len(shape) < 2:
+        raise RuntimeError(
+            "torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: "
+            f"{list(shape)} instead. Use unsqueeze for a vector."
         )
 
 

@@ -23,18 +23,19 @@ class Spectra(Matrices):
         check_square("linalg.eigh", x.shape)
         triangle = check_triangle(UPLO)
         refuse_dtypes("linalg_eigh_cpu", self._dtype(x))
-        linalg = self.xp.linalg
         if not compute_v:
-            values = self._or_failure("linalg.eigh", "eigen", linalg.eigvalsh, x, triangle)
+            eigvalsh = self._linalg("eigvalsh")
+            values = self._or_failure("linalg.eigh", "eigen", eigvalsh, x, triangle)
             return values, self.xp.zeros((0,), dtype=x.dtype)
-        values, vectors = self._or_failure("linalg.eigh", "eigen", linalg.eigh, x, triangle)
+        eigh = self._linalg("eigh")
+        values, vectors = self._or_failure("linalg.eigh", "eigen", eigh, x, triangle)
         return values, vectors
 
     @operator("linalg_eig")
     def eig(self, x: Any) -> tuple[Any, Any]:
         """Return the complex eigenvalues and eigenvectors, as columns, of square matrices."""
         self._check_eig("linalg.eig", x)
-        values, vectors = self._or_failure("linalg.eig", "eigen", self.xp.linalg.eig, x)
+        values, vectors = self._or_failure("linalg.eig", "eigen", self._linalg("eig"), x)
         wanted = self._complex(x)
         return values.astype(wanted, copy=False), vectors.astype(wanted, copy=False)
 
@@ -42,13 +43,13 @@ class Spectra(Matrices):
     def eigvals(self, x: Any) -> Any:
         """Return the complex eigenvalues of square matrices."""
         self._check_eig("linalg.eigvals", x)
-        values = self._or_failure("linalg.eigvals", "eigen", self.xp.linalg.eigvals, x)
+        values = self._or_failure("linalg.eigvals", "eigen", self._linalg("eigvals"), x)
         return values.astype(self._complex(x), copy=False)
 
     def _check_eig(self, name: str, x: Any) -> None:
         """Refuse what has no eigenvalues."""
         check_eig(name, x.shape, self._dtype(x))
-        if not self.lazy and not bool(self.xp.all(self.xp.isfinite(x))):
+        if not self.lazy and not self._are_finite(x):
             raise RuntimeError(
                 "torch.linalg.eig: input tensor should not contain infs or NaNs. Replace them "
                 "with nan_to_num."
@@ -73,7 +74,7 @@ class Spectra(Matrices):
         """
         check_svd(x.shape, self._dtype(x), driver)
         refuse_dtypes("linalg_svd_cpu", self._dtype(x))
-        svd = self.xp.linalg.svd
+        svd = self._linalg("svd")
         if not compute_uv:
             values = self._or_failure("linalg.svd", "svd", svd, x, compute_uv=False)
             left, right = (self.xp.zeros((0,), dtype=x.dtype) for _ in range(2))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from dovetail_aten._generated import functions as F
 from dovetail_kernel import int64
@@ -32,28 +31,27 @@ def einsum(equation: str, tensors: Sequence[Any], *, path: Sequence[int] | None 
     RuntimeError
         If the equation does not fit the operands.
     """
-    terms, result, sizes = _parse(equation, tuple([tuple(each.shape) for each in tensors]))
+    terms, result, sizes = _parse(equation, tuple([each.array.shape for each in tensors]))
+    known = dict(sizes)
     operands = [_diagonals(tensor, term) for tensor, term in zip(tensors, terms, strict=True)]
     value, labels = operands[0]
-    value, labels = _sum_alone(value, labels, [term for _, term in operands[1:]], result)
+    value, labels = _sum_alone(value, labels, "".join([*terms[1:], result]))
     for position, (other, other_labels) in enumerate(operands[1:], 1):
-        later = [term for _, term in operands[position + 1 :]]
-        other, other_labels = _sum_alone(other, other_labels, [labels, *later], result)
-        value, labels = _contract(
-            value, labels, other, other_labels, set("".join([result, *later])), sizes
-        )
+        needed = "".join([*terms[position + 1 :], result])
+        other, other_labels = _sum_alone(other, other_labels, labels + needed)
+        value, labels = _contract(value, labels, other, other_labels, needed, sizes)
     if labels != result:
         value = F.permute(value, tuple([labels.index(label) for label in result]))
-    wanted = tuple([sizes[label] for label in result])
-    return value if tuple(value.array.shape) == wanted else F.expand(value, wanted)
+    wanted = tuple([known[label] for label in result])
+    return value if value.array.shape == wanted else F.expand(value, wanted)
 
 
 @lru_cache(maxsize=256)
 def _parse(
     equation: str, shapes: tuple[tuple[int, ...], ...]
-) -> tuple[list[str], str, dict[str, int]]:
-    """Return the labels of every operand and of the result, ellipses written as digits, and the
-    size of every label, for operands of these shapes.
+) -> tuple[list[str], str, tuple[tuple[str, int], ...]]:
+    """Return the labels of every operand and of the result, ellipses written as letters of their
+    own, and every label with its size, for operands of these shapes.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -113,11 +111,13 @@ def _parse(
                     f"previously seen size {known}. Reshape an operand."
                 )
             sizes[label] = max(size, known) if 0 not in (size, known) else 0
-    return terms, result, sizes
+    return terms, result, tuple(sizes.items())
 
 
 def _diagonals(tensor: Any, labels: str) -> tuple[Any, str]:
     """Return `tensor` with repeated labels replaced by diagonals."""
+    if len(set(labels)) == len(labels):
+        return tensor, labels
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first = labels.index(label)
@@ -127,13 +127,17 @@ def _diagonals(tensor: Any, labels: str) -> tuple[Any, str]:
     return tensor, labels
 
 
-def _sum_alone(tensor: Any, labels: str, others: Sequence[str], result: str) -> tuple[Any, str]:
+def _sum_alone(tensor: Any, labels: str, others: str) -> tuple[Any, str]:
     """Return `tensor` summed over the labels that nothing else mentions."""
-    needed = set("".join([*others, result]))
-    dims = tuple([dim for dim, label in enumerate(labels) if label not in needed])
+    dims = _dims_alone(labels, others)
     if not dims:
         return tensor, labels
-    return F.sum(tensor, dims), "".join([label for label in labels if label in needed])
+    return F.sum(tensor, dims), "".join([label for label in labels if label in others])
+
+
+@lru_cache(maxsize=256)
+def _dims_alone(labels: str, others: str) -> tuple[int, ...]:
+    return tuple([dim for dim, label in enumerate(labels) if label not in others])
 
 
 def _contract(
@@ -141,59 +145,118 @@ def _contract(
     left_labels: str,
     right: Any,
     right_labels: str,
-    needed: set[str],
-    sizes: dict[str, int],
+    needed: str,
+    sizes: tuple[tuple[str, int], ...],
 ) -> tuple[Any, str]:
     """Return the product of two operands, summed over the labels that are not needed any more."""
-    dtype = left.dtype if left.dtype == right.dtype else None
-    for label in [each for each in left_labels if each in right_labels and each not in needed]:
-        if 1 in (left.shape[left_labels.index(label)], right.shape[right_labels.index(label)]):
+    dtype = left.dtype if left.dtype is right.dtype else None
+    plan = _planned(left_labels, left.array.shape, right_labels, right.array.shape, needed, sizes)
+    if plan.single:
+        for label in plan.single:
             left, left_labels = _without(left, left_labels, label)
             right, right_labels = _without(right, right_labels, label)
-    shared = [label for label in left_labels if label in right_labels]
-    batch = [label for label in shared if label in needed]
-    summed = [label for label in shared if label not in needed]
-    rows = [label for label in left_labels if label not in shared]
-    columns = [label for label in right_labels if label not in shared]
-
-    if not summed:
-        left = _spread(left, left_labels, [*batch, *rows], 0, len(columns))
-        right = _spread(right, right_labels, [*batch, *columns], len(rows), 0, len(batch))
-        return F.mul(left, right), "".join([*batch, *rows, *columns])
-
-    def arranged(tensor: Any, labels: str, *groups: list[str]) -> Any:
-        order = [label for group in groups for label in group]
-        if "".join(order) != labels:
-            tensor = F.permute(tensor, tuple([labels.index(label) for label in order]))
-        shape = tuple(tensor.array.shape)
-        wanted = tuple(
-            [sizes[label] if label in shared else shape[i] for i, label in enumerate(order)]
+        plan = _planned(
+            left_labels, left.array.shape, right_labels, right.array.shape, needed, sizes
         )
-        if shape != wanted:
-            tensor = F.expand(tensor, wanted)
-        bounds = [0, *_running([len(group) for group in groups])]
-        flat = tuple([math.prod(wanted[a:b]) for a, b in pairwise(bounds)])
-        return tensor if flat == wanted else reshape(tensor, flat)
-
-    if dtype is not None and left.dtype != right.dtype:
+    left, right = plan.left.of(left), plan.right.of(right)
+    if plan.product == "mul":
+        return F.mul(left, right), plan.labels
+    if dtype is not None and left.dtype is not right.dtype:
         # A sum of integers of one operand alone is int64.
         left, right = F.to(left, dtype=int64), F.to(right, dtype=int64)
+    product = F.bmm(left, right) if plan.product == "bmm" else F.mm(left, right)
+    if product.array.shape != plan.shape:
+        product = reshape(product, plan.shape)
+    return product, plan.labels
+
+
+class _Arrangement(NamedTuple):
+    """How an operand is brought into the form of a factor; None where nothing is to be done."""
+
+    order: tuple[int, ...] | None
+    expanded: tuple[int, ...] | None
+    shape: tuple[int, ...] | None
+
+    def of(self, tensor: Any) -> Any:
+        if self.order is not None:
+            tensor = F.permute(tensor, self.order)
+        if self.expanded is not None:
+            tensor = F.expand(tensor, self.expanded)
+        return tensor if self.shape is None else reshape(tensor, self.shape)
+
+
+class _Contraction(NamedTuple):
+    """What is done to two operands: the product of which, of what shape, and its labels."""
+
+    single: tuple[str, ...]
+    """Labels to be summed over beforehand, since one of the operands has a size of 1 there."""
+    left: _Arrangement
+    right: _Arrangement
+    product: str
+    shape: tuple[int, ...]
+    labels: str
+
+
+@lru_cache(maxsize=256)
+def _planned(
+    left_labels: str,
+    left_shape: tuple[int, ...],
+    right_labels: str,
+    right_shape: tuple[int, ...],
+    needed: str,
+    all_sizes: tuple[tuple[str, int], ...],
+) -> _Contraction:
+    """Return how two operands of these labels and shapes are contracted."""
+    own, other = (
+        dict(zip(left_labels, left_shape, strict=True)),
+        dict(zip(right_labels, right_shape, strict=True)),
+    )
+    shared = [label for label in left_labels if label in other]
+    batch = [label for label in shared if label in needed]
+    summed = [label for label in shared if label not in needed]
+    rows = [label for label in left_labels if label not in other]
+    columns = [label for label in right_labels if label not in own]
+    sizes = {**own, **other, **{label: size for label, size in all_sizes if label in shared}}
+
+    def arranged(labels: str, known: dict[str, int], *groups: list[str]) -> _Arrangement:
+        order = [label for group in groups for label in group]
+        shape = tuple([known[label] for label in order])
+        wanted = tuple([sizes[label] for label in order])
+        flat = tuple([math.prod([sizes[label] for label in group]) for group in groups])
+        return _Arrangement(
+            tuple([labels.index(label) for label in order]) if "".join(order) != labels else None,
+            wanted if wanted != shape else None,
+            flat if flat != wanted else None,
+        )
+
+    def spread(labels: str, known: dict[str, int], order: list[str]) -> _Arrangement:
+        """Return how an operand is arranged that is multiplied element by element."""
+        places = [*batch, *rows, *columns]
+        return _Arrangement(
+            tuple([labels.index(label) for label in order]),
+            None,
+            tuple([known.get(label, 1) for label in places]),
+        )
+
+    labels = "".join([*batch, *rows, *columns])
+    if not summed:
+        first = spread(left_labels, own, [*batch, *rows])
+        second = spread(right_labels, other, [*batch, *columns])
+        return _Contraction((), first, second, "mul", (), labels)
     if batch:
-        product = F.bmm(
-            arranged(left, left_labels, batch, rows, summed),
-            arranged(right, right_labels, batch, summed, columns),
-        )
+        first = arranged(left_labels, own, batch, rows, summed)
+        second = arranged(right_labels, other, batch, summed, columns)
     else:
-        product = F.mm(
-            arranged(left, left_labels, rows, summed),
-            arranged(right, right_labels, summed, columns),
-        )
-    row_sizes = [left.shape[left_labels.index(label)] for label in rows]
-    column_sizes = [right.shape[right_labels.index(label)] for label in columns]
-    wanted = (*[sizes[label] for label in batch], *row_sizes, *column_sizes)
-    if tuple(product.array.shape) != wanted:
-        product = reshape(product, wanted)
-    return product, "".join([*batch, *rows, *columns])
+        first = arranged(left_labels, own, rows, summed)
+        second = arranged(right_labels, other, summed, columns)
+    return _Contraction(
+        tuple([label for label in summed if 1 in (own[label], other[label])]),
+        first,
+        second,
+        "bmm" if batch else "mm",
+        tuple([sizes[label] for label in labels]),
+        labels,
+    )
 
 
 def _without(tensor: Any, labels: str, label: str) -> tuple[Any, str]:
@@ -201,18 +264,3 @@ def _without(tensor: Any, labels: str, label: str) -> tuple[Any, str]:
     dim = labels.index(label)
     less = F.select(tensor, dim, 0) if tensor.shape[dim] == 1 else F.sum(tensor, (dim,))
     return less, labels.replace(label, "")
-
-
-def _spread(
-    tensor: Any, labels: str, order: list[str], before: int, after: int, place: int = 0
-) -> Any:
-    """Return a tensor with its dimensions in an order, `before` new ones at `place` and `after` new
-    ones at the end.
-    """
-    tensor = F.permute(tensor, [labels.index(label) for label in order])
-    shape = list(tensor.shape)
-    return F.reshape(tensor, [*shape[:place], *[1] * before, *shape[place:], *[1] * after])
-
-
-def _running(lengths: Sequence[int]) -> list[int]:
-    return [sum(lengths[: index + 1]) for index in range(len(lengths))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from dovetail_aten._generated import functions as F
@@ -61,18 +62,23 @@ def contiguous(self: Any, *, memory_format: Any = None) -> Any:
 
 def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Return `self` with dimensions `start_dim` to `end_dim` made one."""
-    sizes = tuple(self.array.shape)
-    ndim = len(sizes)
-    start, end = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
+    sizes = _flattened(tuple(self.array.shape), start_dim, end_dim)
+    return self if sizes is None else reshape(self, sizes)
+
+
+@lru_cache(1024)
+def _flattened(shape: tuple[int, ...], start_dim: int, end_dim: int) -> tuple[int, ...] | None:
+    """Return `shape` with a range of dimensions made one; None if it stays as it is."""
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     if start > end:
         raise RuntimeError(
             "flatten() has invalid args: start_dim cannot come after end_dim. Exchange them."
         )
-    if ndim == 0:
-        return reshape(self, (1,))
+    if not shape:
+        return (1,)
     if start == end:
-        return self
-    return reshape(self, (*sizes[:start], math.prod(sizes[start : end + 1]), *sizes[end + 1 :]))
+        return None
+    return (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
 
 
 def unflatten(self: Any, dim: int, sizes: Sequence[int]) -> Any:
@@ -122,7 +128,8 @@ def split_sizes(self: Any, split_size: Sequence[int], dim: int = 0) -> Any:
 
 def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
     """Return at most `chunks` pieces along `dim`, all but the last of one size."""
-    if self.ndim == 0:
+    shape = self.array.shape
+    if not shape:
         raise RuntimeError(
             "chunk expects at least a 1-dimensional tensor. Give it a dimension: x.reshape(1)."
         )
@@ -130,11 +137,10 @@ def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
         raise RuntimeError(
             f"chunk expects `chunks` to be greater than 0, got: {chunks}. Ask for one or more."
         )
-    size = self.shape[wrap_dim(dim, self.ndim)]
-    each = -(-size // chunks)
+    each = -(-shape[wrap_dim(dim, len(shape))] // chunks)
     if each == 0:
         return list(F.split_with_sizes(self, [0] * chunks, dim))
-    return list(F.split(self, each, dim))
+    return F.split_Tensor(self, each, dim)
 
 
 def movedim(self: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:

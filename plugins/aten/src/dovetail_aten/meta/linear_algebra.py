@@ -10,6 +10,7 @@ from ..array_kernels.broadcasting import broadcast_shapes
 from ..array_kernels.factorizations import check_ldl_solve, check_qr_mode
 from ..array_kernels.linear_systems import check_cross, check_vector_left
 from ..array_kernels.matrix_checks import (
+    check_factored,
     check_inexact,
     check_matrix,
     check_same_dtype,
@@ -49,7 +50,7 @@ def cholesky_ex(
 def lu_factor_ex(
     A: MetaArray, *, pivot: bool = True, check_errors: bool = False
 ) -> tuple[MetaArray, MetaArray, MetaArray]:
-    check_matrix("torch.lu_factor", A.shape)
+    check_factored(A.shape)
     refuse_dtypes("lu_cpu", A.dtype)
     return like(A), MetaArray((*A.shape[:-2], min(A.shape[-2:])), int32), _infos(A)
 

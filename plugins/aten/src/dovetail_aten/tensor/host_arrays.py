@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from dovetail_kernel import TensorBase, backend_of_array, dtype_of_signature, wrap
@@ -47,7 +48,15 @@ def from_host(array: Any) -> Tensor:
             "between byte orders is "
             "currently not supported. Convert it: array.astype(array.dtype.newbyteorder('='))."
         )
-    strides = getattr(array, "strides", ())  # those of NumPy's kind of arrays, in bytes
+    # Those of NumPy's kind of arrays, in bytes.
+    _check_strides(getattr(array, "strides", ()), array.itemsize)
+    made: Any = wrap(arrays.adopted(array), backend)
+    return made  # type: ignore[no-any-return]
+
+
+@lru_cache(1024)
+def _check_strides(strides: tuple[int, ...], itemsize: int) -> None:
+    """Refuse strides that tensors do not have. Raises as `from_numpy`."""
     if strides and min(strides) < 0:
         raise ValueError(
             "At least one stride in the given numpy array is negative, and tensors with negative "
@@ -55,13 +64,11 @@ def from_host(array: Any) -> Tensor:
             "currently supported. (You can probably work around this by making a copy of your "
             "array with array.copy().)"
         )
-    if any([stride % array.itemsize for stride in strides]):
+    if any([stride % itemsize for stride in strides]):
         raise ValueError(
             "given numpy array strides not a multiple of the element byte size. Copy the numpy "
             "array to reallocate the memory."
         )
-    made: Any = wrap(arrays.adopted(array), backend)
-    return made  # type: ignore[no-any-return]
 
 
 def number_like(value: Any, like: TensorBase) -> Tensor:

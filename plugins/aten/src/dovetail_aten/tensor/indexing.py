@@ -14,7 +14,7 @@ from sys import maxsize
 from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import TensorBase, backend_of_array, dtype_of_signature, int32, int64, uint8
+from dovetail_kernel import TensorBase, dtype_of_signature, int64, uint8
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.dtype import FLOAT
 from dovetail_kernel.types.signature import ZERO_DIM
@@ -22,7 +22,8 @@ from dovetail_kernel.types.signature import ZERO_DIM
 from .._generated import functions as aten
 from .dtype_arguments import check_number
 from .from_data import tensor
-from .host_arrays import from_host, number_like
+from .host_arrays import number_like
+from .index_items import check_mask, dimensions_of, index_tensor, position_of
 
 if TYPE_CHECKING:
     from .tensor_class import Tensor
@@ -59,7 +60,7 @@ def getitem(self: Tensor, index: Any) -> Any:
         return _slice(self, 0, index)
     view = _viewed(self, index) if cls is tuple else None
     if view is None:
-        view, indices = _apply_basic(self, _as_tuple(index))
+        view, indices = _parted(self, index)
         if indices:
             return aten.index(view, indices)
     return aten.alias(self) if view is self else view
@@ -122,7 +123,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if cls is tuple:
         view = _viewed(self, index)
     if view is None:
-        view, indices = _apply_basic(self, _as_tuple(index))
+        view, indices = _parted(self, index)
     if indices:
         values: Any = value if isinstance(value, TensorBase) else number_like(value, self)
         if values._signature & ZERO_DIM and values._storage is view._storage is not None:
@@ -180,6 +181,20 @@ def _is_legacy_tuple(index: Sequence[Any]) -> bool:
     )
 
 
+def _parted(self: Any, index: Any) -> tuple[Any, list[Any]]:
+    """Return what `_apply_basic` returns for any index: for one tensor of places, which most are,
+    without looking for others.
+    """
+    if (
+        isinstance(index, TensorBase)
+        and index._backend is self._backend
+        and not (index._signature | self._signature) & ZERO_DIM
+        and dtype_of_signature(index._signature) is int64
+    ):
+        return self, [index]
+    return _apply_basic(self, _as_tuple(index))
+
+
 def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     """Apply the basic indices of `items` as views; return the view, and the index tensors by
     dimension of it.
@@ -188,7 +203,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
     kept whole.
     """
     device = None if _VIEWING.issuperset(map(type, items)) else self.device
-    given = sum([1 if i.__class__ in _SIMPLE else _dimensions_of(i, device) for i in items])
+    given = sum([1 if i.__class__ in _SIMPLE else dimensions_of(i, device) for i in items])
     ndim = len(self.array.shape)
     if given > ndim:
         if not ndim and len(items) == 1 and not isinstance(items[0], TensorBase | Sequence):
@@ -214,13 +229,13 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
             indices[dim] = tensor([item], device=device)
             dim += 1
             added += 1
-        elif (position := _position(item)) is not None:
+        elif (position := position_of(item)) is not None:
             shape = view.array.shape
             if not -shape[dim] <= position < shape[dim]:
                 raise _out_of_bounds(self.array.shape, dim + ndim - len(shape) + added, position)
             view = aten.select(view, dim, position)
         else:
-            mask = _index_tensor(item, device)
+            mask = index_tensor(item, device)
             if mask.is_cpu and not view.is_cpu:
                 mask = mask.to(view.device)
             own = dtype_of_signature(mask._signature)
@@ -230,7 +245,7 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
                     mask = aten.unsqueeze(mask, 0)
                     added += 1
                 else:
-                    _check_mask(mask, view, dim)
+                    check_mask(mask, view, dim)
                 indices[dim] = mask
                 dim += max(mask.dim(), 1)
             else:
@@ -247,91 +262,6 @@ def _apply_basic(self: Any, items: tuple[Any, ...]) -> tuple[Any, list[Any]]:
         listed += [None] * (position - taken - len(listed))
         listed.append(indices[position])
     return view, listed
-
-
-def _dimensions_of(item: Any, device: Any) -> int:
-    """Return how many dimensions of a tensor on `device` an index takes up."""
-    if item is None or item is Ellipsis or isinstance(item, bool):
-        return 0
-    if isinstance(item, TensorBase):
-        return item.dim() if item.dtype is bool_ or item.dtype is uint8 else 1
-    if isinstance(item, Sequence) and not isinstance(item, str):
-        found = _index_tensor(item, device)
-        return found.dim() if found.dtype is bool_ else 1
-    if getattr(getattr(item, "dtype", None), "kind", "") == "b":
-        return len(item.shape)
-    return 1
-
-
-def _position(item: Any) -> int | None:
-    """Return the integer that `item` is: an int, a NumPy integer or a 0-d integer tensor; None for
-    anything else.
-    """
-    if isinstance(item, TensorBase):
-        # Inside of a transform there is a value per sample, which an index operator reads.
-        single = (
-            item._signature & ZERO_DIM
-            and item.dtype.category == 1
-            and item.dtype is not uint8
-            and item._backend.is_device
-        )
-        return int(item.item()) if single else None  # type: ignore[attr-defined]
-    if isinstance(item, Sequence) or getattr(item, "ndim", None):
-        return None
-    try:
-        return as_int(item)
-    except TypeError:
-        raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
-            f"valid indices (got {type(item).__name__})"
-        ) from None
-
-
-def _index_tensor(item: Any, device: Any) -> Any:
-    """Return a tensor, a list (as a tensor on `device`) or a host array as a tensor of indices.
-
-    Raises
-    ------
-    IndexError
-        For a tensor of another dtype than int64, int32, uint8 and bool.
-    TypeError
-        For a sequence of something else than numbers.
-    """
-    if isinstance(item, str):
-        raise TypeError(
-            "new(): invalid data type 'str': a tensor is indexed by integers, slices, ..., None "
-            "and tensors."
-        )
-    if isinstance(item, TensorBase):
-        found: Any = item
-    elif backend_of_array(item) is not None:
-        found = from_host(item)
-    else:
-        found = tensor(item, device=device)
-        if found.dtype not in (int64, bool_):
-            found = found.to(int64)
-    if found.dtype not in (int64, int32, uint8, bool_):
-        raise IndexError(
-            "tensors used as indices must be long, int, byte or bool tensors, but got "
-            f"{found.dtype}. Convert it: index.to(dovetail.int64)."
-        )
-    if found.dtype is uint8 and not found._signature & ZERO_DIM:
-        warnings.warn(
-            "indexing with dtype uint8 is now deprecated, please use a dtype bool instead.",
-            UserWarning,
-            stacklevel=4,
-        )
-    return found
-
-
-def _check_mask(mask: Any, view: Any, dim: int) -> None:
-    shape = view.array.shape
-    for back, size in enumerate(mask.array.shape):
-        if shape[dim + back] != size:
-            raise IndexError(
-                f"The shape of the mask {list(mask.shape)} at index {back} does not match the "
-                f"shape of the indexed tensor {list(shape)} at index {dim + back}"
-            )
 
 
 def _slice(view: Any, dim: int, item: slice, keep: bool = False) -> Any:

@@ -10,7 +10,7 @@ from dovetail_dispatcher import overridable
 from dovetail_dispatcher.missing import MISSING
 
 from .._generated import functions as aten
-from .factory import LikeFactory, finished, like_options, number_of
+from .factory import LikeFactory, finished, number_of
 from .random_factories import integer_bounds
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ _zeros_like = LikeFactory("zeros_like")
 _ones_like = LikeFactory("ones_like")
 _empty_like = LikeFactory("empty_like")
 _full_like = LikeFactory("full_like")
+_rand_like = LikeFactory("rand_like")
+_randn_like = LikeFactory("randn_like")
 
 
 @overridable
@@ -156,10 +158,8 @@ def rand_like(
     if generator is not None:
         made = empty_like(input, memory_format=memory_format, **options)
         return finished(aten.uniform_(made, generator=generator), requires_grad, None)
-    return finished(
-        aten.rand_like(input, **like_options(options), memory_format=memory_format),
-        requires_grad,
-        None,
+    return _rand_like(
+        input, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
 
 
@@ -183,10 +183,8 @@ def randn_like(
     if generator is not None:
         made = empty_like(input, memory_format=memory_format, **options)
         return finished(aten.normal_(made, generator=generator), requires_grad, None)
-    return finished(
-        aten.randn_like(input, **like_options(options), memory_format=memory_format),
-        requires_grad,
-        None,
+    return _randn_like(
+        input, memory_format=memory_format, requires_grad=requires_grad, options=options
     )
 
 

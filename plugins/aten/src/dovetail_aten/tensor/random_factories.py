@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dovetail_kernel import Layout, dtype, int64
 
@@ -23,6 +23,9 @@ __all__ = [
     "randn",
     "randperm",
 ]
+
+
+_SEQUENCES: Final = (list, tuple)
 
 
 def _long() -> dtype:
@@ -112,6 +115,10 @@ def integer_bounds(function: str, positional: Sequence[Any], low: Any, high: Any
     TypeError
         If `high` is missing, there are more than two, or one is not an integer.
     """
+    if low is None and high is None and 0 < len(positional) <= 2:
+        first, last = (0, *positional)[-2:]
+        if first.__class__ is int and last.__class__ is int and first < last:
+            return first, last
     names = ("low", "high") if len(positional) == 2 or high is not None else ("high",)
     given = dict(zip(names, positional, strict=False))
     named = {name: value for name, value in (("low", low), ("high", high)) if value is not None}
@@ -167,7 +174,7 @@ def randint(
         If `high` or `size` is missing.
     """
     positional = list(bounds)
-    if size is None and positional and isinstance(positional[-1], list | tuple):
+    if size is None and positional and isinstance(positional[-1], _SEQUENCES):
         size = positional.pop()
     if size is None:
         raise TypeError("randint() takes (int high, tuple size) or (int low, int high, tuple size)")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any
+from typing import Any, Final
 
 from ..backend.backend_select import check_size
 
 __all__ = ["shape_of", "whole"]
+
+
+_SEQUENCES: Final = (tuple, list)
 
 
 def whole(function: str, argument: str, value: Any) -> int:
@@ -35,15 +38,18 @@ def shape_of(function: str, sizes: tuple[Any, ...], size: Any) -> tuple[int, ...
     TypeError
         If it is missing, or no shape.
     """
-    if size is not None:
-        sizes = (size,)
-    elif len(sizes) != 1 or sizes[0].__class__ is int:
-        for n in sizes:
+    given = sizes if size is None else size
+    if size is None and len(sizes) == 1 and sizes[0].__class__ is not int:
+        given = sizes[0]
+    if isinstance(given, _SEQUENCES):
+        for n in given:
             if n.__class__ is not int or n < 0:
                 break
         else:
-            if sizes:
-                return sizes
+            if given is not sizes or sizes:
+                return tuple(given)
+    if size is not None:
+        sizes = (size,)
     if not sizes:
         raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
     first = sizes[0]

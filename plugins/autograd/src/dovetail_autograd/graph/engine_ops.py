@@ -183,8 +183,20 @@ def filled(shape: tuple[int, ...], native_dtype: Any, backend: Any, value: int) 
     return wrap(backend.arrays.full(shape, value, native_dtype), backend)
 
 
+def has_memory(tensor: TensorBase) -> bool:
+    """Return whether the arrays of a tensor, or of what it wraps, can be written: then they lie in
+    memory that strides tell places of.
+    """
+    while tensor._signature & WRAPPED_BIT:
+        tensor = tensor.array.physical
+    is_mutable: bool = tensor._backend.arrays.mutable_arrays
+    return is_mutable
+
+
 def with_strides(tensor: TensorBase, strides: list[int]) -> TensorBase:
-    """Return a copy of `tensor` with these strides, in memory of its own."""
+    """Return a copy of `tensor` with these strides, where there are any, in memory of its own."""
+    if not has_memory(tensor):
+        return clone(tensor)
     sizes = list(tensor.array.shape)
     if tensor._signature & WRAPPED_BIT:  # made of the tensor itself, so that it is wrapped alike
         extent = 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])

@@ -39,7 +39,7 @@ class Place:
         first one on.
         """
         self.crossing = _SAME
-        if not view._backend.arrays.mutable_arrays:
+        if not engine_ops.has_memory(view):
             self.crossing, self.views = _REPLAYED, _views_between(base, view)
             return
         self.size, self.stride, offset = (

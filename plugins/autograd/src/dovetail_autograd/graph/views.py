@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dovetail_kernel.keys.state import dispatch_state, inference_mode_off, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import VersionCounter
-from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, NORMAL, VIEW, WRAPPED_BIT
 
 from . import engine_ops
 from .autograd_meta import AutogradMeta, gradient_edge, requires_grad, retain_on_node
@@ -350,8 +350,19 @@ class CopySlices(Node):
         if own is None:
             engine_ops.operator("zero_", "default")(part)
         else:
+            if own._signature & WRAPPED_BIT:
+                result = self._wrapped_as_well(result, own)
+                part = viewed(result, self.place)
             engine_ops.operator("copy_", "default")(part, own)
         return [result if self.next_edges[0] is not None else None, *others]
+
+    def _wrapped_as_well(self, result: TensorBase, own: TensorBase) -> TensorBase:
+        """Return a gradient of the base into which `own`, which may be a batch where it is none,
+        can be written.
+        """
+        zero = engine_ops.operator("new_zeros", "default")(own, [])
+        both = engine_ops.operator("add", "Tensor")(result, zero)
+        return engine_ops.with_strides(both, self.base_stride)
 
     def _release_saved(self) -> None:
         """Let go of `fn`, which keeps what it saved: a saved result leads to it when that is

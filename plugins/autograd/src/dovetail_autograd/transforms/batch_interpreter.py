@@ -27,7 +27,7 @@ from .arrays import BatchedArray, MovedArray, SharedArray, wrapped
 from .batching_errors import check_outputs, loop_refusal, unbatched_write_error
 from .function_rules import call_batched
 from .levels import Level
-from .wrapped_calls import decomposition, map_tensors, present, run_decomposed
+from .wrapped_calls import decomposition, map_tensors, note_view, present, run_decomposed
 
 
 class VmapInfo(NamedTuple):
@@ -213,6 +213,7 @@ class VmapLevel(Level):
         if shape.view_of is not None and out_dims == 0:
             view, source = self.wrap(outputs), args[shape.view_of]
             view._storage, view._counter = share_storage(source), share_version(source)
+            note_view(op, view, source, args, kwargs)
             return view
         return present(op, args, kwargs, self.batched(outputs, out_dims))
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from gc import get_referrers
 from typing import Any
 
+from dovetail_dispatcher.calls.replaced_arrays import keep_views
 from dovetail_kernel import wrapped_backend
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK, GRAD, NORMAL, VIEW, ZERO_DIM
 
-from ..graph.engine_ops import operator
+from ..graph.engine_ops import has_memory, operator
 from ..graph.view_memory import Place, viewed
 from ..graph.views import fills_its_memory, view_meta
 from .arrays import is_wrapped
@@ -48,7 +49,7 @@ def write_dual(level: Any, tensor: TensorBase, tangent: TensorBase) -> None:
             f"{list(base.stride())}. Write to a "
             "view of base.contiguous()."
         )
-    if not base._backend.arrays.mutable_arrays:
+    if not has_memory(base):
         _make_dual_by_views(level, base, views, tangent)
         operator("copy_", "default")(tensor.array.tangent, tangent)
         return
@@ -83,6 +84,7 @@ def _make_dual_by_views(
         _replace(level, view, viewed(primal, place), viewed(zeros, place))
         view._storage = base.untyped_storage()
         view._counter = base._counter
+        keep_views(view, place.views)
 
 
 def _views_of(base: TensorBase) -> list[TensorBase]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dovetail_dispatcher.calls.number_operands import tensor_of_number
+from dovetail_dispatcher.calls.replaced_arrays import note_views
 from dovetail_dispatcher.calls.templates.arguments import spelling
 from dovetail_dispatcher.schema import FunctionSchema, default_of
 from dovetail_kernel import DispatchKey, bump_version, share_storage, share_version
@@ -13,6 +14,7 @@ from dovetail_kernel.keys.state import below_ad_inplace_or_view, set_state, stat
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import WRAPPED_BIT
 
+from ..graph.engine_ops import has_memory
 from .arrays import WrappedArray, wrapped
 from .captured_writes import keep_number
 
@@ -139,8 +141,18 @@ def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) 
             made.append([_presented(each, source) for each in output])
         else:
             made.append(_presented(output, source))
+        if source is not None and not several and not alias.is_write:
+            note_view(op, made[0], source, args, kwargs)
     note_writes(op, args, kwargs)
     return tuple(made) if several else made[0]
+
+
+def note_view(op: Any, results: Any, source: Any, args: Sequence[Any], kwargs: Any) -> None:
+    """Note by which operator `results`, of a call with the wrapped tensor `source` as its first
+    argument, show what it shows, where there is no memory that strides tell places of.
+    """
+    if isinstance(source, TensorBase) and source._storage is not None and not has_memory(source):
+        note_views(op, results, source, args[1:], kwargs)
 
 
 def _shares(argument: Any, result: Any) -> bool:
@@ -216,6 +228,7 @@ __all__ = [
     "bound_arguments",
     "decomposition",
     "map_tensors",
+    "note_view",
     "note_writes",
     "numbers_as_tensors",
     "present",
