@@ -107,8 +107,9 @@ def _signature_in(now: DispatchState, array: Any, backend: Backend) -> int:
     return signature | (INFERENCE if now.inference else NORMAL)
 
 
-def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> None:
-    """Let `tensor` show what a view of it does: an in-place write of the operator `name`.
+def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> TensorBase:
+    """Let `tensor` show what a view of it does: an in-place write of the operator `name`. Return
+    the view.
 
     Parameters
     ----------
@@ -125,6 +126,7 @@ def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> 
     replace_array(tensor, shown.array)
     bump_version(tensor)
     interface.take_history(tensor, shown)
+    return shown
 
 
 def replace_array(tensor: TensorBase, array: Any) -> None:

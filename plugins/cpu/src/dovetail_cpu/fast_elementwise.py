@@ -12,6 +12,7 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable
 from dovetail_aten.array_kernels.capabilities import Capabilities
 from dovetail_aten.array_kernels.choices import Choices
+from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.gated_units import GatedUnits
 from dovetail_aten.array_kernels.hard_activations import HardActivations
 from dovetail_aten.array_kernels.pointwise import Pointwise
@@ -20,6 +21,7 @@ from .blocks import blockwise, in_blocks
 from .elementary import TUNED
 from .half_precision import MANY
 from .quick_functions import clip
+from .silence import silent
 from .written_activations import OF_HARD_ACTIVATIONS
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
@@ -86,6 +88,10 @@ class FastPointwise(Pointwise):
         return signs.astype(x.dtype)
 
 
+_clamp, _clamp_min = silent(Choices.clamp), silent(Choices.clamp_min)
+_clamp_max = silent(Choices.clamp_max)
+
+
 class FastChoices(Choices):
     """Bounds by clip."""
 
@@ -149,20 +155,23 @@ class FastChoices(Choices):
         numpy.bitwise_and(numpy.invert(kept, out=kept), value.view(bits), out=kept)
         return numpy.bitwise_or(made, kept, out=made).view(x.dtype)
 
+    @never_warns
     def clamp(self, x: Any, min: Any = None, max: Any = None) -> Any:
         """Return `x` limited to ``[min, max]``; a bound that is None is none."""
         if min is not None or max is not None:
             bounds = self._bounds(x, min, max)
             if bounds is not None:
                 return clip(x, *bounds)
-        return Choices.clamp(self, x, min, max)
+        return _clamp(self, x, min, max)
 
+    @never_warns
     def clamp_min(self, x: Any, min: Any) -> Any:
         """Return the greater of `x` and `min`."""
         made = self._clipped(x, min, None)
-        return Choices.clamp_min(self, x, min) if made is None else made
+        return _clamp_min(self, x, min) if made is None else made
 
+    @never_warns
     def clamp_max(self, x: Any, max: Any) -> Any:
         """Return the lesser of `x` and `max`."""
         made = self._clipped(x, None, max)
-        return Choices.clamp_max(self, x, max) if made is None else made
+        return _clamp_max(self, x, max) if made is None else made

@@ -47,7 +47,7 @@ _greatest: Any = numpy.maximum.reduce
 _divide, _count_nonzero = numpy.divide, numpy.count_nonzero
 
 
-def _tested(test: Any, is_met: Callable[[int, int], bool], generic: Function) -> Function:
+def _tested(test: Any, is_met: Callable[[Any, int], bool], generic: Function) -> Function:
     """Return the method that reduces by `test`; of few bits, by ``is_met(ones, all)``."""
 
     def tested(self: Any, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
@@ -103,12 +103,12 @@ def _extremum_in_single(family: Any, reduce: Any, x: Any, dims: Any, keepdim: bo
 _silently_in_single = silent(_in_single)
 
 
-def _has_any(ones: int, count: int) -> bool:
-    return ones > 0
+def _has_any(ones: Any, count: int) -> bool:
+    return bool(ones > 0)
 
 
-def _are_all(ones: int, count: int) -> bool:
-    return ones == count
+def _are_all(ones: Any, count: int) -> bool:
+    return bool(ones == count)
 
 
 def _whole(reduce: Any, generic: Function) -> Function:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
-from .broadcasting import misfit
+from .broadcasting import raise_misfit
 from .capabilities import Capabilities
 from .dims import wrap_dim
 from .family import Family, operator
@@ -76,8 +76,8 @@ class Softmax(Family):
             grad_output, output = wide(grad_output), wide(output)
         try:
             result = self.ordered(gradient(grad_output, output, axis))
-        except ValueError as error:
-            raise misfit(error, output, grad_output) from error
+        except (TypeError, ValueError) as error:
+            raise_misfit(error, output, grad_output)
         return (
             result if result.dtype == input_dtype else self.precision.converted(result, input_dtype)
         )
