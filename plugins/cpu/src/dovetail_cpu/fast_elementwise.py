@@ -17,14 +17,16 @@ from dovetail_aten.array_kernels.gated_units import GatedUnits
 from dovetail_aten.array_kernels.hard_activations import HardActivations
 from dovetail_aten.array_kernels.pointwise import Pointwise
 
-from .blocks import blockwise
+from .blocks import blockwise, in_blocks
 from .elementary import TUNED
+from .half_precision import MANY
 from .quick_functions import clip
 from .silence import silent
 from .written_activations import OF_HARD_ACTIVATIONS
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _BITS = {each: numpy.dtype(f"i{each.itemsize}") for each in _FLOATS}
+_BYTE = numpy.dtype(numpy.int8)
 _NUMBERS = (int, float)
 _FOR_MANY = 4
 """For how many elements each of a mask has to be, so that choosing by bits pays."""
@@ -74,6 +76,17 @@ class FastPointwise(Pointwise):
     ) -> None:
         super().__init__(TUNED, capabilities, table)
 
+    def sign(self, x: Any) -> Any:
+        """Return -1, 0 or 1, of floats by the difference of two masks, as bytes; 0 for NaN."""
+        if x.dtype not in self.precision.real_floats or not x.ndim:
+            return Pointwise.sign(self, x)
+        xp, zero = self.xp, self.numbers.like(x, 0)
+        above, below = xp.greater(x, zero).view(_BYTE), xp.less(x, zero).view(_BYTE)
+        signs = numpy.subtract(above, below, out=above)
+        if x.dtype in self.precision.halves:
+            return self.precision.narrow(signs.astype(self.precision.single), x.dtype)
+        return signs.astype(x.dtype)
+
 
 _clamp, _clamp_min = silent(Choices.clamp), silent(Choices.clamp_min)
 _clamp_max = silent(Choices.clamp_max)
@@ -89,7 +102,8 @@ class FastChoices(Choices):
 
     def _bounds(self, x: Any, least: Any, greatest: Any) -> tuple[Any, Any] | None:
         """Return two numbers as bounds of an array of floats; None for what is none."""
-        if not x.ndim or x.dtype not in _FLOATS:
+        is_half = x.dtype in self.precision.halves and x.size >= MANY
+        if not x.ndim or (x.dtype not in _FLOATS and not is_half):
             return None
         least = -math.inf if least is None else least
         greatest = math.inf if greatest is None else greatest
@@ -101,12 +115,19 @@ class FastChoices(Choices):
     def _clipped(self, x: Any, least: Any, greatest: Any) -> Any | None:
         """Return an array of floats limited to two numbers; None for what is none."""
         bounds = self._bounds(x, least, greatest)
-        return None if bounds is None else clip(x, *bounds)
+        if bounds is None or x.dtype in _FLOATS:
+            return None if bounds is None else clip(x, *bounds)
+        limits = [self.precision.wide(each) for each in bounds]
+        return in_blocks(self._clipped_in_single, x, *limits)
+
+    def _clipped_in_single(self, x: Any, least: Any, greatest: Any) -> Any:
+        """Return half-precision numbers limited to two."""
+        return self.precision.narrow(clip(self.precision.wide(x), least, greatest), x.dtype)
 
     def clamp_into(self, x: Any, min: Any = None, max: Any = None, *, out: Any) -> Any:
         """Write `clamp` into `out`, of an array of floats itself without a copy."""
         bounds = self._bounds(x, min, max) if x is out and (min, max) != (None, None) else None
-        if bounds is not None:
+        if bounds is not None and x.dtype in _FLOATS:
             return clip(x, *bounds, out)
         made = self.clamp(x, min, max)
         if made.shape != out.shape:

@@ -62,8 +62,8 @@ class Softmax(Family):
         if not x.size and self.dtypes[own].category < FLOAT and not half_to_float:
             return self.capabilities.clone(x)
         self._refuse(name, own, half_to_float)
-        result = self.ordered(function(x.astype(self.precision.single), dim))
-        return result if half_to_float else result.astype(own)
+        result = self.ordered(function(self.precision.wide(x), dim))
+        return result if half_to_float else self.precision.narrow(result, own)
 
     def _backward(
         self, gradient: Function, grad_output: Any, output: Any, dim: int, input_dtype: Any
@@ -72,8 +72,8 @@ class Softmax(Family):
         self._axis_of(grad_output, dim)
         axis = self._axis_of(output, dim)
         if output.dtype in self.precision.halves:
-            single = self.precision.single
-            grad_output, output = grad_output.astype(single), output.astype(single)
+            wide = self.precision.wide
+            grad_output, output = wide(grad_output), wide(output)
         try:
             result = self.ordered(gradient(grad_output, output, axis))
         except (TypeError, ValueError) as error:
