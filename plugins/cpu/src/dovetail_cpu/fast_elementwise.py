@@ -90,6 +90,7 @@ class FastPointwise(Pointwise):
 
 _clamp, _clamp_min = silent(Choices.clamp), silent(Choices.clamp_min)
 _clamp_max = silent(Choices.clamp_max)
+_in_blocks = silent(in_blocks)
 
 
 class FastChoices(Choices):
@@ -102,8 +103,7 @@ class FastChoices(Choices):
 
     def _bounds(self, x: Any, least: Any, greatest: Any) -> tuple[Any, Any] | None:
         """Return two numbers as bounds of an array of floats; None for what is none."""
-        is_half = x.dtype in self.precision.halves and x.size >= MANY
-        if not x.ndim or (x.dtype not in _FLOATS and not is_half):
+        if not x.ndim or (x.dtype not in _FLOATS and not self._is_large_half(x)):
             return None
         least = -math.inf if least is None else least
         greatest = math.inf if greatest is None else greatest
@@ -112,13 +112,20 @@ class FastChoices(Choices):
         fitting = self.numbers.fitting
         return fitting(x, least), fitting(x, greatest)
 
+    def _is_large_half(self, x: Any) -> bool:
+        return x.size >= MANY and x.dtype in self.precision.halves
+
     def _clipped(self, x: Any, least: Any, greatest: Any) -> Any | None:
         """Return an array of floats limited to two numbers; None for what is none."""
         bounds = self._bounds(x, least, greatest)
-        if bounds is None or x.dtype in _FLOATS:
-            return None if bounds is None else clip(x, *bounds)
+        return None if bounds is None else self._clipped_to(x, bounds)
+
+    def _clipped_to(self, x: Any, bounds: tuple[Any, Any]) -> Any:
+        """Return an array of floats, of half precision by blocks, limited to two numbers."""
+        if x.dtype in _FLOATS:
+            return clip(x, *bounds)
         limits = [self.precision.wide(each) for each in bounds]
-        return in_blocks(self._clipped_in_single, x, *limits)
+        return _in_blocks(self._clipped_in_single, x, *limits)
 
     def _clipped_in_single(self, x: Any, least: Any, greatest: Any) -> Any:
         """Return half-precision numbers limited to two."""
@@ -161,7 +168,7 @@ class FastChoices(Choices):
         if min is not None or max is not None:
             bounds = self._bounds(x, min, max)
             if bounds is not None:
-                return clip(x, *bounds)
+                return clip(x, *bounds) if x.dtype in _FLOATS else self._clipped_to(x, bounds)
         return _clamp(self, x, min, max)
 
     @never_warns
