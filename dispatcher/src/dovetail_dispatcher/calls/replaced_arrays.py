@@ -17,7 +17,9 @@ from weakref import ref
 from dovetail_kernel import Storage, TensorBase, replace_array, restoring, wrap
 from dovetail_kernel.keys.state import set_state, state
 
-__all__ = ["View", "keep_views", "note_views", "replace", "set_view_maker", "views_of"]
+__all__ = [
+    *("View", "keep_place", "keep_views", "note_views", "replace", "set_view_maker", "views_of"),
+]
 
 UNSHARED: Final = 3
 """References to the storage of a tensor that shares it with no other: the tensor's, a local one,
@@ -81,6 +83,18 @@ def keep_views(tensor: TensorBase, views: Views) -> None:
     """Note by which views `tensor` shows the memory that it shares since its storage was made."""
     assert tensor._storage is not None
     _noted(tensor._storage)[id(tensor)] = (ref(tensor), views)
+
+
+def keep_place(tensor: TensorBase, shown: TensorBase) -> None:
+    """Let `tensor`, which shows what `shown`, a view of it, does, share the memory of that still,
+    where notes tell how.
+    """
+    storage = shown._storage
+    note = getattr(storage, "noted_views", {}).get(id(shown))
+    # One that shares it with no other is the whole of a memory of its own.
+    if note is not None and storage is not None and getrefcount(storage) > UNSHARED:
+        tensor._storage = storage
+        keep_views(tensor, note[1])
 
 
 _MANY: Final = 64

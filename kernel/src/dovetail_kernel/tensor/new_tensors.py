@@ -107,7 +107,7 @@ def _signature_in(now: DispatchState, array: Any, backend: Backend) -> int:
     return signature | (INFERENCE if now.inference else NORMAL)
 
 
-def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> None:
+def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> TensorBase:
     """Let `tensor` show what a view of it does: an in-place write of the operator `name`.
 
     Parameters
@@ -118,6 +118,11 @@ def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> 
         The operator, for messages.
     view
         Makes the view; called after the checks.
+
+    Returns
+    -------
+    TensorBase
+        The view.
     """
     interface = autograd_interface.interface
     interface.check_inplace_view(tensor, name)
@@ -125,6 +130,7 @@ def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> 
     replace_array(tensor, shown.array)
     bump_version(tensor)
     interface.take_history(tensor, shown)
+    return shown
 
 
 def replace_array(tensor: TensorBase, array: Any) -> None:

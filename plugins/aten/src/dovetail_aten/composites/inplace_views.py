@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail_dispatcher.calls.replaced_arrays import keep_place
 from dovetail_kernel import show_view
 
 from .._generated import functions as F
@@ -20,25 +21,25 @@ __all__ = [
 
 def squeeze_in_place(self: Any, *dim: Any) -> Any:
     """Take away dimensions of one element: all, or those that are named."""
-    show_view(self, "squeeze_", lambda: F.squeeze(self, *dim))
+    _show(self, "squeeze_", lambda: F.squeeze(self, *dim))
     return self
 
 
 def unsqueeze_in_place(self: Any, dim: int) -> Any:
     """Put in a dimension of one element."""
-    show_view(self, "unsqueeze_", lambda: F.unsqueeze(self, dim))
+    _show(self, "unsqueeze_", lambda: F.unsqueeze(self, dim))
     return self
 
 
 def t_in_place(self: Any) -> Any:
     """Swap the two dimensions of a matrix."""
-    show_view(self, "t_", lambda: F.t(self))
+    _show(self, "t_", lambda: F.t(self))
     return self
 
 
 def transpose_in_place(self: Any, dim0: int, dim1: int) -> Any:
     """Swap two dimensions."""
-    show_view(self, "transpose_", lambda: F.transpose(self, dim0, dim1))
+    _show(self, "transpose_", lambda: F.transpose(self, dim0, dim1))
     return self
 
 
@@ -46,5 +47,10 @@ def as_strided_in_place(
     self: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Any:
     """Show any part of the storage."""
-    show_view(self, "as_strided_", lambda: F.as_strided(self, size, stride, storage_offset))
+    _show(self, "as_strided_", lambda: F.as_strided(self, size, stride, storage_offset))
     return self
+
+
+def _show(tensor: Any, name: str, view: Callable[[], Any]) -> None:
+    shown = show_view(tensor, name, view)
+    keep_place(tensor, shown)
