@@ -18,7 +18,13 @@ from dovetail_kernel import Storage, TensorBase, replace_array, restoring, wrap
 from dovetail_kernel.keys.state import set_state, state
 
 __all__ = [
-    *("View", "keep_place", "keep_views", "note_views", "replace", "set_view_maker", "views_of"),
+    "View",
+    "keep_place",
+    "keep_views",
+    "note_views",
+    "replace",
+    "set_view_maker",
+    "views_of",
 ]
 
 UNSHARED: Final = 3

@@ -136,7 +136,11 @@ class Array:
         return Array(standard.reshape(self.strict, tuple(sizes)))
 
     def astype(self, dtype: Any, copy: bool = True) -> Array:
-        """Return the elements in another dtype."""
+        """Return the elements in another dtype; complex numbers are true where they are not
+        zero.
+        """
+        if unwrapped(dtype) == standard.bool:
+            return Array(self.strict != standard.zeros((), dtype=self.strict.dtype))
         return Array(standard.astype(self.strict, unwrapped(dtype), copy=copy))
 
     def transpose(self, *axes: Any) -> Array:
