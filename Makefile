@@ -35,7 +35,8 @@ BACKEND ?= loopback
 # All of them take hours: one of forty parts, another one each time. TESTS=2/40 is a certain one, TESTS=all is all.
 TESTS ?= $(shell echo $$(($$(date +%s) % 40 + 1))/40)
 # What is known to fail on a backend, with reasons.
-EXCEPTIONS = $(addprefix --exceptions ,$(wildcard tests/exceptions/$(BACKEND).txt))
+EXCEPTIONS = $(addprefix --exceptions ,$(wildcard tests/exceptions/$(BACKEND).txt) \
+  $(if $(filter jax strict dask,$(BACKEND)),tests/exceptions/without_memory.txt))
 
 # For which part of the operators `make test` runs the tests that are about every one of them: another one each time.
 # DOVETAIL_OPERATORS=2/3 is a certain one, and =all runs them for all, as bare pytest does.

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import dovetail_aten as at
+from dovetail_aten.tensor import factories, like_factories
+from dovetail_autograd.graph.grad_mode import enable_grad, inference_mode
 from dovetail_dispatcher.table import registry
 from dovetail_kernel import (
     Device,
@@ -20,6 +22,7 @@ from dovetail_kernel import (
     plugin_manager,
     set_default_dtype,
     sparse_coo,
+    state,
 )
 from dovetail_kernel import bool as bool_
 
@@ -264,3 +267,18 @@ def test_a_seed_has_64_bits() -> None:
     with pytest.raises(ValueError, match="Overflow when unpacking long long"):
         at.manual_seed(1 << 64)
     assert at.manual_seed(-1).initial_seed() == (1 << 64) - 1
+
+
+def test_factories_remember_their_routes_in_inference_mode_too() -> None:
+    like = at.ones(2)
+    with inference_mode():
+        first = at.zeros(2), at.zeros_like(like)
+        assert state() in factories._zeros._known
+        assert like._signature | state() in like_factories._zeros_like._known
+        second = at.zeros(2), at.zeros_like(like)
+        with enable_grad():
+            third = at.zeros(2), at.zeros_like(like)
+        with inference_mode(False):
+            outside = at.zeros(2), at.zeros_like(like)
+    assert all(each.is_inference() for each in (*first, *second, *third))
+    assert not any(each.is_inference() for each in (*outside, at.zeros(2), at.zeros_like(like)))

@@ -19,7 +19,7 @@ from ..table.operator import Operator
 from .array_errors import call_error
 from .array_results import ArrayResults
 from .array_wrapping import on_backend
-from .half_precision import computes_in_single, in_single, precision_of_number
+from .half_precision import computes_in_single, has_halves, in_single, precision_of_number
 from .number_operands import category_of_number, number_cache
 from .plan import Operand, Step, Value, argument_value
 from .promotion_rules import computing_dtype, promoter, static_dtype
@@ -185,6 +185,7 @@ def general_call(
     call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
 ) -> KernelCall:
     """Return the call of `function` with all arguments."""
+    function = _for_dtype(call, function)
     positional = [promotion.operands[a.name] for a in call.inputs if not a.kwarg_only]
     keywords = [(a.name, promotion.operands[a.name]) for a in call.inputs if a.kwarg_only]
     return KernelCall(
@@ -196,8 +197,14 @@ def call_of_tensors(
     call: ArrayCall, promotion: Promotion, role: str, function: Callable[..., Any]
 ) -> KernelCall:
     """Return the call of `function` with the tensors alone."""
+    function = _for_dtype(call, function)
     tensors = [promotion.operands[a.name] for a in call.inputs if is_tensor_like(a)]
     return KernelCall(role, function, tuple(tensors), quiet=_quiet(call, function))
+
+
+def _for_dtype(call: ArrayCall, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what is called in the place of `function`; it is the backend's for half precision."""
+    return call.backend.arrays.for_halves(function) if has_halves(call.key) else function
 
 
 def _quiet(call: ArrayCall, function: Callable[..., Any]) -> Quiet | None:

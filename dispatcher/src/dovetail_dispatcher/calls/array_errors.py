@@ -18,8 +18,8 @@ _OF_DTYPES = (
     "Cannot cast ufunc",
     "No loop matching",
     "The numpy boolean",
-    "does not accept dtype",  # JAX
-    "dtypes are allowed",  # array-api-strict
+    "does not accept dtype",
+    "dtypes are allowed",
 )
 """What array libraries say of dtypes that a function is not defined for. Any other TypeError is a
 mistake in a kernel, and is not to be hidden behind words about dtypes.

@@ -217,10 +217,16 @@ def _writing(call: ArrayCall, promotion: Promotion) -> RoutePlan:
     casts_to = None if rule in ("bool_result", "operands") else promotion.dtype
     if casts_to is not None:
         _check_cast(call, casts_to)
-    out_function = call.kernel.out_function if call.backend.arrays.mutable_arrays else None
+    kernel = call.kernel
+    writes = kernel.out_function is not None or kernel.general_out_function is not None
     computing: list[Step]
-    if out_function is not None and casts_to is not None and not promotion.casts:
-        computing = [_call_into(call, promotion, written, out_function)]
+    if (
+        writes
+        and call.backend.arrays.mutable_arrays
+        and casts_to is not None
+        and not promotion.casts
+    ):
+        computing = [_call_into(call, promotion, written)]
     else:
         computed = _computed(call, promotion)
         computing = [
@@ -239,12 +245,9 @@ def _inference_checks(call: ArrayCall, written: Value) -> list[Step]:
     return [CheckInferenceWrite(written)] if call.base & NORMAL else []
 
 
-def _call_into(
-    call: ArrayCall, promotion: Promotion, written: Value, out_function: Callable[..., Any]
-) -> CallKernel:
+def _call_into(call: ArrayCall, promotion: Promotion, written: Value) -> CallKernel:
     """Return the call that has the kernel write into the array of the argument."""
-    fast = call_of_tensors(call, promotion, "out_function", out_function).replaced(out=written)
-    general_out = call.kernel.general_out_function
+    out_function, general_out = call.kernel.out_function, call.kernel.general_out_function
     if general_out is None:
         general = general_call(call, promotion, "kernel", call.kernel.fn).replaced(written=written)
         if not call.kernel.returns_by_schema:
@@ -252,6 +255,9 @@ def _call_into(
     else:
         general = general_call(call, promotion, "general_out_function", general_out)
         general = general.replaced(out=written)
+    if out_function is None:
+        return CallKernel((), general, rewording=call.rewording)
+    fast = call_of_tensors(call, promotion, "out_function", out_function).replaced(out=written)
     return CallKernel((), general, fast, defaults(call), call.rewording)
 
 

@@ -19,6 +19,11 @@ HALVES: Final = (float16, bfloat16)
 _HALF_BITS: Final = float16.bit | bfloat16.bit
 
 
+def has_halves(key: int) -> bool:
+    """Return whether a route is for arguments of half precision."""
+    return bool(key & _HALF_BITS)
+
+
 def computes_in_single(op: Operator, kernel: Kernel, key: int) -> bool:
     """Return whether a route for arguments of half precision computes in single precision.
 
@@ -58,4 +63,4 @@ def precision_of_number(wanted: dtype) -> dtype:
     return float32 if wanted in HALVES else wanted
 
 
-__all__ = ["HALVES", "computes_in_single", "in_single", "precision_of_number"]
+__all__ = ["HALVES", "computes_in_single", "has_halves", "in_single", "precision_of_number"]

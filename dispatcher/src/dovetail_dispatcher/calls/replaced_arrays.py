@@ -19,7 +19,8 @@ from dovetail_kernel.keys.state import set_state, state
 
 __all__ = [
     "View",
-    "keep_place",
+    "become",
+    "hulls",
     "keep_views",
     "note_views",
     "replace",
@@ -34,7 +35,15 @@ and the question's. As many has the array that owns the memory, and that of the 
 
 
 class View(Protocol):
-    """A view operator with its arguments, but for the tensor that it is a view of."""
+    """A view operator with its arguments, but for the tensor that it is a view of.
+
+    Attributes
+    ----------
+    shows_all
+        Whether it shows every element once.
+    """
+
+    shows_all: bool
 
     def show(self, base: Any) -> Any:
         """Return what the view shows of `base`."""
@@ -85,22 +94,36 @@ def note_views(
         storage.noted_views = {key: note for key, note in noted.items() if note[0]() is not None}
 
 
+def hulls(tensor: TensorBase) -> list[TensorBase]:
+    """Return what `tensor` is a view of, from the whole memory on: one for each of its views."""
+    views, storage = views_of(tensor), tensor._storage
+    return _shown_on_the_way(storage, views) if views and storage is not None else []
+
+
+def _shown_on_the_way(storage: Storage, views: Views) -> list[TensorBase]:
+    shown = [wrap(storage.array, storage._backend)]
+    for view in views[:-1]:
+        shown.append(view.show(shown[-1]))
+    return shown
+
+
 def keep_views(tensor: TensorBase, views: Views) -> None:
     """Note by which views `tensor` shows the memory that it shares since its storage was made."""
     assert tensor._storage is not None
     _noted(tensor._storage)[id(tensor)] = (ref(tensor), views)
 
 
-def keep_place(tensor: TensorBase, shown: TensorBase) -> None:
-    """Let `tensor`, which shows what `shown`, a view of it, does, share the memory of that still,
-    where notes tell how.
+def become(tensor: TensorBase, shown: TensorBase) -> None:
+    """Let `tensor`, which has the array of its view `shown` now, share memory by the same views,
+    where views are noted.
     """
     storage = shown._storage
-    note = getattr(storage, "noted_views", {}).get(id(shown))
-    # One that shares it with no other is the whole of a memory of its own.
-    if note is not None and storage is not None and getrefcount(storage) > UNSHARED:
+    if storage is None or not hasattr(storage, "noted_views"):
+        return
+    views = views_of(shown)
+    if views is not None:
         tensor._storage = storage
-        keep_views(tensor, note[1])
+        keep_views(tensor, views)
 
 
 _MANY: Final = 64
@@ -174,9 +197,7 @@ def _written(storage: Storage, own: Views, array: Any, views: Sequence[Views]) -
     backend = storage._backend
     before = state()
     set_state(0)
-    bases = [wrap(storage.array, backend)]
-    for view in own[:-1]:
-        bases.append(view.show(bases[-1]))
+    bases = _shown_on_the_way(storage, own)
     part = whole = wrap(array, backend)  # an array of the backend's class, which all then show
     for view, base in zip(reversed(own), reversed(bases), strict=False):
         whole = view.put(base, whole)

@@ -108,7 +108,8 @@ def _signature_in(now: DispatchState, array: Any, backend: Backend) -> int:
 
 
 def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> TensorBase:
-    """Let `tensor` show what a view of it does: an in-place write of the operator `name`.
+    """Let `tensor` show what a view of it does: an in-place write of the operator `name`. Return
+    the view.
 
     Parameters
     ----------
@@ -118,11 +119,6 @@ def show_view(tensor: TensorBase, name: str, view: Callable[[], TensorBase]) -> 
         The operator, for messages.
     view
         Makes the view; called after the checks.
-
-    Returns
-    -------
-    TensorBase
-        The view.
     """
     interface = autograd_interface.interface
     interface.check_inplace_view(tensor, name)

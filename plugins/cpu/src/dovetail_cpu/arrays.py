@@ -15,6 +15,7 @@ from dovetail_kernel import DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
 from .accumulation import add_at_leading, add_slices, scatter_into
+from .half_precision import converted
 from .quick_functions import QUICK_FUNCTIONS
 from .random_arrays import CpuRandom
 from .silence import silent
@@ -24,6 +25,7 @@ Array = np.ndarray[Any, Any]
 _copyto = silent(np.copyto)
 _astype = silent(np.ndarray.astype)
 _array = silent(np.array)
+_converted = silent(converted)
 
 _MAX_WORK: Final = 10_000
 _ALL: Final = slice(None)
@@ -99,6 +101,12 @@ class CpuArrays(CpuRandom):
         if getattr(function, "never_warns", False):
             return False
         return not isinstance(getattr(function, "__self__", function), np.ufunc)
+
+    def for_halves(self, function: Any) -> Any:
+        """Return what computes many numbers in half precision by single precision, in blocks."""
+        from .halves import for_halves  # needs families, which are loaded by now
+
+        return for_halves(function)
 
     # -- making arrays -----------------------------------------------------------------------------
 
@@ -214,7 +222,9 @@ class CpuArrays(CpuRandom):
         if found.base is not None and 0 in found.strides:
             # Expanded: NumPy would put the dimensions that share memory innermost.
             return np.array(_without_imaginary(found, native_dtype), native_dtype, order="C")
-        made: Array = _astype(_without_imaginary(found, native_dtype), native_dtype)
+        made: Array | None = _converted(found, native_dtype)
+        if made is None:
+            made = _astype(_without_imaginary(found, native_dtype), native_dtype)
         return made
 
     def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:

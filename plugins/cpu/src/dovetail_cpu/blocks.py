@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import numpy
 
 from dovetail_aten.array_kernels import Function
-from dovetail_aten.array_kernels.broadcasting import misfit
+from dovetail_aten.array_kernels.broadcasting import raise_misfit
 
 from .scratch import BLOCK_BYTES, Scratch
 from .threads import run_pieces
@@ -73,8 +73,8 @@ def _in_blocks(method: Function, write: Write | None) -> Function:
         if is_widened and x.dtype not in self.precision.halves:
             try:
                 return inner(self, x, *args, **kwargs)
-            except ValueError as error:
-                raise misfit(error, x, *args) from error
+            except (TypeError, ValueError) as error:
+                raise_misfit(error, x, *args)
         return method(self, x, *args, **kwargs)
 
     return compute

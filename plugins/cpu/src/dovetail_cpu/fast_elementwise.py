@@ -12,17 +12,21 @@ import numpy
 from dovetail_aten.array_kernels import KernelTable
 from dovetail_aten.array_kernels.capabilities import Capabilities
 from dovetail_aten.array_kernels.choices import Choices
+from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.gated_units import GatedUnits
 from dovetail_aten.array_kernels.hard_activations import HardActivations
 from dovetail_aten.array_kernels.pointwise import Pointwise
 
-from .blocks import blockwise
+from .blocks import blockwise, in_blocks
 from .elementary import TUNED
+from .half_precision import MANY
 from .quick_functions import clip
+from .silence import silent
 from .written_activations import OF_HARD_ACTIVATIONS
 
 _FLOATS = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _BITS = {each: numpy.dtype(f"i{each.itemsize}") for each in _FLOATS}
+_BYTE = numpy.dtype(numpy.int8)
 _NUMBERS = (int, float)
 _FOR_MANY = 4
 """For how many elements each of a mask has to be, so that choosing by bits pays."""
@@ -72,6 +76,21 @@ class FastPointwise(Pointwise):
     ) -> None:
         super().__init__(TUNED, capabilities, table)
 
+    def sign(self, x: Any) -> Any:
+        """Return -1, 0 or 1, of floats by the difference of two masks, as bytes; 0 for NaN."""
+        if x.dtype not in self.precision.real_floats or not x.ndim:
+            return Pointwise.sign(self, x)
+        xp, zero = self.xp, self.numbers.like(x, 0)
+        above, below = xp.greater(x, zero).view(_BYTE), xp.less(x, zero).view(_BYTE)
+        signs = numpy.subtract(above, below, out=above)
+        if x.dtype in self.precision.halves:
+            return self.precision.narrow(signs.astype(self.precision.single), x.dtype)
+        return signs.astype(x.dtype)
+
+
+_clamp, _clamp_min = silent(Choices.clamp), silent(Choices.clamp_min)
+_clamp_max = silent(Choices.clamp_max)
+
 
 class FastChoices(Choices):
     """Bounds by clip."""
@@ -83,7 +102,8 @@ class FastChoices(Choices):
 
     def _bounds(self, x: Any, least: Any, greatest: Any) -> tuple[Any, Any] | None:
         """Return two numbers as bounds of an array of floats; None for what is none."""
-        if not x.ndim or x.dtype not in _FLOATS:
+        is_half = x.dtype in self.precision.halves and x.size >= MANY
+        if not x.ndim or (x.dtype not in _FLOATS and not is_half):
             return None
         least = -math.inf if least is None else least
         greatest = math.inf if greatest is None else greatest
@@ -95,12 +115,19 @@ class FastChoices(Choices):
     def _clipped(self, x: Any, least: Any, greatest: Any) -> Any | None:
         """Return an array of floats limited to two numbers; None for what is none."""
         bounds = self._bounds(x, least, greatest)
-        return None if bounds is None else clip(x, *bounds)
+        if bounds is None or x.dtype in _FLOATS:
+            return None if bounds is None else clip(x, *bounds)
+        limits = [self.precision.wide(each) for each in bounds]
+        return in_blocks(self._clipped_in_single, x, *limits)
+
+    def _clipped_in_single(self, x: Any, least: Any, greatest: Any) -> Any:
+        """Return half-precision numbers limited to two."""
+        return self.precision.narrow(clip(self.precision.wide(x), least, greatest), x.dtype)
 
     def clamp_into(self, x: Any, min: Any = None, max: Any = None, *, out: Any) -> Any:
         """Write `clamp` into `out`, of an array of floats itself without a copy."""
         bounds = self._bounds(x, min, max) if x is out and (min, max) != (None, None) else None
-        if bounds is not None:
+        if bounds is not None and x.dtype in _FLOATS:
             return clip(x, *bounds, out)
         made = self.clamp(x, min, max)
         if made.shape != out.shape:
@@ -128,20 +155,23 @@ class FastChoices(Choices):
         numpy.bitwise_and(numpy.invert(kept, out=kept), value.view(bits), out=kept)
         return numpy.bitwise_or(made, kept, out=made).view(x.dtype)
 
+    @never_warns
     def clamp(self, x: Any, min: Any = None, max: Any = None) -> Any:
         """Return `x` limited to ``[min, max]``; a bound that is None is none."""
         if min is not None or max is not None:
             bounds = self._bounds(x, min, max)
             if bounds is not None:
                 return clip(x, *bounds)
-        return Choices.clamp(self, x, min, max)
+        return _clamp(self, x, min, max)
 
+    @never_warns
     def clamp_min(self, x: Any, min: Any) -> Any:
         """Return the greater of `x` and `min`."""
         made = self._clipped(x, min, None)
-        return Choices.clamp_min(self, x, min) if made is None else made
+        return _clamp_min(self, x, min) if made is None else made
 
+    @never_warns
     def clamp_max(self, x: Any, max: Any) -> Any:
         """Return the lesser of `x` and `max`."""
         made = self._clipped(x, None, max)
-        return Choices.clamp_max(self, x, max) if made is None else made
+        return _clamp_max(self, x, max) if made is None else made

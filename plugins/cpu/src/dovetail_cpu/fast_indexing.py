@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from dovetail_aten.array_kernels import Function, wrap_dim
+from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.indexing import Indexing
 from dovetail_aten.array_kernels.indexing_along import IndexingAlong
 from dovetail_aten.array_kernels.ordering import Ordering
@@ -84,6 +85,7 @@ class FastIndexing(IndexingAlong):
             return None
         return axis
 
+    @never_warns
     def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
         """Return the elements at `index` along `dim` by flat indices."""
         axis = self._axis_of_places(x, dim, index)
@@ -158,6 +160,7 @@ class FastIndexing(IndexingAlong):
 class FastGathering(Indexing):
     """Elements at indices."""
 
+    @never_warns
     def index(self, x: Any, indices: Sequence[Any]) -> Any:
         """Return the elements at `indices`; slices at one index without a key."""
         if len(indices) == 1 and x.size and x.ndim and x.flags.c_contiguous:
@@ -257,7 +260,7 @@ def _triangle(name: str, generic: Function) -> Function:
         return result
 
     triangle.__doc__ = generic.__doc__
-    return triangle
+    return never_warns(triangle)
 
 
 class FastShapes(FastJoining):

@@ -50,6 +50,17 @@ class FastNorms(Norms):
         if whole and ord == 2 and 1 < x.size <= _LONGEST and x.dtype in _FLOATS:
             flat = x.ravel()
             return numpy.sqrt(flat.dot(flat))
+        if (
+            ord == 2
+            and x.ndim > 1
+            and dims == (x.ndim - 1,)
+            and 0 < x.size < _MANY
+            and 1 < x.shape[-1] <= _LONGEST
+            and x.dtype in _FLOATS
+        ):
+            squares = numpy.vecdot(x, x)
+            result = numpy.sqrt(squares, squares)
+            return result[..., None] if keepdim else result
         shape = _kept(x, dims, keepdim) if ord == 2 else None
         count = x.size if shape is None else prod(shape)
         if shape is None or count == x.size:

@@ -13,6 +13,7 @@ from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.reductions import Dims, Reductions
 
 from .constants import ones_of, starts_of_rows
+from .half_precision import MANY
 from .repeating import across, down
 from .silence import silent
 
@@ -32,6 +33,8 @@ _FEW = 1 << 10
 _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
 
+_AT_ONCE = 1 << 18
+"""Elements of half precision that are in float32 at a time, if they are several rows."""
 _MATRIX = 2
 _CUBE = 3
 """Dimensions from which a reduction may be laid out by NumPy in another order than C order, which
@@ -42,15 +45,16 @@ _add: Any = numpy.add.reduce
 _multiply: Any = numpy.multiply.reduce
 _greatest: Any = numpy.maximum.reduce
 _divide, _count_nonzero = numpy.divide, numpy.count_nonzero
+_BOOLS: Any = (numpy.False_, numpy.True_)
 
 
-def _tested(test: Any, is_met: Callable[[int, int], bool], generic: Function) -> Function:
+def _tested(test: Any, is_met: Callable[[Any, int], bool], generic: Function) -> Function:
     """Return the method that reduces by `test`; of few bits, by ``is_met(ones, all)``."""
 
     def tested(self: Any, x: Any, dim: Dims = None, keepdim: bool = False) -> Any:
         if dim is None:
             if x.dtype is _BOOL and x.size <= _LONGEST and not keepdim:
-                return is_met(_count_nonzero(x), x.size)
+                return _BOOLS[is_met(_count_nonzero(x), x.size)]
             result = test(x, None, None, None, keepdim)
         else:
             ndim = x.ndim
@@ -63,12 +67,49 @@ def _tested(test: Any, is_met: Callable[[int, int], bool], generic: Function) ->
     return tested
 
 
-def _has_any(ones: int, count: int) -> bool:
-    return ones > 0
+def _in_single(family: Any, ufunc: Any, x: Any, dims: Any, keepdim: bool) -> Any | None:
+    """Return what reduces many numbers of half precision by `ufunc`, in float32, some rows at a
+    time; None for others.
+    """
+    if x.size < MANY or x.dtype not in family.precision.halves:
+        return None
+    if dims is None:
+        dims = tuple(range(x.ndim))
+        if x.flags.c_contiguous and not keepdim:
+            x, dims = x.reshape(-1), (0,)
+    elif dims.__class__ is int:
+        dims = (dims,)
+    step = max(1, _AT_ONCE * len(x) // x.size)
+    wide, total, parts = family.precision.wide, None, []
+    for start in range(0, len(x), step):
+        rows = wide(x[start : start + step])
+        part = family.sum(rows, dims, keepdim) if ufunc is numpy.add else None
+        part = ufunc.reduce(rows, dims, None, None, keepdim) if part is None else part
+        if 0 not in dims:
+            parts.append(part)
+        else:
+            total = part if total is None else ufunc(total, part)
+    made = numpy.concatenate(parts) if parts else numpy.asarray(total)
+    return made if made.flags.c_contiguous else made.copy()
 
 
-def _are_all(ones: int, count: int) -> bool:
-    return ones == count
+def _extremum_in_single(family: Any, reduce: Any, x: Any, dims: Any, keepdim: bool) -> Any | None:
+    """Return the extrema of many numbers of half precision; None for others."""
+    if x.dtype not in family.precision.halves:
+        return None
+    made = _silently_in_single(family, reduce.__self__, x, dims, keepdim)
+    return None if made is None else made.astype(x.dtype)
+
+
+_silently_in_single = silent(_in_single)
+
+
+def _has_any(ones: Any, count: int) -> bool:
+    return bool(ones > 0)
+
+
+def _are_all(ones: Any, count: int) -> bool:
+    return bool(ones == count)
 
 
 def _whole(reduce: Any, generic: Function) -> Function:
@@ -76,6 +117,10 @@ def _whole(reduce: Any, generic: Function) -> Function:
     silently = silent(generic)
 
     def extremum(self: Any, x: Any) -> Any:
+        if x.size >= MANY:
+            made = _extremum_in_single(self, reduce, x, None, False)
+            if made is not None:
+                return made
         if not x.size or x.dtype.kind not in _ORDERED:
             return silently(self, x)
         return reduce(x, None)
@@ -90,6 +135,10 @@ def _extremum(reduce: Any, generic: Function) -> Function:
 
     def extremum(self: Any, x: Any, dim: Dims = (), keepdim: bool = False) -> Any:
         ndim = x.ndim
+        if x.size >= MANY:
+            made = _extremum_in_single(self, reduce, x, wrap_dims(dim, ndim), keepdim)
+            if made is not None:
+                return made
         if not x.size or not ndim or x.dtype.kind not in _ORDERED:
             return silently(self, x, dim, keepdim)
         result = reduce(x, wrap_dims(dim, ndim), None, None, keepdim)
@@ -162,7 +211,9 @@ def _product_of_rows(x: Any, axis: int | None, keepdim: bool) -> Any:
         if rows.shape[1] % 2:
             numpy.multiply(halved[:, :1], rows[:, -1:], out=halved[:, :1])
         rows = halved
-    products = _multiply(rows, 1)
+    # Many short rows are multiplied side by side.
+    aside = len(rows) >= _FEW
+    products = _multiply(numpy.ascontiguousarray(rows.T), 0) if aside else _multiply(rows, 1)
     if axis is None:
         return products.reshape((1,) * x.ndim if keepdim else ())
     return products.reshape(*x.shape[:-1], 1) if keepdim else products.reshape(x.shape[:-1])
@@ -224,9 +275,13 @@ class FastReductions(Reductions):
             return Reductions.sum(self, x, dim, keepdim, dtype=dtype)
         if own in self.precision.accumulators:
             ndim = x.ndim
+            dims = None if dim is None else wrap_dims(dim, ndim)
+            made = _in_single(self, numpy.add, x, dims, keepdim)
+            if made is not None:
+                return made.astype(own)
             result = _add(
                 x,
-                None if dim is None else wrap_dims(dim, ndim),
+                dims,
                 self.precision.accumulators[own],
                 None,
                 keepdim,
@@ -275,6 +330,11 @@ class FastReductions(Reductions):
 
     def mean(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Return the mean over `dim`, with the number of elements as a Python number."""
+        if dtype is None and x.dtype in self.precision.halves:
+            dims = None if dim is None else wrap_dims(dim, x.ndim)
+            total = _in_single(self, numpy.add, x, dims, keepdim)
+            if total is not None:
+                return numpy.divide(total, x.size / total.size).astype(x.dtype)
         if dtype is not None or x.dtype in self.precision.accumulators:
             return Reductions.mean(self, x, dim, keepdim, dtype=dtype)
         if dim is None:
@@ -319,6 +379,11 @@ class FastReductions(Reductions):
     ) -> Any:
         """Return the product over `dim`."""
         own = x.dtype
+        if dtype is None and own in self.precision.halves:
+            dims = None if dim is None else wrap_dims(dim, x.ndim)
+            made = _in_single(self, numpy.multiply, x, dims, keepdim)
+            if made is not None:
+                return made.astype(own)
         if dtype is not None or own in self.precision.halves:
             return Reductions.prod(self, x, dim, keepdim, dtype=dtype)
         ndim = x.ndim

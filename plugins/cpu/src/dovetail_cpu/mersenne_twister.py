@@ -83,7 +83,8 @@ class MersenneTwister:
         if count < _FEW:
             words: Array = self._bits.random_raw(2 * count)
             upper: Array = np.left_shift(words[::2], _UPPER)
-            return np.bitwise_or(upper, words[1::2], upper)
+            np.bitwise_or(upper, words[1::2], upper)
+            return upper
         return self._words.integers(0, 1 << 64, count, dtype=np.uint64)
 
     def doubles(self, count: int) -> Array:
@@ -91,7 +92,8 @@ class MersenneTwister:
         pairs = self.pairs(count)
         np.bitwise_and(pairs, _MASK, pairs)
         made: Array = pairs.view(_LONG).astype(_DOUBLE)  # signed ones convert faster
-        return np.multiply(made, _UNIT, made)
+        np.multiply(made, _UNIT, made)
+        return made
 
     def position(self) -> Any:
         """Return where the words come from, for `go_to`."""

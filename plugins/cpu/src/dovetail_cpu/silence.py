@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -33,3 +34,18 @@ def silent(function: Callable[..., Any]) -> Callable[..., Any]:
             _set(before)
 
     return quiet
+
+
+def nameless(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that makes nothing but calls, as one of a module without a name: ufuncs
+    warn in the name of their caller, and CPython drops what has none.
+    """
+    made = FunctionType(
+        function.__code__,
+        {**function.__globals__, "__name__": None},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    setattr(made, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
+    return made

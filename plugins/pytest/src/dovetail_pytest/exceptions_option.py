@@ -54,18 +54,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("dovetail").addoption(
         "--exceptions",
         metavar="FILE",
-        default=None,
+        action="append",
+        default=[],
         help="tests that are known to fail on the device of --backend: a line for each with the "
         "end of its id, in which * stands for anything, | and the reason; 'not run: id | reason' "
-        "for one that would not end, 'raises: Type: text | reason' for what the backend refuses",
+        "for one that would not end, 'raises: Type: text | reason' for what the backend refuses. "
+        "May be given several times",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the file."""
-    path = config.getoption("--exceptions", None)
-    if path is not None:
-        config.stash[_KNOWN] = exceptions_in(Path(path).read_text(encoding="utf-8"))
+    """Read the files."""
+    paths = config.getoption("--exceptions", [])
+    if paths:
+        known = config.stash[_KNOWN] = Exceptions([], [])
+        for path in paths:
+            found = exceptions_in(path)
+            known.tests.extend(found.tests)
+            known.errors.extend(found.errors)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -116,8 +122,8 @@ def pytest_pycollect_makemodule(
     return module
 
 
-def exceptions_in(text: str) -> Exceptions:
-    """Return the patterns and reasons in the text of a file of exceptions.
+def exceptions_in(path: str) -> Exceptions:
+    """Return the patterns and reasons in a file of exceptions.
 
     Raises
     ------
@@ -125,13 +131,13 @@ def exceptions_in(text: str) -> Exceptions:
         For a line without a reason.
     """
     found = Exceptions([], [])
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
         pattern, _, reason = (part.strip() for part in line.partition("|"))
         if not reason:
             raise pytest.UsageError(
-                f"line {number} of the exceptions gives no reason: {line!r}. Write: pattern | why"
+                f"{path}:{number} gives no reason: {line!r}. Write: pattern | why"
             )
         # Ids and texts have brackets, which mean a set of characters in a pattern.
         plain = pattern.replace("[", "[[]")

@@ -5,13 +5,13 @@ order in memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from dovetail_dispatcher.calls.array_errors import broadcast_error, broadcast_shape
 
 from .memory_layout import contiguous_strides
 
-__all__ = ["broadcast_shapes", "elementwise_layout", "misfit"]
+__all__ = ["broadcast_shapes", "elementwise_layout", "raise_misfit"]
 
 Geometry = tuple[Sequence[int], Sequence[int]]
 """Sizes, and strides in elements."""
@@ -31,13 +31,18 @@ def broadcast_shapes(shapes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return shape
 
 
-def misfit(error: ValueError, *operands: Any) -> RuntimeError:
-    """Return what to raise for the shapes of `operands`, which the array library refused."""
+def raise_misfit(error: TypeError | ValueError, *operands: Any) -> NoReturn:
+    """Raise a RuntimeError for the shapes of `operands`, which the array library refused: JAX by a
+    TypeError, others by a ValueError. Another TypeError is raised as it is.
+    """
     shapes = [tuple(each.shape) for each in operands if hasattr(each, "shape")]
-    return broadcast_error(shapes) or RuntimeError(
+    mismatch = broadcast_error(shapes)
+    if mismatch is None and isinstance(error, TypeError):
+        raise error
+    raise mismatch or RuntimeError(
         f"shapes {[list(shape) for shape in shapes]} do not fit together: {error}. Give tensors "
         "whose shapes do."
-    )
+    ) from error
 
 
 def elementwise_layout(operands: Sequence[Geometry]) -> Geometry:

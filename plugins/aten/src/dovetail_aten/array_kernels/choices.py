@@ -114,6 +114,7 @@ class Choices(Family):
         return self.capabilities.contiguous(result) if result.ndim > 1 else result
 
     @operator("masked_fill.Scalar")
+    @never_warns
     def masked_fill(self, x: Any, mask: Any, value: Any) -> Any:
         """Return `x` with the number `value` where `mask` is true."""
         return self._filled(x, mask, self.numbers.fitting(x, value))

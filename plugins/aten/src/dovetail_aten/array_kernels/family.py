@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 from dovetail_kernel import get_default_dtype
 from dovetail_kernel.types.dtype import FLOAT
 
-from .broadcasting import misfit
+from .broadcasting import raise_misfit
 from .capabilities import Capabilities
 from .namespace_names import with_names
 from .operands import Numbers, Precision
@@ -77,8 +77,8 @@ def fitted(method: _Method) -> _Method:
     def compute(self: Family, *args: Any, **kwargs: Any) -> Any:
         try:
             return method(self, *args, **kwargs)
-        except ValueError as error:
-            raise misfit(error, *args) from error
+        except (TypeError, ValueError) as error:
+            raise_misfit(error, *args)
 
     return compute  # type: ignore[return-value]
 
@@ -94,8 +94,8 @@ def widened(method: _Method) -> _Method:
             if x.dtype not in self.precision.halves:
                 return method(self, x, *args, **kwargs)
             return _in_single(self, method, x, args, kwargs)
-        except ValueError as error:
-            raise misfit(error, x, *args) from error
+        except (TypeError, ValueError) as error:
+            raise_misfit(error, x, *args)
 
     return compute  # type: ignore[return-value]
 

@@ -11,7 +11,7 @@ from dovetail_dispatcher.calls.array_errors import broadcast_error
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import int64, uint8
 
-from .family import Family, operator
+from .family import Family, never_warns, operator
 
 _ALL = slice(None)
 _OUT_OF_BOUNDS = re.compile(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)")
@@ -77,6 +77,7 @@ class Indexing(Family):
         return error
 
     @operator("index.Tensor")
+    @never_warns
     def index(self, x: Any, indices: Sequence[Any]) -> Any:
         """Return the elements at `indices`, one for each dimension; None takes all of it."""
         if not indices:
@@ -134,6 +135,7 @@ class Indexing(Family):
         )
 
     @operator("masked_select")
+    @never_warns
     def masked_select(self, x: Any, mask: Any) -> Any:
         """Return the elements where `mask` is true, in one dimension."""
         xp = self.xp

@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_kernel import int32, int64
 
 from .dims import wrap_dim
-from .family import helper, operator
+from .family import helper, never_warns, operator
 from .places_along import PlacesAlong
 
 _ALL = slice(None)
@@ -18,6 +18,7 @@ class IndexingAlong(PlacesAlong):
     """Elements and slices at indices along one dimension."""
 
     @operator("index_select")
+    @never_warns
     def index_select(self, x: Any, dim: int, index: Any) -> Any:
         """Return the slices at `index` along `dim`."""
         self._check_vector("index_select", index)
@@ -44,6 +45,7 @@ class IndexingAlong(PlacesAlong):
         return self.capabilities.index_add(self.capabilities.contiguous(x), axis, index, source)
 
     @operator("embedding")
+    @never_warns
     def embedding(
         self,
         weight: Any,
@@ -105,6 +107,7 @@ class IndexingAlong(PlacesAlong):
         return self.capabilities.index_add(zeros, 0, flat, rows)
 
     @operator("gather")
+    @never_warns
     def gather(self, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
         """Return the elements at `index` along `dim`, at the same place in all other dimensions."""
         xp = self.xp

@@ -9,7 +9,7 @@ from typing import Any
 from dovetail_kernel import result_dtype
 from dovetail_kernel.types.dtype import FLOAT
 
-from .broadcasting import misfit
+from .broadcasting import raise_misfit
 from .capabilities import Capabilities
 from .family import Family, operator, widened
 from .table import Function, KernelTable
@@ -77,8 +77,8 @@ class Losses(Family):
         """
         try:
             return self.xp.subtract(x, target)
-        except ValueError as error:
-            raise misfit(error, x, target) from error
+        except (TypeError, ValueError) as error:
+            raise_misfit(error, x, target)
 
     def _in_single(
         self, name: str, function: Function, x: Any, target: Any, reduction: int, *more: Any
@@ -273,8 +273,8 @@ class Losses(Family):
                 tail = xp.multiply(tail, factor)
             loss = xp.add(xp.multiply(xp.subtract(one, target), x), tail)
             loss = loss if weight is None else xp.multiply(loss, weight)
-        except ValueError as error:
-            raise misfit(error, pos_weight, target, x, weight) from error
+        except (TypeError, ValueError) as error:
+            raise_misfit(error, pos_weight, target, x, weight)
         return reduced(loss, reduction)
 
 

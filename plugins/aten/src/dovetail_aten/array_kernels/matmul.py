@@ -23,8 +23,8 @@ class MatrixProducts(Family):
         xp = self.xp
         own = a.dtype
         if own in self.precision.halves:
-            single = self.precision.single
-            return xp.matmul(a.astype(single), b.astype(single)).astype(own)
+            wide = self.precision.wide
+            return self.precision.narrow(xp.matmul(wide(a), wide(b)), own)
         if own == xp.bool_:
             raise NotImplementedError(
                 "\"addmm_impl\" not implemented for 'Bool'. Convert to a number dtype first."

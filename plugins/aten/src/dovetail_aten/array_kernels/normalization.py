@@ -62,7 +62,7 @@ class Normalization(Family):
             result = xp.add(result, bias.reshape(-1))
         kept = tuple(shape[:lead]) + (1,) * (len(shape) - lead)
         return (
-            result.reshape(shape).astype(own, copy=False),
+            self.precision.converted(result.reshape(shape), own),
             mean.reshape(kept).astype(statistics, copy=False),
             rstd.reshape(kept).astype(statistics, copy=False),
         )
@@ -120,7 +120,7 @@ class Normalization(Family):
             to_input = xp.multiply(
                 xp.subtract(centered, xp.multiply(normalized, xp.multiply(along, share))), inverse
             )
-            to_input = to_input.reshape(shape).astype(own, copy=False)
+            to_input = self.precision.converted(to_input.reshape(shape), own)
         if needs_bias:
             like = own if bias is None else bias.dtype
             to_bias = self._sum_of_columns(grad).reshape(inner).astype(like, copy=False)

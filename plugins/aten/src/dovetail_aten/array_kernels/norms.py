@@ -63,7 +63,7 @@ class Norms(Family):
             check_wider("linalg.vector_norm", kind, self.dtypes[dtype])
             x = x.astype(dtype, copy=False)
         own = x.dtype
-        wide = x.astype(self.precision.single) if own in self.precision.halves else x
+        wide = self.precision.wide(x)
         result = self.ordered(self._norm_of(wide, ord, wrap_dims(dim, x.ndim), keepdim))
         return result.astype(own) if own in self.precision.halves else result
 

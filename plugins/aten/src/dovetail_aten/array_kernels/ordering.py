@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .dims import wrap_dim
-from .family import operator
+from .family import never_warns, operator
 from .sorted import Sorted
 
 
@@ -48,6 +48,7 @@ class Ordering(Sorted):
         return xp.take_along_axis(x, indices, axis=axis), indices
 
     @operator("nonzero")
+    @never_warns
     def nonzero(self, x: Any) -> Any:
         """Return the places of all elements that are not zero, one in each row."""
         xp = self.xp

@@ -158,7 +158,7 @@ class Shapes(Family):
         axis = wrap_dim(dim, taking_part[0].ndim)
         try:
             return self.capabilities.contiguous(self.xp.concatenate(taking_part, axis=axis))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise cat_error([array.shape for array in taking_part], axis) or error from None
 
     @operator("stack")
@@ -244,6 +244,7 @@ class Shapes(Family):
         return self.xp.array(expanded, order="C", copy=True).reshape(shape)
 
     @operator("constant_pad_nd")
+    @never_warns
     def constant_pad_nd(self, x: Any, pad: Sequence[int], value: Any = 0) -> Any:
         """Return a copy with `value` around it; negative padding cuts off. Pairs of `pad` are of
         the last dimensions first.
@@ -281,11 +282,13 @@ class Shapes(Family):
         return xp.where(compare(columns - rows, diagonal), x, self.numbers.like(x, 0))
 
     @operator("tril")
+    @never_warns
     def tril(self, x: Any, diagonal: int = 0) -> Any:
         """Return a copy with 0 above `diagonal`."""
         return self._triangle("tril", self.xp.less_equal, x, diagonal)
 
     @operator("triu")
+    @never_warns
     def triu(self, x: Any, diagonal: int = 0) -> Any:
         """Return a copy with 0 below `diagonal`."""
         return self._triangle("triu", self.xp.greater_equal, x, diagonal)

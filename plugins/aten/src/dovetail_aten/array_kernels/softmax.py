@@ -7,7 +7,7 @@ from typing import Any
 
 from dovetail_kernel.types.dtype import FLOAT
 
-from .broadcasting import misfit
+from .broadcasting import raise_misfit
 from .capabilities import Capabilities
 from .dims import wrap_dim
 from .family import Family, operator
@@ -62,8 +62,8 @@ class Softmax(Family):
         if not x.size and self.dtypes[own].category < FLOAT and not half_to_float:
             return self.capabilities.clone(x)
         self._refuse(name, own, half_to_float)
-        result = self.ordered(function(x.astype(self.precision.single), dim))
-        return result if half_to_float else result.astype(own)
+        result = self.ordered(function(self.precision.wide(x), dim))
+        return result if half_to_float else self.precision.narrow(result, own)
 
     def _backward(
         self, gradient: Function, grad_output: Any, output: Any, dim: int, input_dtype: Any
@@ -72,12 +72,12 @@ class Softmax(Family):
         self._axis_of(grad_output, dim)
         axis = self._axis_of(output, dim)
         if output.dtype in self.precision.halves:
-            single = self.precision.single
-            grad_output, output = grad_output.astype(single), output.astype(single)
+            wide = self.precision.wide
+            grad_output, output = wide(grad_output), wide(output)
         try:
             result = self.ordered(gradient(grad_output, output, axis))
-        except ValueError as error:
-            raise misfit(error, output, grad_output) from error
+        except (TypeError, ValueError) as error:
+            raise_misfit(error, output, grad_output)
         return (
             result if result.dtype == input_dtype else self.precision.converted(result, input_dtype)
         )

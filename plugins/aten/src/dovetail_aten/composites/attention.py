@@ -42,7 +42,7 @@ def scaled_dot_product_attention(
             "No viable backend for scaled_dot_product_attention was found. This is likely due to "
             "turning off both the math kernel and the fused kernels: allow SDPBackend.MATH."
         )
-    of_query, of_key, of_value = query.shape, key.shape, value.shape
+    of_query, of_key, of_value = query.array.shape, key.array.shape, value.array.shape
     is_fused = choice.is_fused and not dropout_p and query.dtype in _FLOATS
     if attn_mask is not None or not (
         of_query == of_key == of_value
@@ -60,7 +60,7 @@ def scaled_dot_product_attention(
         if enable_gqa:
             key, value = _for_each_head(query, key, value)
             enable_gqa = False
-            of_key, of_value = key.shape, value.shape
+            of_key, of_value = key.array.shape, value.array.shape
         is_fused = is_fused and of_query[:-2] == of_key[:-2] == of_value[:-2]
     if is_fused:
         return F._scaled_dot_product_flash_attention_for_cpu(

@@ -6,7 +6,7 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 from dovetail_aten.array_kernels.broadcasting import broadcast_shapes
-from dovetail_kernel import float64, int64, promote_types
+from dovetail_kernel import float32, float64, int64, promote_types
 
 _FEW = 25
 """Vectors up to which all differences are made; beyond, distances come from a matrix product."""
@@ -64,7 +64,7 @@ def pdist(self: Any, p: float = 2.0) -> Any:
 
 def _lengths(x: Any, p: float) -> Any:
     """Return the `p`-norms along the last dimension, which have a gradient whatever they are."""
-    if not x.shape[-1]:
+    if not x.array.shape[-1]:
         return F.sum(x, (-1,))
     if p == 0:
         return F.sum(F.abs(F.sgn(x)), (-1,))
@@ -89,13 +89,30 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: int | None = None) -> 
     """
     mode = _IF_NECESSARY if compute_mode is None else compute_mode
     _check_cdist(x1, x2, p, mode)
-    many = x1.shape[-2] > _FEW or x2.shape[-2] > _FEW
+    many = x1.array.shape[-2] > _FEW or x2.array.shape[-2] > _FEW
     if p == 2 and (mode == _ALWAYS or (mode == _IF_NECESSARY and many)):
         return F._euclidean_dist(x1, x2)
     return _lengths(F.sub(F.unsqueeze(x1, -2), F.unsqueeze(x2, -3)), p)
 
 
 def _check_cdist(x1: Any, x2: Any, p: float, mode: int) -> None:
+    first, second, kind = x1.array.shape, x2.array.shape, x1.dtype
+    if (
+        len(first) < 2
+        or len(second) < 2
+        or first[-1] != second[-1]
+        or kind is not x2.dtype
+        or (kind is not float32 and kind is not float64)
+    ):
+        _check_operands(x1, x2)
+    if not p >= 0:
+        raise RuntimeError("cdist only supports non-negative p values. Give 0 or more.")
+    if not _IF_NECESSARY <= mode <= _NEVER:
+        raise RuntimeError(f"possible modes: 0, 1, 2, but was: {mode}. Give one of them.")
+
+
+def _check_operands(x1: Any, x2: Any) -> None:
+    """Refuse operands that cdist is not defined for."""
     for name, x in (("X1", x1), ("X2", x2)):
         _refuse_numbers(name, x)
         if x.ndim < 2:
@@ -114,10 +131,6 @@ def _check_cdist(x1: Any, x2: Any, p: float, mode: int) -> None:
             f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: "
             f"{x2.shape[-1]}. Give vectors of one length."
         )
-    if not p >= 0:
-        raise RuntimeError("cdist only supports non-negative p values. Give 0 or more.")
-    if not _IF_NECESSARY <= mode <= _NEVER:
-        raise RuntimeError(f"possible modes: 0, 1, 2, but was: {mode}. Give one of them.")
 
 
 def _refuse_numbers(name: str, x: Any) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 
 from dovetail_aten._generated import functions as F
 
+from ..tensor.factory import LikeFactory
+
+_empty_like = LikeFactory("empty_like")
 _ALPHA = 1.7580993408473766
 """Minus the limit of selu, to which alpha dropout sets what it drops."""
 
@@ -100,7 +103,10 @@ def _channels(input: Any) -> tuple[int, ...]:
 
 def _kept(input: Any, shape: tuple[int, ...], p: float) -> Any:
     """Return 1 with probability ``1 - p``, else 0."""
-    noise = F.empty_like(input) if shape == tuple(input.shape) else F.new_empty(input, shape)
+    if shape == tuple(input.shape):
+        noise: Any = _empty_like(input, memory_format=None, requires_grad=False, options={})
+    else:
+        noise = F.new_empty(input, shape)
     return F.bernoulli_(noise, 1 - p)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail_dispatcher.calls.replaced_arrays import keep_place
-from dovetail_kernel import show_view
+from dovetail_dispatcher.calls.replaced_arrays import become
+from dovetail_kernel import TensorBase, show_view
 
 from .._generated import functions as F
 
@@ -51,6 +51,6 @@ def as_strided_in_place(
     return self
 
 
-def _show(tensor: Any, name: str, view: Callable[[], Any]) -> None:
-    shown = show_view(tensor, name, view)
-    keep_place(tensor, shown)
+def _show(self: TensorBase, name: str, view: Callable[[], TensorBase]) -> None:
+    """Let a tensor show what a view of it does; where arrays cannot be written, it notes how."""
+    become(self, show_view(self, name, view))

@@ -27,6 +27,11 @@ class View:
     ) -> None:
         self.op, self.args, self.kwargs, self.position = op, args, kwargs, position
 
+    @property
+    def shows_all(self) -> bool:
+        """Whether the view shows every element once."""
+        return self.op._opname in _INVERSES
+
     def show(self, base: Any) -> Any:
         """Return what the view shows of `base`."""
         shown: Any = self.op(base, *self.args, **self.kwargs)

@@ -22,7 +22,7 @@ from dovetail_kernel import (
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.devices.default_device import innermost
 from dovetail_kernel.devices.device import CPU
-from dovetail_kernel.keys.state import inference_mode_off
+from dovetail_kernel.keys.state import inference_mode_on
 from dovetail_kernel.types.signature import (
     DTYPE_MASK,
     GRAD,
@@ -233,7 +233,7 @@ _PLAIN_TENSOR: Final = DTYPE_MASK | NORMAL | INFERENCE | GRAD | VIEW | ZERO_DIM
 
 def _is_plain(now: int) -> bool:
     """Return whether nothing but grad mode and inference mode is in the dispatch state `now`."""
-    return not now & ~NO_GRAD or inference_mode_off(now) & ~NO_GRAD == 0
+    return not now & ~NO_GRAD or now | NO_GRAD == inference_mode_on(0)
 
 
 def like_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -182,16 +182,17 @@ def _is_legacy_tuple(index: Sequence[Any]) -> bool:
 
 
 def _parted(self: Any, index: Any) -> tuple[Any, list[Any]]:
-    """Return what `_apply_basic` returns for any index: for one tensor of places, which most are,
-    without looking for others.
+    """Return what `_apply_basic` returns for any index: for one tensor of places, or one mask,
+    which most are, without looking for others.
     """
     if (
         isinstance(index, TensorBase)
         and index._backend is self._backend
         and not (index._signature | self._signature) & ZERO_DIM
-        and dtype_of_signature(index._signature) is int64
     ):
-        return self, [index]
+        dtype, shape = dtype_of_signature(index._signature), index.array.shape
+        if dtype is int64 or (dtype is bool_ and self.array.shape[: len(shape)] == shape):
+            return self, [index]
     return _apply_basic(self, _as_tuple(index))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dovetail_dispatcher.calls.replaced_arrays import views_of
+from dovetail_dispatcher.calls.replaced_arrays import hulls, views_of
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import DTYPE_MASK
 
@@ -27,12 +27,13 @@ class Place:
     crossing
         Whether the view shows pairs of its real base as complex numbers, or the parts of its
         complex base as real ones.
-    views
+    undone, views
         Where arrays cannot be written, and have no memory to lie in: the view operators that lead
-        from the base to the view.
+        from the base to the view, and before them those by which the base shows all of what the
+        view is of (`t_`), with what it is of.
     """
 
-    __slots__ = ("crossing", "offset", "size", "stride", "views")
+    __slots__ = ("crossing", "offset", "size", "stride", "undone", "views")
 
     def __init__(self, view: TensorBase, base: TensorBase, start: int = 0) -> None:
         """Take the place of `view` in the memory of `base`, `start` elements of the base from the
@@ -40,7 +41,8 @@ class Place:
         """
         self.crossing = _SAME
         if not engine_ops.has_memory(view):
-            self.crossing, self.views = _REPLAYED, _views_between(base, view)
+            self.crossing = _REPLAYED
+            self.undone, self.views = _views_between(base, view)
             return
         self.size, self.stride, offset = (
             list(view.array.shape),
@@ -64,9 +66,11 @@ def viewed(base: TensorBase, place: Place) -> TensorBase:
     if place.crossing == _SAME:
         return _strided(base, place)
     if place.crossing == _REPLAYED:
-        if not place.views:  # the whole base: a view of it still has a node of its own
+        if not place.views and not place.undone:  # a view of all still has a node of its own
             whole: TensorBase = engine_ops.operator("alias", "default")(base)
             return whole
+        for view, hull in place.undone:
+            base = view.put(hull, base)
         for view in place.views:
             base = view.show(base)
         return base
@@ -82,8 +86,8 @@ def viewed(base: TensorBase, place: Place) -> TensorBase:
     )
 
 
-def _views_between(base: TensorBase, view: TensorBase) -> tuple[Any, ...]:
-    """Return the view operators that lead from `base` to `view`.
+def _views_between(base: TensorBase, view: TensorBase) -> tuple[Any, Any]:
+    """Return what leads from `base` to `view`, as `Place` has it.
 
     Raises
     ------
@@ -91,13 +95,18 @@ def _views_between(base: TensorBase, view: TensorBase) -> tuple[Any, ...]:
         If nothing tells: `view` was not made of `base` by view operators.
     """
     whole, part = views_of(base), views_of(view)
-    if whole is None or part is None or part[: len(whole)] != whole:
+    common = 0
+    if whole is not None and part is not None:
+        while common < min(len(whole), len(part)) and whole[common] is part[common]:
+            common += 1
+    if whole is None or part is None or not all([each.shows_all for each in whole[common:]]):
         raise RuntimeError(
             "a write in place to a view cannot be differentiated: its arrays, of backend "
             f"{view._backend.name}, cannot be written, and no view operator made it of its base. "
             "Use the out-of-place operator."
         )
-    return part[len(whole) :]
+    undone = reversed([*zip(whole, hulls(base), strict=True)][common:])
+    return tuple(undone), part[common:]
 
 
 def _strided(base: TensorBase, place: Place) -> TensorBase:
