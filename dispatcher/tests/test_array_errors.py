@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dovetail_aten.array_kernels import wrap_dim, wrap_dims
-from dovetail_dispatcher.calls.array_errors import broadcast_error, unsupported_error
+from dovetail_dispatcher import ops
+from dovetail_dispatcher.calls.array_errors import broadcast_error, call_error, unsupported_error
 
 
 def test_the_first_differing_dimension_is_named():
@@ -42,6 +43,23 @@ def test_another_dtype_has_no_implementation():
     error = unsupported_error("bitwise_and", ["Float"])
     assert isinstance(error, NotImplementedError)
     assert "\"bitwise_and\" not implemented for 'Float'" in str(error)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ufunc 'bitwise_and' not supported for the input types",
+        "and does not accept dtype float32 at position 0. Accepted dtypes are subtypes of integer",
+        "Only integer or boolean dtypes are allowed in bitwise_and(...). Got float32.",
+    ],
+    ids=["NumPy", "JAX", "the standard"],
+)
+def test_what_libraries_say_of_dtypes_is_said_in_words_of_pytorch(words):
+    error = call_error(ops.aten.bitwise_and.Tensor._operator, TypeError(words))
+    assert isinstance(error, NotImplementedError)
+    assert "\"bitwise_and\" not implemented for '?'" in str(error)
+    mistake = TypeError("bitwise_and() takes 2 positional arguments but 3 were given")
+    assert call_error(ops.aten.bitwise_and.Tensor._operator, mistake) is mistake
 
 
 def test_dimensions_are_wrapped_from_the_end():

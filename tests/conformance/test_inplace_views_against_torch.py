@@ -108,6 +108,27 @@ def _(lib: Any) -> Any:
     return x
 
 
+@programs("writes reach every view of what changed its shape")
+def _(lib: Any) -> Any:
+    found = []
+    for name, args in (
+        ("t_", ()),
+        ("unsqueeze_", (0,)),
+        ("squeeze_", ()),
+        ("transpose_", (0, 1)),
+        ("swapaxes_", (0, 1)),
+    ):
+        for changed in range(3):
+            for written in range(3):
+                x = lib.arange(6.0).view(2, 3)
+                tensors = [x, x[1:], x.view(6)]
+                if tensors[changed].dim() == 2 or name in ("unsqueeze_", "squeeze_"):
+                    getattr(tensors[changed], name)(*args)
+                tensors[written].mul_(10)
+                found += [each.tolist() for each in tensors]
+    return found
+
+
 @programs("inside of transforms")
 def _(lib: Any) -> Any:
     def square(t: Any) -> Any:

@@ -78,7 +78,15 @@ def _(lib: Any) -> Any:
         for n in (2, 5000)
         for reduction in ("mean", "sum")
     ]
-    return found, str(F.nll_loss(lib.zeros(2, 3), lib.tensor([0, 1])).item())
+    for weight in (None, lib.ones(3)):
+        for shape in ((2, 3), (2, 3, 4), (3,)):
+            for label in (0, -100):
+                target = lib.zeros(shape[:1] * (len(shape) > 1) + shape[2:], dtype=lib.int64)
+                target = lib.where(lib.arange(target.numel()).view(target.shape) > 0, label, target)
+                for reduction in ("mean", "sum"):
+                    loss = F.nll_loss(lib.zeros(shape), target, weight, reduction=reduction)
+                    found.append(str(loss.item()))
+    return found
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

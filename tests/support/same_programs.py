@@ -119,8 +119,10 @@ def _outcome(program: Program, library: Any, words: int, warns: bool) -> tuple[A
 def _anywhere(result: Any) -> Any:
     """Return a result with texts as if tensors were on the CPU, where those of PyTorch are."""
     if isinstance(result, str):
-        here = f"{dovetail.get_default_device()}:0"
-        for words, plain_words in ((f", device='{here}'", ""), (f" ({here})", ""), (".cuda.", ".")):
+        device = dovetail.get_default_device()
+        here = f"{device}:0"
+        plain = ((f", device='{here}'", ""), (f" ({here})", ""), (f".{device}.", "."))
+        for words, plain_words in plain:
             result = result.replace(words, plain_words)
         return result
     if type(result) in (list, tuple):

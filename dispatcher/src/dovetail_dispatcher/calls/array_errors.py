@@ -19,6 +19,7 @@ _OF_DTYPES = (
     "No loop matching",
     "The numpy boolean",
     "does not accept dtype",
+    "dtypes are allowed",
 )
 """What array libraries say of dtypes that a function is not defined for. Any other TypeError is a
 mistake in a kernel, and is not to be hidden behind words about dtypes.

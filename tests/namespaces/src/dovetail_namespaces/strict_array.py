@@ -136,7 +136,11 @@ class Array:
         return Array(standard.reshape(self.strict, tuple(sizes)))
 
     def astype(self, dtype: Any, copy: bool = True) -> Array:
-        """Return the elements in another dtype."""
+        """Return the elements in another dtype; complex numbers are true where they are not
+        zero.
+        """
+        if unwrapped(dtype) == standard.bool:
+            return Array(self.strict != standard.zeros((), dtype=self.strict.dtype))
         return Array(standard.astype(self.strict, unwrapped(dtype), copy=copy))
 
     def transpose(self, *axes: Any) -> Array:
@@ -208,6 +212,7 @@ def _within(key: Any, sizes: Iterator[int]) -> Any:
 
 
 _ORDERS: Final = ("__lt__", "__le__", "__gt__", "__ge__")
+_OF_BITS: Final = ("__and__", "__or__", "__xor__", "__rand__", "__ror__", "__rxor__")
 _OF_TWO_MASKS: Final = {"__add__": OF_MASKS["add"], "__mul__": OF_MASKS["multiply"]}
 
 
@@ -218,6 +223,8 @@ def _operator(name: str) -> Function:
             self, other = as_numbers(self), as_numbers(other)
         elif name in _OF_TWO_MASKS and self.dtype == KINDS["bool"] == getattr(other, "dtype", None):
             return Array(_OF_TWO_MASKS[name](self.strict, other.strict))
+        elif name not in _OF_BITS:
+            self, other = masks_as_numbers((self, other))
         result = getattr(self.strict, name)(unwrapped(other))
         return result if result is NotImplemented else wrapped(result)
 

@@ -117,7 +117,7 @@ class Likelihood(Family):
         picked = x[xp.arange(samples), classes]
         if reduction == NONE:
             return xp.negative(picked), xp.zeros((), dtype=x.dtype)
-        total = -picked.sum()
+        total = 0.0 - picked.sum()  # what is certain is no negative zero
         return (total / samples if reduction == MEAN else total), xp.asarray(samples, dtype=x.dtype)
 
     @operator("nll_loss_forward")
@@ -147,7 +147,7 @@ class Likelihood(Family):
             losses = xp.zeros(samples, dtype=wide)
         if reduction == NONE and x.ndim == 2:
             return losses.astype(own, copy=False), xp.zeros((), dtype=own)
-        total, total_weight = losses.sum(), weights.sum()
+        total, total_weight = losses.sum() + 0.0, weights.sum()
         if reduction == MEAN:
             total = total / total_weight
         return total.astype(own, copy=False), total_weight.astype(own, copy=False)

@@ -156,7 +156,9 @@ def note_view(op: Any, results: Any, source: Any, args: Sequence[Any], kwargs: A
 
 
 def _shares(argument: Any, result: Any) -> bool:
-    return bool(argument.before_set & result.before_set)
+    """Return whether a result shows an argument; that of a list is said of its elements."""
+    shown = result if result.contained is None else result.contained
+    return bool(argument.before_set & shown.before_set)
 
 
 def _presented(output: Any, source: Any) -> Any:

@@ -1,0 +1,130 @@
+"""Writes to views inside of composed transforms give what PyTorch's give, also on backends whose
+arrays cannot be written and have no strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import dovetail
+import dovetail.func
+
+RNG = np.random.default_rng(11)
+X, T = (RNG.standard_normal((2, 3)) for _ in range(2))
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:`torch.jit.script` is deprecated:DeprecationWarning"
+)
+
+
+def item(y: Any) -> Any:
+    base = y * 2.0
+    base[0] = y[1] * 3
+    return base
+
+
+def product_of_slice(y: Any) -> Any:
+    base = y * 2.0
+    base[1:].mul_(y[:1])
+    return base
+
+
+def base_below_a_view(y: Any) -> Any:
+    base = y * 2.0
+    part = base[1:]
+    base.mul_(y)
+    return part * base[0]
+
+
+def two_views(y: Any) -> Any:
+    base = y * 2.0
+    part, column = base[1:], base.view(3, 1)
+    part.mul_(y[0])
+    column.mul_(y[1])
+    return base * part[0]
+
+
+def zeros_become_dual(y: Any) -> Any:
+    base = y.new_zeros(3) * y
+    part = base[1:]
+    part.copy_(y[:2])
+    return base * part[0]
+
+
+def column_of_zeros(y: Any) -> Any:
+    base = y.new_zeros(3, 2) * y[:2]
+    part = base.select(1, 1)
+    part.copy_(y)
+    return base.sum(1)
+
+
+def view_of_a_view(y: Any) -> Any:
+    base = y.new_zeros(3, 2) * y[:2]
+    part = base.t()[1]
+    part.copy_(y)
+    part[1:].mul_(y[0])
+    return base.sum(1) * part
+
+
+def part_of_several(y: Any) -> Any:
+    base = y * 1.0
+    first, last = base.split([1, 2])
+    first.mul_(last[1])
+    last.sub_(first)
+    base.unbind()[1].mul_(y[0])
+    base.view(3, 1).chunk(1, dim=1)[0].mul_(y[2])
+    return base.sin()
+
+
+def parts_by_themselves(y: Any) -> Any:
+    """Return what `part_of_several` does, which PyTorch refuses where it records a graph."""
+    first = y[0] * y[2]
+    parts = [first, (y[1] - first) * y[0], y[2] - first]
+    return (torch.stack(parts) * y[2]).sin()
+
+
+PROGRAMS = (
+    *(item, product_of_slice, base_below_a_view, two_views, zeros_become_dual, column_of_zeros),
+    *(view_of_a_view, part_of_several),
+)
+
+TRANSFORMS: dict[str, Callable[..., Any]] = {
+    "jvp": lambda f, g, x, t: f.jvp(g, (x[0],), (t[0],))[1],
+    "jvp per sample": lambda f, g, x, t: f.vmap(lambda x, t: f.jvp(g, (x,), (t,))[1])(x, t),
+    "jvp of a map": lambda f, g, x, t: f.jvp(f.vmap(g), (x,), (t,))[1],
+    "tangents mapped": lambda f, g, x, t: f.vmap(lambda t: f.jvp(g, (x[0],), (t,))[1])(t),
+    "gradients per sample": lambda f, g, x, t: f.vmap(f.grad(lambda x: g(x).square().sum()))(x),
+    "gradient of a map": lambda f, g, x, t: f.grad(lambda x: f.vmap(g)(x).square().sum())(x),
+    "hessian": lambda f, g, x, t: f.hessian(lambda x: g(x).square().sum())(x[0]),
+    "hessian per sample": lambda f, g, x, t: f.vmap(f.hessian(lambda x: g(x).square().sum()))(x),
+    "reverse twice per sample": lambda f, g, x, t: f.vmap(
+        f.jacrev(f.jacrev(lambda x: g(x).square().sum()))
+    )(x),
+    "forward twice per sample": lambda f, g, x, t: f.vmap(
+        f.jacfwd(f.jacfwd(lambda x: g(x).square().sum()))
+    )(x),
+    "reverse over forward per sample": lambda f, g, x, t: f.vmap(
+        f.jacrev(f.jacfwd(lambda x: g(x).square().sum()))
+    )(x),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_a_write_to_a_view_is_transformed_as_in_pytorch(program: Any, transform: str) -> None:
+    run = TRANSFORMS[transform]
+    if program is part_of_several and not transform.startswith(("jvp", "tangents", "forward")):
+        with pytest.raises(RuntimeError, match="function that returns multiple views"):
+            run(dovetail.func, program, *map(dovetail.tensor, (X, T)))
+        return
+    # PyTorch refuses to write to a tangent of zeros.
+    name = transform.replace("forward twice", "hessian")
+    theirs = parts_by_themselves if program is part_of_several else program
+    expected = TRANSFORMS[name](torch.func, theirs, *map(torch.tensor, (X, T)))
+    found = run(dovetail.func, program, *map(dovetail.tensor, (X, T)))
+    np.testing.assert_allclose(found.cpu().numpy(), expected.numpy(), rtol=1e-9, atol=1e-12)
