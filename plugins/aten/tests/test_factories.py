@@ -269,6 +269,7 @@ def test_a_seed_has_64_bits() -> None:
     assert at.manual_seed(-1).initial_seed() == (1 << 64) - 1
 
 
+@pytest.mark.cpu_only(reason="which device is the default is looked up on others")
 def test_factories_remember_their_routes_in_inference_mode_too() -> None:
     like = at.ones(2)
     with inference_mode():

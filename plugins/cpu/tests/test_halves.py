@@ -234,6 +234,7 @@ def test_operators_are_as_in_pytorch(name, dtype, blocks):
         np.testing.assert_allclose(*found, rtol=step, atol=step / 16)
 
 
+@pytest.mark.cpu_only(reason="the blocks are those of the cpu")
 def test_routes_for_half_precision_compute_in_blocks(blocks):
     dovetail = pytest.importorskip("dovetail")
     x = dovetail.ones(MANY)

@@ -11,6 +11,8 @@ import pytest
 import dovetail_aten as at
 from dovetail_kernel import bfloat16, float16, float32, float64
 
+pytestmark = pytest.mark.cpu_only(reason="the warnings are NumPy's")
+
 _BITS = {float16: (0x7D00, 0x7E00, 0x7C00), float32: (0x7FA00000, 0x7FC00000, 0x7F800000)}
 _BITS[bfloat16] = (0x7FA0, 0x7FC0, 0x7F80)
 _BITS[float64] = (0x7FF4 << 48, 0x7FF8 << 48, 0x7FF0 << 48)

@@ -32,7 +32,6 @@ _FEW = 1 << 10
 """Elements up to which a plain sum costs less than finding a better one."""
 _LONGEST = 1 << 12
 """Longest sum left to BLAS, which does not add pairwise."""
-
 _AT_ONCE = 1 << 18
 """Elements of half precision that are in float32 at a time, if they are several rows."""
 _MATRIX = 2

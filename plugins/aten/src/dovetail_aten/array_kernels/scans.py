@@ -8,6 +8,7 @@ from dovetail_kernel import bool as bool_
 
 from .dims import wrap_dim
 from .family import Family, operator
+from .table import Function
 
 
 class Scans(Family):
@@ -16,14 +17,14 @@ class Scans(Family):
     @operator("cumsum")
     def cumsum(self, x: Any, dim: int, *, dtype: Any = None) -> Any:
         """Return the sums of all elements along `dim` up to each one, of integers in int64."""
-        return self._scanned("cumsum", x, dim, dtype)
+        return self._scanned("cumsum", self.xp.cumsum, x, dim, dtype)
 
     @operator("cumprod")
     def cumprod(self, x: Any, dim: int, *, dtype: Any = None) -> Any:
         """Return the products of all elements along `dim` up to each one, of integers in int64."""
-        return self._scanned("cumprod", x, dim, dtype)
+        return self._scanned("cumprod", self.xp.cumprod, x, dim, dtype)
 
-    def _scanned(self, name: str, x: Any, dim: int, dtype: Any) -> Any:
+    def _scanned(self, name: str, scan: Function, x: Any, dim: int, dtype: Any) -> Any:
         """Return the scan along `dim`, accumulated in float32 or int64, in the wanted dtype."""
         if dtype is not None:
             if self.dtypes[dtype] is bool_ and x.ndim and x.size:
@@ -37,5 +38,5 @@ class Scans(Family):
         axis = wrap_dim(dim, x.ndim)
         if not x.ndim:
             return x.astype(own if keeps else wide)
-        result = self.ordered(getattr(self.xp, name)(x, axis=axis, dtype=wide))
+        result = self.ordered(scan(x, axis=axis, dtype=wide))
         return result.astype(own, copy=False) if keeps else result
