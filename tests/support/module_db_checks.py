@@ -91,7 +91,8 @@ def _made(lib: Any, entry: Any, sample: Any) -> Any:
     if lib is torch:
         return entry.module_cls(*arguments[0], **arguments[1])
     args = [_argument_twin(each) for each in arguments[0]]
-    kwargs = {name: _argument_twin(each) for name, each in arguments[1].items()}
+    named = arguments[1].items()  # on the device that the suite runs on
+    kwargs = {name: _argument_twin(each) for name, each in named if name != "device"}
     return here(entry.name)(*args, **kwargs)
 
 

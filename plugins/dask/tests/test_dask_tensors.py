@@ -328,3 +328,12 @@ def test_an_array_without_elements_has_any_shape_without_elements(shape):
     assert x.grad.shape == (2, 0, 2, 4)
     with pytest.raises(RuntimeError, match="invalid for input"):
         x.reshape(2, 3)
+
+
+@pytest.mark.parametrize("name", ["logsumexp", "amax", "softmax", "log_softmax", "argmax", "norm"])
+def test_rows_of_no_rows_are_reduced_to_nothing(name: str) -> None:
+    reduced = [
+        getattr(dovetail.ones(0, 3, device=device), name)(dim=1) for device in ("dask", "cpu")
+    ]
+    assert reduced[0].shape == reduced[1].shape
+    assert reduced[0].cpu().tolist() == []

@@ -32,6 +32,21 @@ def _reduction(function: Function) -> Function:
     return reduce
 
 
+def _extremum(function: Function) -> Function:
+    """Return ``max`` or ``min`` with NumPy's arguments. Dask refuses arrays without elements, also
+    where no element of the result needs one.
+    """
+    reduce = _reduction(function)
+
+    @wraps(function)
+    def find(array: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        if array.size or axis is None:
+            return reduce(array, axis, dtype, keepdims)
+        return da.from_array(np.zeros(array.shape, array.dtype).max(axis, keepdims=keepdims))
+
+    return find
+
+
 def _place(function: Function) -> Function:
     """Return ``argmax`` or ``argmin`` along an axis: the first place where several are equal."""
 
@@ -136,7 +151,7 @@ class Namespace:
     def __init__(self) -> None:
         for name in ("sum", "prod", "any", "all"):
             setattr(self, name, _reduction(getattr(da, name)))
-        self.amax, self.amin = _reduction(da.max), _reduction(da.min)
+        self.amax, self.amin = _extremum(da.max), _extremum(da.min)
         self.max, self.min = self.amax, self.amin
         self.argmax, self.argmin = _place(da.argmax), _place(da.argmin)
         self.cumsum, self.cumprod = _scan(da.cumsum), _scan(da.cumprod)

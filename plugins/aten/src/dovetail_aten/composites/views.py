@@ -140,7 +140,7 @@ def chunk(self: Any, chunks: int, dim: int = 0) -> Any:
     each = -(-shape[wrap_dim(dim, len(shape))] // chunks)
     if each == 0:
         return list(F.split_with_sizes(self, [0] * chunks, dim))
-    return F.split_Tensor(self, each, dim)
+    return list(F.split_Tensor(self, each, dim))
 
 
 def movedim(self: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
