@@ -185,6 +185,17 @@ def _(device: str) -> Any:
     return x.grad.tolist(), r.tolist()
 
 
+@program("gradients of a view whose base is transposed and written")
+def _(device: str) -> Any:
+    x = lib.ones(2, 3, device=device).requires_grad_()
+    base = x * 1
+    flat = base.view(6)
+    base.t_()
+    base.mul_(lib.arange(6.0, device=device).view(3, 2))
+    (flat * lib.arange(6.0, device=device)).sum().backward()
+    return x.grad.tolist(), flat.tolist()
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_write_is_seen_as_in_memory(name: str) -> None:
     found, wanted = (PROGRAMS[name](device) for device in unwritten_and_written())

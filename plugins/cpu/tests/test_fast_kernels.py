@@ -354,3 +354,13 @@ def test_the_steps_of_an_lstm_are_what_the_generic_kernel_makes_of_them(
 def test_a_zero_at_a_bound_keeps_its_sign(count, step):
     zeros = aten.full((count * step,), -0.0)[::step]
     assert zeros.clamp(0.0, 3.0).signbit().all()
+
+
+@pytest.mark.parametrize("size", [(2, 3), (70, 70)])
+def test_any_and_all_of_everything_keep_dimensions_where_asked(size: tuple[int, int]) -> None:
+    x = aten.ones(size).ne(0)
+    x[0, 0] = False
+    assert aten.any(x, dim=None, keepdim=True).tolist() == [[True]]
+    assert aten.all(x, dim=None, keepdim=True).tolist() == [[False]]
+    assert aten.any(x).item()
+    assert not aten.all(x).item()
