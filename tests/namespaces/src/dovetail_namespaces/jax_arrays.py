@@ -59,7 +59,7 @@ class JaxArrays(UnwrittenArrays):
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
         place = array.at[key]
-        return place.add(values) if accumulate else place.set(values)
+        return _added(place, values) if accumulate else place.set(values)
 
     def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:
         """Return a copy with `values` combined with what is at ``[key]``."""
@@ -67,7 +67,7 @@ class JaxArrays(UnwrittenArrays):
 
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
         """Return a copy with the slices of `source` added at `index` along `dim`."""
-        return array.at[(*(_ALL,) * dim, index)].add(source)
+        return _added(array.at[(*(_ALL,) * dim, index)], source)
 
     def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
@@ -105,3 +105,10 @@ class Namespace:
 def register() -> None:
     """Register the device ``jax``."""
     register_backend("jax", Namespace(), JaxArrays)
+
+
+def _added(place: Any, values: Any) -> Any:
+    """Return an array with `values` added at a place of it. JAX adds no bools, of which one that is
+    true makes the sum true.
+    """
+    return place.max(values) if values.dtype == bool else place.add(values)
