@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dovetail_aten import Tensor, arange, ones, tensor, zeros
-from dovetail_kernel import int8, int64, plugin_manager
+from dovetail_kernel import int8, int64, plugin_manager, uint8
 
 plugin_manager.load_transform("autograd")
 
@@ -148,3 +148,14 @@ def test_gradients_pass_through_indices(x: Tensor) -> None:
     (x[0, 1:] * 2 + x[[1, 1], [0, 1]]).sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [[0, 2, 2], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_the_warning_of_a_mask_of_bytes_names_the_line_that_indexes(alone: bool) -> None:
+    x, mask = zeros(2, 3), tensor([1, 0], dtype=uint8)
+    index: Any = mask if alone else (mask, 0)
+    with pytest.warns(UserWarning, match="indexing with dtype uint8 is now deprecated") as read:
+        x[index]
+    with pytest.warns(UserWarning, match="indexing with dtype uint8 is now deprecated") as written:
+        x[index] = 1
+    assert [each.filename for each in (*read, *written)] == [__file__] * 2

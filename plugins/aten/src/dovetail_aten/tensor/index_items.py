@@ -89,7 +89,7 @@ def index_tensor(item: Any, device: Any) -> Any:
         warnings.warn(
             "indexing with dtype uint8 is now deprecated, please use a dtype bool instead.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return found
 
