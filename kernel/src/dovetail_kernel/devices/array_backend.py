@@ -76,7 +76,7 @@ class ArrayBackend:
 
     def for_halves(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return what a route for arguments in half precision calls in the place of an array
-        function, with the same results: the function itself.
+        function, with the same results but for the order of sums: the function itself.
         """
         return function
 
