@@ -4,11 +4,11 @@ in all their forms.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
 
+from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import TensorBase, backend_of_array, int32, int64, uint8
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.signature import ZERO_DIM
@@ -86,11 +86,7 @@ def index_tensor(item: Any, device: Any) -> Any:
             f"{found.dtype}. Convert it: index.to(dovetail.int64)."
         )
     if found.dtype is uint8 and not found._signature & ZERO_DIM:
-        warnings.warn(
-            "indexing with dtype uint8 is now deprecated, please use a dtype bool instead.",
-            UserWarning,
-            stacklevel=5,
-        )
+        warn_user("indexing with dtype uint8 is now deprecated, please use a dtype bool instead.")
     return found
 
 
