@@ -34,6 +34,8 @@ ON_LOOPBACK := plugins/aten/tests plugins/autograd/tests plugins/cpu/tests tests
 BACKEND ?= loopback
 # All of them take hours: one of forty parts, another one each time. TESTS=2/40 is a certain one, TESTS=all is all.
 TESTS ?= $(shell echo $$(($$(date +%s) % 40 + 1))/40)
+# Of each operator's samples: TESTS=all SAMPLES=1/8 has every check of every operator in a fraction of the time.
+SAMPLES ?= all
 # What is known to fail on a backend, with reasons.
 EXCEPTIONS = $(addprefix --exceptions ,$(wildcard tests/exceptions/$(BACKEND).txt) \
   $(if $(filter jax strict dask,$(BACKEND)),tests/exceptions/without_memory.txt))
@@ -60,7 +62,8 @@ help:
 	@echo "make test [ORACLE=1]      install, check, run every test (ORACLE=1: compare with PyTorch)"
 	@echo "make test-operators       the tests that are about every operator, for all of them (make test: a third)"
 	@echo "make test-backend BACKEND=loopback   what any backend can run, on that one (jax, strict, dask, cuda):"
-	@echo "                          a fortieth, which is said at the end; TESTS=2/40 for that one, TESTS=all for all"
+	@echo "                          a fortieth, which is said at the end; TESTS=2/40 for that one, TESTS=all for all,"
+	@echo "                          SAMPLES=1/8 for an eighth of each operator's samples"
 	@echo "make cuda-emulator        build two emulated CUDA devices for the real CuPy (g++, a minute)"
 	@echo "make test-cuda-emulated   the tests of the cuda plugin, and a sample of others, on them"
 	@echo "make test-cuda-emulated-whole   all of them, which takes hours"
@@ -134,7 +137,7 @@ test-operators: $(TEST_STAMPS)
 
 # Backends whose libraries are installed for this alone: each has its group in pyproject.toml, and its stamp below.
 test-backend: $(TEST_STAMPS) $(addprefix $(STAMPS)/,$(filter dask jax strict,$(BACKEND)))
-	@$(PYTEST) --backend $(BACKEND) $(EXCEPTIONS) --tests $(TESTS) $(ON_ANY_BACKEND)
+	@$(PYTEST) --backend $(BACKEND) $(EXCEPTIONS) --tests $(TESTS) --samples $(SAMPLES) $(ON_ANY_BACKEND)
 
 # -- namespaces: JAX, and the array API standard --------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ import sys
 THREADS = int(sys.argv[sys.argv.index("--threads") + 1]) if "--threads" in sys.argv else 1
 # Both sides have as many threads. Must precede NumPy.
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = str(THREADS)
-# Threads of BLAS that spin take the processors from PyTorch's.
-os.environ["OPENBLAS_THREAD_TIMEOUT"] = "4"
+# Threads of BLAS that spin take the processors from PyTorch's: they do so for a millisecond.
+os.environ["OPENBLAS_THREAD_TIMEOUT"] = "22"
 os.environ.pop("OPENBLAS_CORETYPE", None)
 
 import argparse  # noqa: E402 - the environment comes first
@@ -31,6 +31,7 @@ import torch  # noqa: E402
 import dovetail  # noqa: E402
 
 RNG = np.random.default_rng(0)
+PAUSE = 0.003
 
 
 def numbers(*shape: int) -> Any:
@@ -263,7 +264,7 @@ def least(
         for index, run in enumerate(runs):
             switch(index)
             if THREADS > 1:
-                time.sleep(0.002)  # until threads that spin have gone to sleep
+                time.sleep(PAUSE)  # until threads that spin have gone to sleep
             start = clock()
             run()
             if turn:

@@ -5,6 +5,7 @@ What every formula gives is checked on the samples of its operator: `test_op_inf
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -46,3 +47,73 @@ def test_a_node_of_several_outputs_of_which_none_has_a_gradient_is_passed_over(s
     x = dovetail.rand(4, requires_grad=True)
     Nothing.apply(split(x)).sum().backward()
     assert x.grad is None
+
+
+def test_ties_of_amax_are_counted_over_arrays_and_over_tensors_alike() -> None:
+    """A name without array kernel would send every backward of amax through tensors."""
+    import numpy
+
+    from dovetail_aten.derivative_helpers.reductions import count_along
+    from dovetail_dispatcher.table.kernel_namespace import kernel_namespace
+    from dovetail_kernel import backend
+
+    for half in (dovetail.float16, dovetail.bfloat16):
+        x = dovetail.zeros(5000, dtype=half, requires_grad=True)
+        x.amax(0).backward()
+        assert dovetail.equal(x.grad, dovetail.full((5000,), 1 / 5000, dtype=half))
+    mask = numpy.array([[True, False], [True, True]])
+    for dtype in (numpy.float16, numpy.float32, numpy.float64):
+        counted = count_along(kernel_namespace(backend("cpu")), mask, 0, mask.astype(dtype))
+        assert counted.dtype == dtype
+        assert counted.tolist() == [[2.0, 1.0]]
+
+
+def test_no_gradient_of_plain_arrays_goes_through_tensors_for_want_of_a_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A name that no array kernel has would do so silently, and cost a multiple on every call."""
+    from dovetail_dispatcher.table.kernel_namespace import KernelNamespace, NoArrayKernelError
+
+    missing: set[str] = set()
+    find = KernelNamespace.__getattr__
+
+    def note(namespace: KernelNamespace, name: str) -> object:
+        try:
+            return find(namespace, name)
+        except NoArrayKernelError:
+            missing.add(name)
+            raise
+
+    monkeypatch.setattr(KernelNamespace, "__getattr__", note)
+    cpu, found, differentiated = dovetail.device("cpu"), {}, 0
+    for info in op_infos("aten"):
+        if not info.supports_autograd or info.operator.schema.is_mutable:
+            continue
+        dtype = dovetail.float32 if dovetail.float32 in info.dtypes else dovetail.float64
+        if dtype not in info.dtypes:
+            continue
+        for sample in info.sample_inputs(cpu, dtype, requires_grad=True):
+            given = [*_tensors(sample.arguments), *_tensors(list(sample.kwargs.values()))]
+            leaves = [each for each in given if each.requires_grad]
+            results = [each for each in _tensors(info.op(*sample.arguments, **sample.kwargs))]
+            results = [each for each in results if each.requires_grad]
+            if not leaves or not results:
+                continue
+            missing.clear()
+            ones = [dovetail.ones_like(each) for each in results]
+            dovetail.autograd.grad(results, leaves, ones, allow_unused=True)
+            differentiated += 1
+            if missing:
+                found[info.name] = sorted(missing)
+    assert not found, (
+        f"no array kernels for {found}. Write the derivative with names that have one."
+    )
+    assert differentiated > 1000
+
+
+def _tensors(value: object) -> Iterator[dovetail.Tensor]:
+    if isinstance(value, dovetail.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _tensors(each)

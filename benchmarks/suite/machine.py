@@ -19,13 +19,15 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 def prepare(threads: int, *, tuned: bool) -> None:
     """Set the number of threads and malloc's thresholds; must run before NumPy is imported.
 
-    Idle OpenBLAS workers would slow the other side down, so they end soon; a pinned core type
-    halves NumPy's products on newer processors. Untuned, glibc gives the memory of large arrays
+    Idle OpenBLAS workers would slow the other side down, so they sleep after about a millisecond
+    (2**22 cycles): soon after a turn, but not between the products of one call, since waking them
+    takes longer than most products. A pinned core type halves NumPy's products on newer
+    processors. Untuned, glibc gives the memory of large arrays
     back to the system and takes page faults for it again with every call.
     """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
-    os.environ["OPENBLAS_THREAD_TIMEOUT"] = "4"
+    os.environ["OPENBLAS_THREAD_TIMEOUT"] = "22"
     os.environ.pop("OPENBLAS_CORETYPE", None)
     if tuned and platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)

@@ -16,6 +16,9 @@ from typing import Any
 
 from .row import Row, Run
 
+PAUSE = 3e-3
+"""Seconds between two turns where threads of either side may spin: until they sleep."""
+
 ROUND = 1.5e-3
 """Seconds that a round of one side takes, for calls that are shorter."""
 
@@ -34,6 +37,13 @@ def seconds(lib: Any, row: Row, run: Run, calls: int, clock: Callable[[], float]
         for _ in range(calls):
             run()
         return (clock() - begin) / calls
+
+
+def wait(duration: float) -> None:
+    """Wait without sleeping: a processor that has slept is slow at first."""
+    end = time.perf_counter() + duration
+    while time.perf_counter() < end:
+        pass
 
 
 def measure(
@@ -73,6 +83,8 @@ def measure(
         order = list(libraries.items())
         for name, lib in order if index % 2 else reversed(order):
             turn(name)
+            if clock is not time.thread_time:
+                wait(PAUSE)
             spent = seconds(lib, row, runs[name], calls[name], clock)
             times[name].append(spent / row.per * 1e6)
     for name, values in times.items():

@@ -525,6 +525,40 @@ def test_threads_that_ask_together_load_once(install: Install, manager: PluginMa
     assert len(sys.modules["acme_vision"].loads) == 1
 
 
+def test_a_backend_is_attached_when_its_plugin_is_loaded_whole(
+    install: Install, manager: PluginManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = BACKEND.replace(
+        "lambda: loads.append", "lambda: loads.append('arrays') or go_on.wait(9) and loads.append"
+    ).replace("loads = []", "import threading; loads, go_on = [], threading.Event()")
+    install("acme-tpu", "acme_tpu", source.format(name="tpu"), {"backends": {"tpu": "acme_tpu"}})
+    manager.describe_backend("tpu")
+    module, seen = sys.modules["acme_tpu"], []
+
+    class Attached:
+        is_attached = property(lambda self: "arrays" in module.loads)
+
+    monkeypatch.setattr(plugins, "has_backend", lambda name: True)
+    monkeypatch.setattr(plugins, "backend", lambda name: Attached())
+
+    def ask() -> None:
+        manager.attached_backend("tpu")
+        seen.append("tpu" in module.loads)
+
+    first = threading.Thread(target=ask)
+    first.start()
+    while not module.loads:
+        pass
+    second = threading.Thread(target=ask)
+    second.start()
+    second.join(0.05)
+    assert seen == []  # it has its arrays, but nothing else yet
+    module.go_on.set()
+    first.join()
+    second.join()
+    assert seen == [True, True]
+
+
 def test_the_plugin_being_loaded_is_known_while_it_is(
     install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-VARIABLE = re.compile(r'environ(?:\.get\(|\[)"(DOVETAIL_\w+)"')
+VARIABLE = re.compile(r'(?:environ(?:\.get\(|\[)|variable=)"(DOVETAIL_\w+)"')
 
 
 def test_every_variable_that_tests_read_is_listed_and_no_other() -> None:

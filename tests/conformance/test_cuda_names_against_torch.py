@@ -8,6 +8,7 @@ import warnings
 
 import pytest
 import torch
+from cuda_of_pytorch import skip_if_built_with_cuda
 
 import dovetail
 from dovetail.cuda.absent import REMEDIES
@@ -55,6 +56,8 @@ def test_sparse_tensors_of_cuda_are_made_as_all_are():
     ],
 )
 def test_what_asks_answers_without_cuda_as_there(name):
+    skip_if_built_with_cuda()
+
     def answer(module):
         found = getattr(module, name)
         with warnings.catch_warnings(record=True) as told:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 import torch.utils.checkpoint
+from cuda_of_pytorch import skip_if_built_with_cuda
 
 import dovetail
 import dovetail.utils.checkpoint
@@ -204,6 +205,8 @@ def test_streams_and_events_of_the_cpu_have_nothing_to_wait_for(lib: Any) -> Non
 
 @BOTH
 def test_without_an_accelerator_there_is_none_to_ask(lib: Any) -> None:
+    if lib is torch:
+        skip_if_built_with_cuda()
     accelerator = lib.accelerator
     if accelerator.is_available():
         pytest.skip("there is an accelerator")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections import OrderedDict
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -92,6 +93,9 @@ def found(t: Any, name: str) -> Any:
 
 
 def parameters(function: Any) -> list[tuple[str, Any, str]]:
+    # Of a class that is marked as deprecated Python 3.13 sees the parameters of a wrapper.
+    if isinstance(function, type) and hasattr(function, "__deprecated__"):
+        function = partial(function.__init__, None)
     return [
         (each.name, each.kind, str(each.default).replace("torch.", "dovetail."))
         for each in inspect.signature(function).parameters.values()

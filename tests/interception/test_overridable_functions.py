@@ -13,7 +13,12 @@ import pytest
 import dovetail
 from dovetail.nn import functional as F
 from dovetail.nn.functional_arguments import legacy_reduction
-from dovetail.overrides import TorchFunctionMode, get_overridable_functions
+from dovetail.overrides import (
+    BaseTorchFunctionMode,
+    TorchFunctionMode,
+    get_overridable_functions,
+    redispatch_function,
+)
 from dovetail_dispatcher import is_overridable, overridable
 
 
@@ -112,12 +117,77 @@ def test_nobody_pays_for_it_who_overrides_nothing() -> None:
     import sys
 
     program = """
+import dovetail
 from dovetail.nn import functional as F
 from dovetail.overrides import TorchFunctionMode
+class Seeing(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        seen.append(func)
+        return func(*args, **(kwargs or {}))
 code = F.mse_loss.__code__
 assert "functional" in code.co_filename
 with TorchFunctionMode():
     assert F.mse_loss.__code__ is not code
-assert F.mse_loss.__code__ is code
+x = dovetail.ones(2)
+for _ in range(2):
+    assert F.mse_loss(x, target=x).item() == 0.0
+    assert F.mse_loss.__code__ is code
+    seen = []
+    with Seeing():
+        F.mse_loss(x, x)
+    assert seen[0] is F.mse_loss
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_function_left_by_modes_asks_classes_and_skips_as_before() -> None:
+    """Its code gives way to the one that asks classes, which is asked once."""
+    seen: list[Any] = []
+
+    class Seen(dovetail.Tensor):
+        @classmethod
+        def __torch_function__(
+            cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            seen.append(func)
+            return redispatch_function(func, types, args, kwargs)
+
+    x = dovetail.ones(2).as_subclass(Seen)
+    with BaseTorchFunctionMode():
+        pass
+    F.mse_loss(x, x)
+    first, seen[:] = list(seen), []
+    F.mse_loss(x, x)
+    assert first == seen
+    assert first[0] is F.mse_loss
+
+
+def test_functions_are_asked_by_one_thread_while_another_leaves_and_enters_modes() -> None:
+    class Refusing(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            return "seen"
+
+    x = dovetail.ones(2)
+    wrong: list[str] = []
+    done: list[bool] = []
+
+    def plain() -> None:
+        while not done:
+            if x.shape != (2,) or F.mse_loss(x, x) == "seen":
+                wrong.append("a thread without modes was asked")
+
+    thread = threading.Thread(target=plain)
+    thread.start()
+    try:
+        for _ in range(300):
+            with Refusing():
+                if x.shape != "seen" or F.mse_loss(x, x) != "seen":
+                    wrong.append("a mode was not asked")
+            if x.shape != (2,):
+                wrong.append("a mode was asked after it was left")
+    finally:
+        done.append(True)
+        thread.join()
+    assert not wrong, wrong[0]

@@ -21,6 +21,7 @@ from dovetail.utils._python_dispatch import (
     transform_subclass,
 )
 from dovetail_dispatcher.table.rule_registration import set_torch_dispatch_rule
+from dovetail_kernel import TensorBase
 
 
 class Box(Tensor):
@@ -275,3 +276,23 @@ def test_the_error_of_a_declined_attribute_names_it_in_a_function_mode_too() -> 
             message = str(error)
     assert "Multiple dispatch failed for 'dovetail.Tensor.item'" in message
     assert "mode object <" in message
+
+
+def test_an_instance_of_a_subclass_has_all_slots_of_the_tensor_it_is_made_of() -> None:
+    class Plain(dovetail.Tensor):
+        pass
+
+    class Lower(Plain):
+        pass
+
+    x = dovetail.ones(2, requires_grad=True) * 2
+    for tensor in (x, x.detach(), x[1:]):
+        made = tensor.as_subclass(Plain)
+        for slot in TensorBase.__slots__:
+            if slot != "__weakref__":
+                assert hasattr(made, slot), slot
+        assert made.tolist() == tensor.tolist()
+        assert made.requires_grad == tensor.requires_grad
+        assert type(made.as_subclass(Lower) + made) is Lower
+    (made,) = dovetail.autograd.grad(x.as_subclass(Plain).sum(), x)
+    assert made.tolist() == [1.0, 1.0]

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dovetail_cpu.sums_of_rows import add_rows
+
 
 @settings(max_examples=40, deadline=None)
 @given(
@@ -66,3 +68,19 @@ def test_an_index_out_of_range_is_refused_in_whatever_block_it_is(wrong, kernel)
     index[299, 499] = wrong
     with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
         kernel("gather", x, 1, index)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float16", "int64", "bool", "complex64"))
+@pytest.mark.parametrize("width", (1, 2, 64, 256, 300))
+@pytest.mark.parametrize(("length", "count"), ((1, 9), (7, 0), (9, 9), (20, 400), (900, 150)))
+def test_rows_are_added_in_the_order_in_which_they_are_named(length, count, width, dtype):
+    generator = np.random.default_rng(1)
+    index = generator.integers(0, length, count)
+    rows = generator.integers(-3, 4, (count, width)).astype(dtype)
+    rows[:1, 0] = True if dtype == "bool" else -1 if dtype == "int64" else np.inf
+    for order in "CF":
+        target = np.full((length, width), 2, order=order).astype(dtype)
+        expected = target.copy()
+        np.add.at(expected, index, rows)
+        add_rows(target, index, rows)
+        np.testing.assert_array_equal(target, expected)

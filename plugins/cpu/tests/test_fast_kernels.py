@@ -326,7 +326,7 @@ def test_a_step_of_an_lstm_is_what_the_generic_kernel_makes_of_it(shape, dtype, 
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("dtype", ("float32", "float64"))
-@pytest.mark.parametrize("shape", ((1, 2, 3), (5, 4, 64), (3, 0, 4)))
+@pytest.mark.parametrize("shape", ((1, 2, 3), (5, 4, 64), (20, 8, 64), (16, 4, 140), (3, 0, 4)))
 def test_the_steps_of_an_lstm_are_what_the_generic_kernel_makes_of_them(
     shape, dtype, reverse, table
 ):
@@ -348,6 +348,38 @@ def test_the_steps_of_an_lstm_are_what_the_generic_kernel_makes_of_them(
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("given", [(True, True, True), (True, False, False), (False, True, False)])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("shape", ((1, 2, 3), (5, 4, 64), (3, 0, 4), (20, 8, 140)))
+def test_gradients_of_the_steps_of_an_lstm_are_those_of_the_generic_kernel(
+    shape, dtype, reverse, given, table
+):
+    size = shape[-1]
+    gates = sample((*shape[:-1], 4 * size), dtype, 1)
+    hx, cx = sample(shape[1:], dtype, 2), sample(shape[1:], dtype, 3)
+    weight, bias = sample((4 * size, size), dtype, 4), sample((4 * size,), dtype, 5)
+    family = table.kernels["_lstm_sequence"].fn.__self__
+    with np.errstate(over="ignore"):
+        made = family.lstm_sequence(gates, hx, cx, weight, bias, reverse)
+    shapes = (shape, shape, gates.shape)
+    grads = [
+        sample(each, dtype, 6)[..., ::-1] if is_given else None
+        for each, is_given in zip(shapes, given, strict=True)
+    ]
+    operands = (grads, hx, cx, weight, bias, *made, reverse, (True,) * 5)
+    held = [each.copy() for each in (*made, hx, cx)]
+    fast = family.lstm_sequence_backward(*operands)
+    for one, other in zip((*made, hx, cx), held, strict=True):
+        np.testing.assert_array_equal(one, other)
+    generic = RecurrentSequences.lstm_sequence_backward(family, *operands)
+    for one, other in zip(fast, generic, strict=True):
+        assert one.dtype == other.dtype
+        assert one.flags.c_contiguous
+        scale = max(1, np.abs(other).max(initial=0))
+        np.testing.assert_allclose(one / scale, other / scale, rtol=1e-4, atol=2e-5)
+
+
 @pytest.mark.cpu_only(reason="which zero is the greater is the processor's: a GPU has +0 above -0")
 @pytest.mark.parametrize("step", [1, 2])
 @pytest.mark.parametrize("count", [1, 3, 8, 17, 100, 600])
@@ -364,3 +396,24 @@ def test_any_and_all_of_everything_keep_dimensions_where_asked(size: tuple[int, 
     assert aten.all(x, dim=None, keepdim=True).tolist() == [[False]]
     assert aten.any(x).item()
     assert not aten.all(x).item()
+
+
+@pytest.mark.parametrize("bias_size", [1, 256])
+@pytest.mark.parametrize("rows", [1, 8, 16, 17, 40, 64])
+def test_layers_of_few_rows_are_their_products_and_biases(rows, bias_size, table):
+    x, weight = sample((rows, 160)), sample((256, 160), seed=1)
+    bias = sample((bias_size,), seed=2)
+    x[0, :3] = np.inf, -np.inf, np.nan
+    family = table.kernels["addmm"].fn.__self__
+    with np.errstate(invalid="ignore"):
+        wanted = (x.astype("float64") @ weight.T.astype("float64") + bias).astype("float32")
+        for made in (family.addmm(bias, x, weight.T), family.linear(x, weight, bias)):
+            assert made.flags.c_contiguous
+            np.testing.assert_allclose(made, wanted, rtol=1e-4, atol=1e-3)
+
+
+def test_a_bias_that_does_not_fit_a_layer_of_few_rows_is_refused(table):
+    family = table.kernels["addmm"].fn.__self__
+    for bias in (sample((3,)), sample((2, 16, 256))):
+        with pytest.raises(RuntimeError, match=r"expand|size"):
+            family.addmm(bias, sample((16, 160)), sample((256, 160)).T)

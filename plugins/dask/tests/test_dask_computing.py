@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -234,3 +236,16 @@ def test_an_array_that_only_others_were_made_of_is_freed() -> None:
         del y
         assert made[-1]() is None, operator
         assert result.cpu().shape == (4, 2)
+
+
+def test_the_garbage_of_graphs_is_collected_after_a_slice_too():
+    """Dask stops the collector for good if it was so when Dask was imported."""
+    program = """
+import gc
+import dovetail
+x = dovetail.ones(4, device="dask")
+assert x[1:].flip(0).tolist() == [1.0] * 3
+assert gc.isenabled()
+assert gc.get_threshold()[0] > 0
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

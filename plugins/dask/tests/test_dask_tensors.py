@@ -337,3 +337,64 @@ def test_rows_of_no_rows_are_reduced_to_nothing(name: str) -> None:
     ]
     assert reduced[0].shape == reduced[1].shape
     assert reduced[0].cpu().tolist() == []
+
+
+MADE_EMPTY = {
+    "cut": lambda x: x[4:4],
+    "every other": lambda x: x[1:1:2],
+    "joined": lambda x: dovetail.cat([x[:0], x[5:5]]),
+    "repeated": lambda x: x[:1].repeat(0, 1),
+    "expanded": lambda x: x[:, :1].expand(4, 1)[2:2].expand(0, 6),
+    "by a mask": lambda x: x[x[:, 0] > 9],
+    "split": lambda x: x.split([0, 4])[0],
+}
+USED = {
+    "nansum": lambda x: x.nansum(1),
+    "mean of all but NaN": lambda x: x.nanmean(1),
+    "flat": lambda x: x.reshape(-1),
+    "in another shape": lambda x: (x + 1).reshape(3, 0, 2),
+    "places": lambda x: x.clone().as_strided((2, 0), (1, 1)),
+    "written": lambda x: x.clone().fill_(3.0),
+    "chosen": lambda x: dovetail.where(x.isnan(), 0.0, x).sum(1),
+    "joined": lambda x: dovetail.cat([x, x, dovetail.ones(2, 6, device=x.device)]).sum(0),
+    "gradient": dovetail.func.grad(lambda y: (y * y).sum()),
+}
+
+
+@pytest.mark.parametrize("use", USED)
+@pytest.mark.parametrize("made", MADE_EMPTY)
+def test_what_has_no_elements_left_is_used_as_on_the_cpu_whatever_its_chunks(made, use):
+    array = numbers(4, 6)
+    expected = USED[use](MADE_EMPTY[made](dovetail.tensor(array)))
+    found = USED[use](MADE_EMPTY[made](lazy(array, (1, 2))))
+    assert found.device.type == "dask"
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("repeats", [(0, 1), (1, 0), (3, 2), (2, 0, 3), (2, 1, 3)])
+@pytest.mark.parametrize("chunks", [(2, 3), (1, 2), ((1, 1), (1, 2))])
+def test_chunks_of_any_sizes_are_repeated(repeats, chunks):
+    array = numbers(2, 3)
+    found = lazy(array, chunks).repeat(*repeats)
+    assert found.tolist() == dovetail.tensor(array).repeat(*repeats).tolist()
+
+
+@pytest.mark.parametrize("chunks", [2, (1, 3)])
+def test_a_write_to_no_place_gives_a_new_tensor_with_the_same_values(chunks):
+    x = dovetail.dask.from_dask(da.arange(12, chunks=5).astype(float).reshape(4, 3).rechunk(chunks))
+    nowhere = dovetail.tensor([], dtype=dovetail.int64, device="dask")
+    rows, columns = x[:0], x[:, :0]
+    made = [
+        x.index_add(0, nowhere, rows),
+        x.index_add(1, nowhere, columns),
+        x.index_copy(0, nowhere, rows),
+        x.index_copy(1, nowhere, columns),
+        x.index_fill(0, nowhere, 1.0),
+        x.index_fill(1, nowhere, 1.0),
+        x.index_put((nowhere,), rows),
+        x.index_put((nowhere,), rows, accumulate=True),
+    ]
+    for each in made:
+        assert each is not x
+        assert each.tolist() == x.tolist()

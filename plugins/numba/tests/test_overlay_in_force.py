@@ -108,7 +108,7 @@ def test_explain_shows_the_kernel_and_the_one_beneath() -> None:
     with dovetail.use_overlay("numba"):
         text = str(dovetail.explain(dovetail.ops.aten.mish.default, dovetail.ones(2)))
     assert "CPU [kernel]: dovetail_numba.kernels.activations" in text
-    assert "dense arrays of at least 1024 elements by compiled loops, and hands other calls" in text
+    assert "dense arrays of at least 256 elements by compiled loops, and hands other calls" in text
     assert "CPU [beneath the overlay]: dovetail_" in text
 
 

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten import Tensor
-from dovetail_dispatcher.testing import OpInfo, SampleInput, all_types_and_complex_and
+from dovetail_dispatcher.testing import (
+    OpInfo,
+    SampleInput,
+    all_types_and_complex_and,
+    samples_in_part,
+)
 from dovetail_kernel import Device, bfloat16, float16, int64
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
@@ -105,15 +110,27 @@ def check_dtypes(info: OpInfo, device: Device) -> None:
 
 
 def _refusal(info: OpInfo, device: Device, dtype: DType) -> Exception | None:
-    """Return the error of the first sample that is refused."""
-    for sample in info.sample_inputs(device, dtype):
+    """Return the error of the first sample that is refused: where the device computes later, also
+    when the values are asked for.
+    """
+    samples = info.sample_inputs(device, dtype)
+    # Of a dtype that the operator takes none is refused, of another one at least one.
+    is_taken = dtype in info.dtypes
+    for sample in samples_in_part(samples, f"dtypes {info.name} {dtype}") if is_taken else samples:
         given = copied(sample)
         with quiet():
             try:
-                info.op(*given.arguments, **given.kwargs)
+                _compute(info.op(*given.arguments, **given.kwargs))
             except REFUSALS as refusal:
                 return refusal
     return None
+
+
+def _compute(result: Any) -> None:
+    """Ask for the values of all tensors among the results."""
+    for value in results_of(result):
+        if isinstance(value, Tensor):
+            as_array(value)
 
 
 def check_errors(info: OpInfo, device: Device) -> None:
@@ -123,9 +140,7 @@ def check_errors(info: OpInfo, device: Device) -> None:
     for error in info.error_inputs(device):
         sample = error.sample_input
         try:
-            for value in results_of(info.op(*sample.arguments, **sample.kwargs)):
-                if isinstance(value, Tensor):
-                    as_array(value)
+            _compute(info.op(*sample.arguments, **sample.kwargs))
         except Exception as raised:
             assert isinstance(raised, error.error_type), (
                 f"{type(raised).__name__}: {raised} instead of {error.error_type.__name__} for "

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten import Tensor
-from dovetail_dispatcher.testing import CheckSkipped, OpInfo, SampleInput, current_sample
+from dovetail_dispatcher.testing import (
+    CheckSkipped,
+    OpInfo,
+    SampleInput,
+    current_sample,
+    part_of_samples,
+    samples_in_part,
+)
 from dovetail_kernel import Device, complex128, float32, float64, plugin_manager
 from dovetail_kernel import dtype as DType
 
@@ -74,7 +81,7 @@ def representative_dtypes(info: OpInfo, check: str, device: Device) -> list[DTyp
 def samples_of(
     info: OpInfo, check: str, device: Device, dtype: DType, requires_grad: bool = False
 ) -> Iterator[SampleInput]:
-    """Yield the samples of a check; its errors name the one that it is at.
+    """Yield the samples of a check, or of `part_of_samples`; its errors name the one that it is at.
 
     Raises
     ------
@@ -83,7 +90,7 @@ def samples_of(
     """
     samples = info.sample_inputs(device, dtype, requires_grad)
     assert samples, f"{info.name} has no samples of {dtype}"
-    for sample in samples:
+    for sample in samples_in_part(samples, f"{check} {info.name} {dtype}"):
         if info.skip_of(check, device, dtype, sample.name) is None:
             current_sample.set(sample)
             yield sample
@@ -193,6 +200,8 @@ def differentiable_calls(info: OpInfo, check: str, device: Device) -> Iterator[D
                 if call.is_differentiable:
                     found = True
                     yield call
+    if not found and part_of_samples.get() is not None:
+        raise CheckSkipped("no result of this part of the samples requires grad")
     assert found, (
         "no result requires grad: give the operator a derivative, or supports_autograd=False"
     )

@@ -96,12 +96,14 @@ def _as_given(
         args = args[:given]
     if not kwargs:
         return args, kwargs
-    return args, {
-        name: value
-        for name, value in kwargs.items()
-        if value is not MISSING
-        and not (name in arguments and equals_default(arguments[name], value))
-    }
+    named = {}
+    for name, value in kwargs.items():
+        argument = arguments.get(name)
+        if value is not MISSING and (
+            argument is None or not (value is argument._default or equals_default(argument, value))
+        ):
+            named[name] = value
+    return args, named
 
 
 def bound_call(

@@ -5,6 +5,9 @@ They have no route to miss, and to ask on every call would cost as much as a sma
 are as they are written until a class overrides functions, or while a `TorchFunctionMode` is entered
 somewhere in the process: then their code is another, which asks first. The functions themselves
 stay, since programs may hold them.
+
+When the last mode is left, each function gets its code back at its next call: a program that enters
+modes again and again pays for the functions that it calls in between, and not for all of them.
 """
 
 from __future__ import annotations
@@ -84,6 +87,11 @@ class _Overridable:
         self.original.__kwdefaults__ = function.__kwdefaults__
         self._asking: dict[bool, CodeType] = {}
 
+    @property
+    def asks_modes(self) -> bool:
+        """Whether the code of the function is the one that asks modes."""
+        return self.function.__code__ is self._asking.get(True)
+
     def set_code(self, *, asks_classes: bool, asks_modes: bool) -> None:
         """Have the function ask arguments of overriding classes, and modes, or be as it was."""
         if not asks_classes and not asks_modes:
@@ -102,6 +110,10 @@ class _Overridable:
 
     def ask(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, or what overrides it."""
+        if not _mode_holders and self.asks_modes:  # the last mode was left since
+            with _lock:
+                _set_codes([self])
+            return self.function(*args, **kwargs)
         modes, overloaded = overriding(*((args[:1], {}) if self.is_access else (args, kwargs)))
         if not modes and not overloaded:
             return self.original(*args, **kwargs)
@@ -132,6 +144,10 @@ _lock: Final = renewed_after_fork(Lock())
 _known: Final[dict[FunctionType, _Overridable]] = {}
 _covered: Final[set[type]] = set()
 _mode_holders: Final[list[object]] = []
+_not_asking_modes: Final[set[_Overridable]] = set()
+"""The functions whose code does not ask modes. All others do, or have not been called since the
+last mode was left.
+"""
 _has_classes = False
 
 
@@ -202,6 +218,7 @@ def redispatch_function(
 
 
 def _note(each: _Overridable) -> None:
+    _not_asking_modes.add(each)
     _known[each.function] = each
     _set_codes([each])
 
@@ -224,7 +241,12 @@ def _cover(cls: type) -> None:
 
 def _set_codes(functions: Iterable[_Overridable]) -> None:
     for each in functions:
-        each.set_code(asks_classes=_has_classes, asks_modes=bool(_mode_holders))
+        asks_modes = bool(_mode_holders)
+        if not asks_modes:  # noted before and after: an interrupt leaves no function out
+            _not_asking_modes.add(each)
+        each.set_code(asks_classes=_has_classes, asks_modes=asks_modes)
+        if asks_modes:
+            _not_asking_modes.discard(each)
 
 
 def hold_functions(holder: object) -> None:
@@ -232,11 +254,10 @@ def hold_functions(holder: object) -> None:
     holders.
     """
     with _lock:
-        is_first = not _mode_holders
         _mode_holders.append(holder)
-        if is_first:
-            _cover(tensor_class())
-            _set_codes(_known.values())
+        _cover(tensor_class())
+        if _not_asking_modes:
+            _set_codes(list(_not_asking_modes))
 
 
 def release_functions(holder: object) -> None:
@@ -244,8 +265,6 @@ def release_functions(holder: object) -> None:
     with _lock:
         if holder in _mode_holders:
             _mode_holders.remove(holder)
-        if not _mode_holders:
-            _set_codes(_known.values())
 
 
 def _have_classes_asked(cls: type) -> None:

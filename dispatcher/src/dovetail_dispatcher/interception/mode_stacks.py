@@ -50,17 +50,19 @@ class ModeStack:
     ----------
     variable
         The context variable that holds the modes.
+    seen, unseen
+        As given.
     """
 
-    __slots__ = ("_seen", "_unseen", "kind", "put", "variable")
+    __slots__ = ("kind", "put", "seen", "unseen", "variable")
 
     def __init__(self, kind: str, seen: Transition, unseen: Transition) -> None:
         self.kind = kind
         self.variable: ContextVar[tuple[Any, ...]] = ContextVar(f"dovetail_{kind}", default=())
         self.put: Callable[[tuple[Any, ...]], Any] = self.variable.set
         """Makes modes the active ones, in a state that fits them already."""
-        self._seen = seen
-        self._unseen = unseen
+        self.seen = seen
+        self.unseen = unseen
 
     @property
     def modes(self) -> tuple[Any, ...]:
@@ -70,7 +72,7 @@ class ModeStack:
     def replace(self, modes: tuple[Any, ...]) -> None:
         """Make `modes` the active ones."""
         before, state_before = self.variable.get(), state()
-        after = (self._seen if modes else self._unseen)(state_before)
+        after = (self.seen if modes else self.unseen)(state_before)
         try:
             self.put(modes)
             set_state(after)

@@ -62,6 +62,10 @@ def overloaded_args(candidates: Iterable[Any]) -> list[Any]:
     classes: list[type] = []
     for value in candidates:
         cls = type(value)
+        if not classes:
+            found.append(value)
+            classes.append(cls)
+            continue
         if cls in classes:
             continue
         place = next((i for i, other in enumerate(classes) if issubclass(cls, other)), len(classes))
@@ -82,11 +86,16 @@ def overriding(args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[bool, li
     if now.torch_function:
         for value in (*args, *kwargs.values()) if kwargs else args:
             cls = type(value)
-            if cls is list or cls is tuple:
+            if cls in _PLAIN:
+                continue
+            if isinstance(value, TensorBase):  # as has_override, without a call
+                if value._signature & OVERRIDES:
+                    candidates.append(value)
+            elif cls is list or cls is tuple:
                 candidates += [
                     item for item in value if type(item) not in _PLAIN and has_override(item)
                 ]
-            elif cls not in _PLAIN and has_override(value):
+            elif has_override(value):
                 candidates.append(value)
     return now.function_modes, overloaded_args(candidates) if candidates else candidates
 
@@ -107,11 +116,14 @@ def call_overrides(
     """
     types = tuple([type(value) for value in overloaded])
     asked = []
-    if dispatch_state().function_modes:
-        before, modes = state(), function_modes.modes
+    before = state()
+    if dispatch_state(before).function_modes:
+        modes = function_modes.variable.get()
         mode = modes[-1]
         try:
-            function_modes.replace(modes[:-1])
+            rest = modes[:-1]
+            function_modes.put(rest)
+            set_state((function_modes.seen if rest else function_modes.unseen)(before))
             result = mode.__torch_function__(function, types, tuple(args), dict(kwargs))
         finally:
             try:

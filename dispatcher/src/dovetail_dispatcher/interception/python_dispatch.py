@@ -97,9 +97,10 @@ def python_fallback(func: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         set_state(below)
         if modes:
-            mode = modes[-1]
+            mode, rest = modes[-1], modes[:-1]
             try:
-                dispatch_modes.replace(modes[:-1])
+                dispatch_modes.put(rest)
+                set_state((dispatch_modes.seen if rest else dispatch_modes.unseen)(below))
                 rule = op.torch_dispatch_rules.get(type(mode))
                 handler = mode.__torch_dispatch__ if rule is None else _bound(rule, mode)
                 result = handler(func, types, tuple(given), kwargs)
@@ -166,10 +167,16 @@ def dispatching_args(values: Sequence[Any]) -> list[TensorBase]:
     """Return one argument per class with ``__torch_dispatch__``, an instance of a subclass before
     one of its base.
     """
-    items = [i for v in values for i in (v if isinstance(v, list | tuple) else (v,))]
-    return overloaded_args(
-        [i for i in items if isinstance(i, TensorBase) and i._signature & PYTHON_DISPATCH]
-    )
+    found = []
+    for value in values:
+        if isinstance(value, TensorBase):
+            if value._signature & PYTHON_DISPATCH:
+                found.append(value)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                if isinstance(item, TensorBase) and item._signature & PYTHON_DISPATCH:
+                    found.append(item)
+    return overloaded_args(found) if found else found
 
 
 def _argument(op: Operator, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

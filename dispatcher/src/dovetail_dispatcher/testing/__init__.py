@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .check import Check, CheckSkipped, current_sample
+    from .check import Check, CheckSkipped, current_sample, part_of_samples, samples_in_part
     from .dtypes import (
         all_types,
         all_types_and,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .tensors import TensorMaker, sample_tensor, set_tensor_function
 
 _MODULES = {
-    "check": ("Check", "CheckSkipped", "current_sample"),
+    "check": ("Check", "CheckSkipped", "current_sample", "part_of_samples", "samples_in_part"),
     "installed_checks": ("checks", "install_checks"),
     "dtypes": (
         "all_types",
@@ -88,8 +88,10 @@ __all__ = [
     "integral_types_and",
     "op_infos",
     "operators_without_op_info",
+    "part_of_samples",
     "register_op_infos",
     "sample_tensor",
+    "samples_in_part",
     "set_tensor_function",
 ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final
@@ -11,12 +12,31 @@ from dovetail_kernel import Device
 
 from .op_info import OpInfo, SampleInput
 
-__all__ = ["Check", "CheckSkipped", "current_sample"]
+__all__ = ["Check", "CheckSkipped", "current_sample", "part_of_samples", "samples_in_part"]
 
 current_sample: Final[ContextVar[SampleInput | None]] = ContextVar(
     "dovetail_current_sample", default=None
 )
 """The sample that a check is at, which it sets: errors name it."""
+
+part_of_samples: Final[ContextVar[tuple[int, int] | None]] = ContextVar(
+    "dovetail_part_of_samples", default=None
+)
+"""``(2, 5)`` where checks take the second of five parts of their samples, None for all of them."""
+
+
+def samples_in_part(samples: Sequence[SampleInput], label: str) -> Sequence[SampleInput]:
+    """Return those of the samples that `part_of_samples` says, at least one.
+
+    Parts are counted from another place for each label, such as the name of the check and of the
+    operator: what one check leaves out, another one takes. All parts together are the samples.
+    """
+    chosen = part_of_samples.get()
+    if chosen is None or not samples:
+        return samples
+    part, parts = chosen
+    first = (part - 1 + zlib.crc32(label.encode())) % parts
+    return samples[first::parts] or samples[first % len(samples) :][:1]
 
 
 class CheckSkipped(Exception):

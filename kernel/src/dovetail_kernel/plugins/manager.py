@@ -80,10 +80,11 @@ class PluginManager:
         return spec
 
     def attached_backend(self, name: str) -> Backend:
-        """Return the backend of device type `name`, loaded if its arrays are not there yet. Raises
-        as `load_backend`.
-        """
-        if not has_backend(name) or not backend(name).is_attached:
+        """Return the backend of device type `name`, loaded if it is not yet: see `load_backend`."""
+        is_attached = has_backend(name) and backend(name).is_attached
+        plugin = self._plugins.get((BACKENDS, name))
+        # Its arrays come before its kernels: another thread may be about to register these.
+        if not is_attached or (plugin and plugin.state == "loading"):
             self.load_backend(name)
         return backend(name)
 

@@ -94,7 +94,13 @@ def uniform(
 
 
 def _singles(source: MersenneTwister, count: int) -> Array:
-    words = source.raw(count)
+    found = source.ahead(count)
+    if found is not None:
+        return found[0].made(found[1], count, "singles", _singles_of)
+    return _singles_of(source.raw(count))
+
+
+def _singles_of(words: Array) -> Array:
     np.bitwise_and(words, _FRACTIONS[words.itemsize], words)
     # Signed ones convert faster.
     made: Array = words.view(_SIGNED[words.itemsize]).astype(_SINGLE)
@@ -132,7 +138,11 @@ def normal(
         return np.concatenate((made[: count - _BLOCK], last))
     draw = source.doubles if dtype == _DOUBLE else lambda n: _singles(source, n)
     if count <= _PIECE and not count % _BLOCK:
-        return _blocks(draw(count), mean, std)
+        found = source.ahead(count) if dtype == _SINGLE else None
+        if found is None:
+            return _blocks(draw(count), mean, std)
+        drawn = found[0].made(found[1], count, "normal", _normal_of, _BLOCK, _BLOCK)
+        return drawn if mean == 0 and std == 1 else multiply_add(drawn, std, mean)
     made = np.empty(count, dtype)
     for start in range(0, count, _PIECE):
         drawn = draw(min(_PIECE, count - start))
@@ -142,6 +152,10 @@ def normal(
         # The last block would not be whole: it is drawn anew, over the end of the one before.
         made[-_BLOCK:] = _blocks(draw(_BLOCK), mean, std)
     return made
+
+
+def _normal_of(words: Array) -> Array:
+    return _blocks(_singles_of(words), 0.0, 1.0)
 
 
 def _blocks(drawn: Array, mean: float, std: float) -> Array:
@@ -202,6 +216,10 @@ def integers(source: MersenneTwister, count: int, low: int, high: int) -> Array:
         low = 0
     if width >= _LONG_RANGE:
         return in_pieces(count, np.int64, lambda n: _remainders(source.pairs(n), width, low))
+    found = source.ahead(count)
+    if found is not None:
+        kind = "integers", width, low
+        return found[0].made(found[1], count, kind, lambda words: _remainders(words, width, low))
     return in_pieces(count, np.int64, lambda n: _remainders(source.raw(n), width, low))
 
 

@@ -20,7 +20,7 @@ from dovetail_aten.array_kernels.window_geometry import Window
 
 from .fast_windows import FastWindows
 from .gathered_patches import gathered_patches
-from .planes import Planes, window_span
+from .planes import planes_over, window_span
 from .threads import run_pieces
 
 _ELEMENTS: Final = 1 << 18
@@ -88,7 +88,10 @@ class FastConvolutions(FastWindows, Convolutions):
         # Sums over places are read and written as often as patches are copied.
         saved = channels * (places - places // windows[0].kernel)
         if 2 * (windows[0].kernel - 1) * rows > saved or channels * places < _NARROW:
-            planes, matrices = Planes(windows), weight.reshape(groups, rows, channels * places)
+            planes, matrices = (
+                planes_over(tuple(windows)),
+                weight.reshape(groups, rows, channels * places),
+            )
 
             def compute(start: int, stop: int) -> None:
                 planes.correlate(parted[start:stop], matrices, made[start:stop])
@@ -119,7 +122,7 @@ class FastConvolutions(FastWindows, Convolutions):
             return self._correlated(
                 y, flipped.reshape(groups * channels, rows, *kernel), turned, groups
             )
-        planes, sizes = Planes(windows), [window.size for window in windows]
+        planes, sizes = planes_over(tuple(windows)), [window.size for window in windows]
         matrices = weight.reshape(groups, rows, channels * math.prod(kernel))
         results = y.reshape(images, groups, rows, math.prod(planes.counts))
         made = numpy.empty((images, groups, channels, *sizes), y.dtype)
@@ -173,7 +176,7 @@ class FastConvolutions(FastWindows, Convolutions):
 
     def _weighed_by_planes(self, x: Any, y: Any, windows: Sequence[Window]) -> Any:
         """Return ``(groups, channels out of a group, channels in of a group * places)``."""
-        planes, images = Planes(windows), len(x)
+        planes, images = planes_over(tuple(windows)), len(x)
         elements = math.prod(x.shape[1:3]) * len(planes.starts) * planes.length
         step = max(1, _ELEMENTS // max(1, elements))
         sums: list[Any] = [None] * -(-images // step)

@@ -18,21 +18,34 @@ _REAL = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _COMPLEX = tuple(map(numpy.dtype, (numpy.complex64, numpy.complex128)))
 
 
+_MODULES = ("scipy.fft._pocketfft.pypocketfft", "scipy.fft._duccfft.pyduccfft")
+"""Where SciPy has had them, until 1.17 and since."""
+
+
 @cache
 def _loops() -> Any:
     """Return the module of SciPy's loops; None where it has another name or takes other arguments
     than it does now.
     """
+    return next(filter(_is_as_expected, map(_imported, _MODULES)), None)
+
+
+def _imported(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+def _is_as_expected(loops: Any) -> bool:
     x: Any = numpy.arange(4.0)
     try:
-        loops = import_module("scipy.fft._pocketfft.pypocketfft")
         made = loops.r2c(x, (0,), True, 0, None, 1)
         back = loops.c2r(made, (0,), 4, False, 2, None, 1)
         whole = loops.c2c(x, (0,), True, 0, None, 1)
-    except (ImportError, AttributeError, TypeError):
-        return None
-    fits = numpy.allclose(back, x) and numpy.allclose(whole[:3], made)
-    return loops if fits else None
+    except (AttributeError, TypeError):
+        return False
+    return numpy.allclose(back, x) and numpy.allclose(whole[:3], made)
 
 
 def _axes(x: Any, dim: Sequence[int], normalization: int) -> tuple[int, ...]:

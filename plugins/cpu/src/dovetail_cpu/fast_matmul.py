@@ -18,6 +18,29 @@ _BLAS = frozenset(
 
 
 _add, _matmul = numpy.add, numpy.matmul
+_SMALL_RESULT, _SMALL_WORK, _SMALL_WEIGHT = 1200, 1_000_000, 4800
+"""Up to so many results, and products of numbers, BLAS has loops that need no exchange; it is never
+less for matrices of up to the last number of elements.
+"""
+
+
+def _exchanged(x: Any, other: Any, bias: Any) -> bool:
+    """Return whether ``(other.T @ x.T).T + bias`` takes less time than ``x @ other + bias``.
+
+    BLAS packs a matrix in Fortran order slowly on the right, not on the left: for few rows of
+    single precision that takes down to 0.4 of the time on processors with AVX-512, and about as
+    much on others. The result is then in Fortran order itself, which the sum with a bias turns.
+    """
+    if other.ndim != 2 or bias.ndim != 1:
+        return False
+    rows, inner = x.shape
+    return (
+        not rows & 7
+        and 4 * rows <= inner
+        and 2 * rows <= (columns := other.shape[1])
+        and (rows * columns > _SMALL_RESULT or rows * columns * inner > _SMALL_WORK)
+        and other.flags.fnc
+    )
 
 
 def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
@@ -66,6 +89,14 @@ class FastMatrixProducts(MatrixProducts):
         dtype = input.dtype
         if dtype is weight.dtype and dtype is bias.dtype and (dtype is _SINGLE or dtype in _BLAS):
             try:
+                if (
+                    dtype is _SINGLE
+                    and weight.size > _SMALL_WEIGHT
+                    and input.ndim == 2
+                    and len(input) > 7
+                    and _exchanged(input, weight.T, bias)
+                ):
+                    return _add(weight.dot(input.T).T, bias, order="C")
                 result = input.dot(weight.T)
                 return _add(result, bias, out=result)
             except ValueError:
@@ -85,6 +116,14 @@ class FastMatrixProducts(MatrixProducts):
         ):
             return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)
         try:
+            if (
+                dtype is _SINGLE
+                and mat2.size > _SMALL_WEIGHT
+                and len(mat1) > 7
+                and alpha == 1
+                and _exchanged(mat1, mat2, x)
+            ):
+                return _add(mat2.T.dot(mat1.T).T, x, order="C")
             result = mat1.dot(mat2)
         except ValueError:
             return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)

@@ -118,10 +118,10 @@ class FastMaxPooling(MaxPooling):
         chosen: Any = None
         for axis in range(-1, -1 - len(elements), -1):
             values, codes, offsets = best, chosen, elements[axis]
-            best = self._taken(values, axis, offsets[0])
+            best = _close(self._taken(values, axis, offsets[0]), values, axis)
             chosen = None if codes is None else self._taken(codes, axis, offsets[0])
             for number, offset in enumerate(offsets[1:], 1):
-                value = self._taken(values, axis, offset)
+                value = _close(self._taken(values, axis, offset), values, axis)
                 better = numpy.greater(value, best).view(numpy.uint8)
                 best = greatest(value, best)
                 # What comes later has the greater number, so the greatest of those that were
@@ -140,6 +140,13 @@ class FastMaxPooling(MaxPooling):
         for axis, (each, offset) in enumerate(zip(elements, offsets, strict=True)):
             places = self._taken(places, axis - len(elements), each[offset])
         return places
+
+
+def _close(part: Any, values: Any, axis: int) -> Any:
+    """Return a part of `values`, copied if it leaves out elements along `axis`: it is compared
+    twice, and NumPy has vector instructions only for elements side by side.
+    """
+    return part if part.strides[axis] == values.strides[axis] else numpy.ascontiguousarray(part)
 
 
 def _as_sums(table: Any) -> tuple[Any, int]:

@@ -11,6 +11,8 @@ import numpy as np
 
 from dovetail_kernel.forks import renewed_after_fork
 
+from .words_ahead import WordsAhead
+
 __all__ = ["MersenneTwister"]
 
 Array = np.ndarray[Any, Any]
@@ -23,6 +25,7 @@ _UPPER: Final = np.array(32, np.uint64)
 _LONG: Final = np.dtype(np.int64)
 _DOUBLE: Final = np.dtype(np.float64)
 _UNIT: Final = np.array(2.0**-53)
+_NONE_AHEAD: Final = WordsAhead(np.empty(0, np.uint64))
 _STATE: Final = np.dtype(
     {
         "names": [
@@ -51,7 +54,7 @@ class MersenneTwister:
         Held while numbers are drawn.
     """
 
-    __slots__ = ("__weakref__", "_bits", "_words", "kept", "lock")
+    __slots__ = ("__weakref__", "_ahead", "_bits", "_in_batch", "_words", "kept", "lock")
 
     state_size: Final = _STATE.itemsize
 
@@ -63,16 +66,49 @@ class MersenneTwister:
         self.lock = renewed_after_fork(RLock())
 
     def _place(self, words: Array, position: int) -> None:
+        self._in_batch = _WORDS - position
+        self._ahead = _NONE_AHEAD
         self._bits.state = {
             "bit_generator": "MT19937",
             "state": {"key": words, "pos": position},
         }
 
+    def ahead(self, count: int) -> tuple[WordsAhead, int] | None:
+        """Draw the next `count` words where they lie in a block that was drawn ahead.
+
+        Returns
+        -------
+        tuple or None
+            The block, and where in it they begin. None for many words, and where a block ends:
+            then they are to be drawn by another method.
+        """
+        block = self._ahead
+        start = block.at
+        if start + count > block.words.size:
+            # A block ends where the words are renewed: going back is then another place in these.
+            size = self._in_batch or _WORDS
+            if block.left or not 0 < count <= size // 2:
+                return None
+            block = self._ahead = WordsAhead(self._drawn(size))
+            start = 0
+        block.at = start + count
+        return block, start
+
+    def _drawn(self, count: int) -> Array:
+        """Return `count` words behind those that were drawn ahead."""
+        self._in_batch = (self._in_batch - count) % _WORDS
+        if count < _FEW:
+            made: Array = self._bits.random_raw(count)
+            return made
+        return self._words.integers(0, 1 << 32, count, dtype=np.uint32)
+
     def raw(self, count: int) -> Array:
         """Return the next `count` words, as uint32 or uint64, whichever is quicker."""
-        if count < _FEW:
-            return self._bits.random_raw(count)
-        return self._words.integers(0, 1 << 32, count, dtype=np.uint32)
+        block = self._ahead
+        if not block.left:
+            return self._drawn(count)
+        first = block.draw(min(count, block.left))
+        return first if first.size == count else _joined(first, self._drawn(count - first.size))
 
     def words(self, count: int) -> Array:
         """Return the next `count` words, as uint32."""
@@ -80,32 +116,38 @@ class MersenneTwister:
 
     def pairs(self, count: int) -> Array:
         """Return the next `count` pairs of words, as uint64: the first of two is the upper half."""
-        if count < _FEW:
-            words: Array = self._bits.random_raw(2 * count)
-            upper: Array = np.left_shift(words[::2], _UPPER)
-            np.bitwise_or(upper, words[1::2], upper)
-            return upper
-        return self._words.integers(0, 1 << 64, count, dtype=np.uint64)
+        left = self._ahead.left
+        if count < _FEW or left % 2:
+            return _paired(self.raw(2 * count).astype(np.uint64, copy=False))
+        rest = _paired(self.raw(left))
+        self._in_batch = (self._in_batch - 2 * (count - rest.size)) % _WORDS
+        made: Array = self._words.integers(0, 1 << 64, count - rest.size, dtype=np.uint64)
+        return _joined(rest, made) if rest.size else made
 
     def doubles(self, count: int) -> Array:
         """Return the next `count` numbers of [0, 1) with 53 bits, as float64."""
-        pairs = self.pairs(count)
-        np.bitwise_and(pairs, _MASK, pairs)
-        made: Array = pairs.view(_LONG).astype(_DOUBLE)  # signed ones convert faster
-        np.multiply(made, _UNIT, made)
-        return made
+        found = self.ahead(2 * count)
+        if found is None:
+            return _unit_doubles(self.pairs(count))
+        return found[0].made(found[1], 2 * count, "doubles", _doubles_of, group=2)
 
     def position(self) -> Any:
         """Return where the words come from, for `go_to`."""
-        return self._bits.state
+        state: Any = self._bits.state
+        state["state"]["pos"] -= self._ahead.left
+        return state
 
     def go_to(self, position: Any) -> None:
         """Go to where `position` was asked for."""
-        self._bits.state = position
+        inside = position["state"]
+        self._place(inside["key"], int(inside["pos"]))
 
     def skip(self, count: int) -> None:
         """Go `count` words on."""
-        self._bits.random_raw(count, output=False)
+        near = min(count, self._ahead.left)
+        self._ahead.at += near
+        self._in_batch = (self._in_batch - (count - near)) % _WORDS
+        self._bits.random_raw(count - near, output=False)
 
     # -- the state ---------------------------------------------------------------------------------
 
@@ -113,7 +155,7 @@ class MersenneTwister:
         """Return where the generator stands, beside the seed that it started from, in PyTorch's
         layout.
         """
-        inside: Any = self._bits.state["state"]
+        inside = self.position()["state"]
         words, position = inside["key"], inside["pos"]
         made = np.zeros((), _STATE)
         made["seed"], made["seeded"], made["words"] = seed, 1, words
@@ -153,6 +195,29 @@ class MersenneTwister:
     def __deepcopy__(self, memo: Any) -> MersenneTwister:
         with self.lock:
             return self.of_state(self.state(0))[0]
+
+
+def _joined(first: Array, then: Array) -> Array:
+    """Return words, or pairs of them, and those behind them."""
+    return np.concatenate((first.astype(then.dtype, copy=False), then))
+
+
+def _paired(words: Array) -> Array:
+    """Return pairs of words, which are uint64."""
+    upper: Array = np.left_shift(words[::2], _UPPER)
+    np.bitwise_or(upper, words[1::2], upper)
+    return upper
+
+
+def _unit_doubles(pairs: Array) -> Array:
+    np.bitwise_and(pairs, _MASK, pairs)
+    made: Array = pairs.view(_LONG).astype(_DOUBLE)  # signed ones convert faster
+    np.multiply(made, _UNIT, made)
+    return made
+
+
+def _doubles_of(words: Array) -> Array:
+    return _unit_doubles(_paired(words))
 
 
 def _seeded(seed: int) -> Array:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -136,6 +137,12 @@ class Planes:
             out[...] = 0
         for of, to in self._spans(3):
             out[to] = planes[of]
+
+
+@lru_cache(64)
+def planes_over(windows: tuple[Window, ...]) -> Planes:
+    """Return the geometry of planes for some windows: a network has few of them."""
+    return Planes(windows)
 
 
 def window_span(window: Window, start: int, count: int) -> tuple[slice, slice]:

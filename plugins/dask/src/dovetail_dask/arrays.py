@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from math import prod
 from typing import Any, Final, NoReturn
 
@@ -67,6 +68,20 @@ class DaskArrays(NamespaceArrays):
         check_known(value, "a tensor on dask")
         value = one_empty_chunk(value)
         return value if own == value.dtype else value.astype(own)
+
+    def guard(self, function: Callable[..., Any], to_out: bool) -> Callable[..., Any]:
+        """Return a kernel whose results without elements have one chunk: Dask fails to reshape,
+        and to combine, several that are empty.
+        """
+
+        @wraps(function)
+        def compact(*args: Any, **kwargs: Any) -> Any:
+            result = function(*args, **kwargs)
+            if isinstance(result, tuple | list):
+                return type(result)(map(one_empty_chunk, result))
+            return one_empty_chunk(result)
+
+        return compact
 
     def scalar(self, value: Any, native_dtype: Any) -> Any:
         """Return a number as a new 0-d array; integers out of range wrap. Raises as `number_as`."""
@@ -165,14 +180,14 @@ class DaskArrays(NamespaceArrays):
         """Return the elements at these places of the array as one dimension; a part of it in C
         order is cut out, anything else is picked element by element.
         """
-        size, flat = tuple(size), array.reshape(-1)
+        size, flat = tuple(size), self.view(array, (array.size,))
         if tuple(stride) == contiguous_strides(size):
-            return flat[storage_offset : storage_offset + prod(size)].reshape(size)
+            return self.view(flat[storage_offset : storage_offset + prod(size)], size)
         places = np.full(size, storage_offset, np.int64)
         for dim, (length, step) in enumerate(zip(size, stride, strict=True)):
             along = np.arange(length) * step
             places += along.reshape((-1,) + (1,) * (len(size) - dim - 1))
-        return da.take(flat, places.reshape(-1)).reshape(size)
+        return self.view(da.take(flat, places.reshape(-1)), size)
 
     def reinterpret(self, array: Any, native_dtype: Any) -> Any:
         """Return the same bytes as another dtype: the last dimension, in one chunk, shrinks or

@@ -48,10 +48,7 @@ def one_chunk(array: Any) -> Any:
 
 
 def one_empty_chunk(array: Any) -> Any:
-    """Return `array` with one chunk along each dimension without elements: of several, Dask makes
-    tasks for the first alone.
+    """Return `array` in one chunk if it has no elements: of several empty ones Dask makes tasks for
+    the first alone, and fails to reshape them.
     """
-    if not isinstance(array, da.Array) or 0 not in array.shape:
-        return array
-    several = {dim: -1 for dim, sizes in enumerate(array.chunks) if len(sizes) > 1 > sum(sizes)}
-    return array.rechunk(several) if several else array
+    return one_chunk(array) if isinstance(array, da.Array) and 0 in array.shape else array

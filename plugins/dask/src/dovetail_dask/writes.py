@@ -51,6 +51,8 @@ class AddSlices:
 
 def index_add(array: Any, dim: int, index: Any, source: Any) -> Any:
     """Return a copy with the slices of `source` added at `index` along `dim`."""
+    if not source.size:
+        return array.copy()
     own = tuple(range(array.ndim))
     labels = (*own[:dim], "source", *own[dim + 1 :])
     # The chunks of the source's other dimensions are those of the array.
@@ -120,6 +122,8 @@ def index_put(array: Any, key: Sequence[Any], values: Any, accumulate: bool) -> 
     indexed = tuple([dim for dim, each in enumerate(key) if not isinstance(each, slice)])
     indices = da.broadcast_arrays(*[key[dim] for dim in indexed])
     shape, rest = indices[0].shape, [d for d in range(array.ndim) if d not in indexed]
+    if 0 in shape or not array.size:
+        return array.copy()
     values = _points_first(array, indexed, shape, rest, da.asarray(values))
     values = values.rechunk(
         {len(shape) + place: array.chunks[dim] for place, dim in enumerate(rest)}

@@ -1,5 +1,5 @@
 """A pytest plugin for operator libraries and backends: ``--backend``, ``--operators``, ``--tests``,
-fixtures and registrations that tests leak.
+``--samples``, fixtures and registrations that tests leak.
 
 Dovetail is imported when it is needed: a suite that has nothing to do with it does not pay for the
 plugin.
@@ -20,7 +20,9 @@ from .leaks import LeakedRegistrationWarning, pytest_runtest_call, pytest_runtes
 from .op_info_checks import op_check, pytest_generate_tests
 from .scoped_library import scoped_library
 
-pytest_plugins = [f"dovetail_pytest.{name}_option" for name in ("exceptions", "operators", "tests")]
+pytest_plugins = [
+    f"dovetail_pytest.{name}_option" for name in ("exceptions", "operators", "samples", "tests")
+]
 
 __all__ = [
     "LeakedRegistrationWarning",

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from .samples_option import option as samples_option
+
 _NOT_RUN, _RAISES = "not run:", "raises:"
 
 
@@ -75,14 +77,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Expect the tests to fail: one that passes fails the run."""
+    """Expect the tests to fail: one that passes fails the run, unless it had not all samples."""
     known = config.stash.get(_KNOWN, None)
     if known is None:
         return
+    partial = samples_option.chosen(config) is not None
     for item in items:
+        strict = not (partial and "op_check" in getattr(item, "fixturenames", ()))
         for pattern, reason, run in known.tests:
             if fnmatchcase(item.nodeid, pattern):
-                item.add_marker(pytest.mark.xfail(reason=reason, strict=True, run=run))
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=strict, run=run))
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -1,5 +1,5 @@
 """``@pytest.mark.op_infos(namespace)``: a test for every check of every operator of a library, or
-of the part that ``--operators`` says.
+of the part that ``--operators`` says, on the samples that ``--samples`` says.
 
 The operators come from `dovetail_dispatcher.testing.op_infos`, and the checks are those that the
 front end has installed there::
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .operators_option import chosen_operators
+from .samples_option import option as samples_option
 
 if TYPE_CHECKING:
     from dovetail_kernel import Device
@@ -61,14 +62,17 @@ def op_check(request: pytest.FixtureRequest, dovetail_device: Device) -> Callabl
 
     The test has the marker ``op_infos(namespace)``, and becomes one test for each.
     """
-    from dovetail_dispatcher.testing import CheckSkipped
+    from dovetail_dispatcher.testing import CheckSkipped, part_of_samples
 
     check, info = request.param
 
     def run() -> None:
+        token = part_of_samples.set(samples_option.chosen(request.config))
         try:
             check.run(info, dovetail_device)
         except CheckSkipped as skipped:
             pytest.skip(str(skipped))
+        finally:
+            part_of_samples.reset(token)
 
     return run

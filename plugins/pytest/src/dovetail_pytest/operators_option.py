@@ -14,30 +14,28 @@ together are the whole, on every machine and in every process.
 
 from __future__ import annotations
 
-import os
 import zlib
 from typing import Any
 
 import pytest
 
-from .parts import ALL, part_in, report_part
+from .parts import PartOption
 
 MARKER = "operators"
 
+option = PartOption(
+    MARKER,
+    "run the tests of every operator for one part of the operators",
+    variable="DOVETAIL_OPERATORS",
+)
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
-    parser.getgroup("dovetail").addoption(
-        "--operators",
-        metavar="PART/PARTS",
-        default=os.environ.get("DOVETAIL_OPERATORS") or ALL,
-        help="run the tests of every operator for one part of the operators, such as 2/3, or for "
-        f"'{ALL}' (default: $DOVETAIL_OPERATORS, else {ALL})",
-    )
+pytest_addoption = option.pytest_addoption
+pytest_report_header = option.pytest_report_header
+pytest_terminal_summary = option.pytest_terminal_summary
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Check the option.
+    """Add the marker, and check the option.
 
     Raises
     ------
@@ -49,39 +47,14 @@ def pytest_configure(config: pytest.Config) -> None:
         "operators(argname, operators, ids=None): a test of every operator: of the part of them "
         "that --operators says",
     )
-    part_of(config)
-
-
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say which part it is, and how to have it again."""
-    return report_part("operators", part_of(config))
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Say it at the end where ``-q`` leaves out the header."""
-    said = pytest_report_header(config)
-    if said is not None and config.get_verbosity() < 0:
-        terminalreporter.write_line(said)
-
-
-def part_of(config: pytest.Config) -> tuple[int, int] | None:
-    """Return which part of how many is to be run, or None for all.
-
-    Raises
-    ------
-    UsageError
-        If the option says neither.
-    """
-    return part_in(config.getoption("--operators"), "--operators (or $DOVETAIL_OPERATORS)")
+    option.pytest_configure(config)
 
 
 def chosen_operators(config: pytest.Config, operators: Any) -> list[Any]:
     """Return those of some operators, given as `OpInfo` or by qualified name, that are to be
     tested.
     """
-    chosen = part_of(config)
+    chosen = option.chosen(config)
     if chosen is None:
         return list(operators)
     part, parts = chosen

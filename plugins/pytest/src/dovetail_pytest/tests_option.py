@@ -12,51 +12,19 @@ import zlib
 
 import pytest
 
-from .parts import ALL, part_in, report_part
+from .parts import PartOption
 
+option = PartOption("tests", "run one part of the tests")
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option."""
-    parser.getgroup("dovetail").addoption(
-        "--tests",
-        metavar="PART/PARTS",
-        default=ALL,
-        help=f"run one part of the tests, such as 2/30, or '{ALL}' (default: {ALL})",
-    )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Check the option.
-
-    Raises
-    ------
-    UsageError
-        If it is neither ``all`` nor a part.
-    """
-    _part(config)
-
-
-def _part(config: pytest.Config) -> tuple[int, int] | None:
-    return part_in(config.getoption("--tests"), "--tests")
-
-
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say which part it is, and how to have it again."""
-    return report_part("tests", _part(config))
-
-
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """Say it at the end where ``-q`` leaves out the header."""
-    said = pytest_report_header(config)
-    if said is not None and config.get_verbosity() < 0:
-        terminalreporter.write_line(said)
+pytest_addoption = option.pytest_addoption
+pytest_configure = option.pytest_configure
+pytest_report_header = option.pytest_report_header
+pytest_terminal_summary = option.pytest_terminal_summary
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what belongs to other parts."""
-    chosen = _part(config)
+    chosen = option.chosen(config)
     if chosen is None:
         return
     part, parts = chosen

@@ -75,7 +75,7 @@ def _inject_new_class(module: Module) -> None:
 def _inject_property(module: Module, tensor_name: str) -> None:
     """Let reading ``tensor_name`` compute it, and writing set the originals."""
 
-    def compute(self: Any) -> Any:
+    def get_parametrized(self: Any) -> Any:
         parametrizations = self.parametrizations[tensor_name]
         if not _cache_enabled:
             return parametrizations()
@@ -88,7 +88,7 @@ def _inject_property(module: Module, tensor_name: str) -> None:
         self.parametrizations[tensor_name].right_inverse(value)
         _cache.pop((id(self), tensor_name), None)
 
-    setattr(type(module), tensor_name, property(compute, assign))
+    setattr(type(module), tensor_name, property(get_parametrized, assign))
 
 
 def register_parametrization(

@@ -19,6 +19,9 @@ __all__ = ["JaxArrays", "register"]
 jax.config.update("jax_enable_x64", True)  # else float64 becomes float32
 
 _ALL: Final = slice(None)
+_MAY_GIVE_BACK: Final = {"concatenate", "cumprod", "cumsum"}
+"""Functions of JAX that return an argument of which there is nothing to compute."""
+
 _COMBINED: Final = {"multiply": "multiply", "maximum": "max", "minimum": "min"}
 
 
@@ -59,15 +62,20 @@ class JaxArrays(UnwrittenArrays):
     def index_put(self, array: Any, key: tuple[Any, ...], values: Any, accumulate: bool) -> Any:
         """Return a copy with `values` at ``[key]``, or added there, also at repeated places."""
         place = array.at[key]
-        return _added(place, values) if accumulate else place.set(values)
+        made = _added(place, values) if accumulate else place.set(values)
+        return made if made is not array else array.copy()  # which JAX leaves out for no places
 
     def index_combine(self, array: Any, key: tuple[Any, ...], values: Any, function: str) -> Any:
-        """Return a copy with `values` combined with what is at ``[key]``."""
+        """Return a copy with `values` combined with what is at ``[key]``. JAX multiplies no bools:
+        one that is false makes the product false.
+        """
+        if function == "multiply" and array.dtype == bool:
+            function = "minimum"
         return getattr(array.at[key], _COMBINED[function])(values)
 
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
         """Return a copy with the slices of `source` added at `index` along `dim`."""
-        return _added(array.at[(*(_ALL,) * dim, index)], source)
+        return self.index_put(array, (*(_ALL,) * dim, index), source, True)
 
     def scatter(self, array: Any, dim: int, index: Any, source: Any, accumulate: bool) -> Any:
         """Return a copy with the elements of `source` at `index` along `dim`, or added there."""
@@ -93,6 +101,8 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(jnp, name)
+        if name in _MAY_GIVE_BACK:
+            return _copying(found)
         if name != "array" and not name.endswith("_like"):
             return found
 
@@ -100,6 +110,19 @@ class Namespace:
             return found(*args, **kwargs)
 
         return make
+
+
+def _copying(function: Any) -> Any:
+    """Return `function`, whose result is never its argument."""
+
+    def call(given: Any, *args: Any, **kwargs: Any) -> Any:
+        made = function(given, *args, **kwargs)
+        is_given = made is given or (
+            isinstance(given, tuple | list) and any(made is each for each in given)
+        )
+        return made.copy() if is_given else made
+
+    return call
 
 
 def register() -> None:

@@ -37,6 +37,6 @@ class Scans(Family):
         keeps = own in precision.halves or dtype is not None
         axis = wrap_dim(dim, x.ndim)
         if not x.ndim:
-            return x.astype(own if keeps else wide)
+            return self.xp.array(x, dtype=own if keeps else wide, copy=True)  # JAX's astype may not
         result = self.ordered(scan(x, axis=axis, dtype=wide))
         return result.astype(own, copy=False) if keeps else result

@@ -241,7 +241,7 @@ class Shapes(Family):
         paired = [n for pair in zip(repeats, own, strict=True) for n in pair]
         expanded = self.capabilities.expand(x.reshape(own)[tuple(key)] if key else x, tuple(paired))
         shape = tuple([n * size for n, size in zip(repeats, own, strict=True)])
-        return self.xp.array(expanded, order="C", copy=True).reshape(shape)
+        return self.capabilities.view(self.xp.array(expanded, order="C", copy=True), shape)
 
     @operator("constant_pad_nd")
     @never_warns

@@ -111,13 +111,13 @@ class Views(Family):
         if not x.ndim:
             raise IndexError("select() cannot be applied to a 0-dim tensor.")
         axis = wrap_dim(dim, x.ndim)
-        try:
-            return x[(_ALL,) * axis + (index, ...)]
-        except IndexError:
+        size = x.shape[axis]
+        if not -size <= index < size:  # JAX takes the nearest
             raise IndexError(
                 f"select(): index {index} out of range for tensor of size {list(x.shape)} at "
                 f"dimension {axis}"
-            ) from None
+            )
+        return x[(_ALL,) * axis + (index, ...)]
 
     @operator("slice.Tensor")
     def slice_(

@@ -31,14 +31,14 @@ def count_along(k: Any, mask: Any, dims: Any, like: Any) -> Any:
     """Return how often `mask` is true along `dims`, in the dtype of `like`, which it divides: array
     libraries do not all divide numbers by integers.
     """
-    return k.to(k.sum(mask, wrap_dims(dims, mask.ndim), True), like.dtype)
+    return k.sum(mask, wrap_dims(dims, mask.ndim), True, dtype=like.dtype)
 
 
 def evenly_distribute_backward(k: Any, grad: Any, self: Any, result: Any) -> Any:
     """Return the gradient of max() and min() over all elements, divided evenly among ties."""
     mask = k.logical_and(k.ne(self, self), k.ne(result, result))
     mask = k.logical_or(k.eq(self, result), mask)
-    return k.where(mask, k.div(grad, k.to(k.sum(mask), grad.dtype)), 0)
+    return k.where(mask, k.div(grad, k.sum(mask, dtype=grad.dtype)), 0)
 
 
 def value_selecting_reduction_backward(

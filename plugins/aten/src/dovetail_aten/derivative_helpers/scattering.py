@@ -70,10 +70,10 @@ def scatter_reduce_backward(
         of_src = k.gather(of_self, dim, index)
     else:
         # Elements that are equal to the extreme one share the gradient.
-        own = k.to(k.eq(self, result), grad.dtype)
+        own = k._to_copy(k.eq(self, result), dtype=grad.dtype)
         if not include_self:
             own = k.scatter(own, dim, index, 0)
-        theirs = k.to(k.eq(src, k.gather(result, dim, index)), grad.dtype)
+        theirs = k._to_copy(k.eq(src, k.gather(result, dim, index)), dtype=grad.dtype)
         count = k.scatter_add(own, dim, index, theirs)
         shared = k.div(grad, k.masked_fill(count, k.eq(count, 0), 1))
         of_self, of_src = k.mul(shared, own), k.mul(k.gather(shared, dim, index), theirs)
@@ -90,7 +90,7 @@ def _of_product(
     others = k.scatter_reduce(ones, dim, index, src, "prod", include_self=True)
     of_self = k.mul(grad, k.conj(others))
     is_zero = k.eq(src, 0)
-    zeros = k.scatter_add(k.zeros_like(grad), dim, index, k.to(is_zero, grad.dtype))
+    zeros = k.scatter_add(k.zeros_like(grad), dim, index, k._to_copy(is_zero, dtype=grad.dtype))
     alone = k.logical_and(is_zero, k.eq(k.gather(zeros, dim, index), 1))
     # Without the only zero, the product of its place is that of the others.
     without = k.masked_fill(src, alone, 1)

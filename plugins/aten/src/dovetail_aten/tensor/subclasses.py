@@ -19,7 +19,6 @@ from dovetail_kernel.types.signature import NO_GRAD, OVERRIDES
 from .._generated import functions as aten
 from .exchange_methods import TensorExchange
 from .new_subclasses import (
-    SLOTS,
     check_subclass,
     make_subclass,
     make_wrapper_subclass,
@@ -52,8 +51,9 @@ class TensorSubclasses(TensorExchange):
         object
             NotImplemented if some class in `types` is no base of `cls`.
         """
-        if not all(issubclass(cls, each) for each in types):
-            return NotImplemented
+        for each in types:
+            if not issubclass(cls, each):
+                return NotImplemented
         result = disabled_torch_function_impl(func, types, args, kwargs)
         return result if func in default_nowrap_functions() else _as_instances(result, cls)
 
@@ -75,9 +75,14 @@ class TensorSubclasses(TensorExchange):
             made = aten.alias(tensor)
         if made.__class__ is not cls:
             base: Any = object.__new__(cls)
-            for slot in SLOTS:
-                setattr(base, slot, getattr(made, slot))
-            base._signature = base._signature & ~NOT_PLAIN | cls._class_bits
+            # The SLOTS, written out.
+            base.array = made.array
+            base._signature = made._signature & ~NOT_PLAIN | cls._class_bits
+            base._grad_fn = made._grad_fn
+            base.output_nr = made.output_nr
+            base._storage = made._storage
+            base._counter = made._counter
+            base._meta = made._meta
             made = base
         return made
 

@@ -39,7 +39,11 @@ def leading_to(nodes: set[Node], reached: Iterable[Node]) -> set[Node]:
     for node in reached:
         for edge in node.next_edges:
             if edge is not None:
-                sources.setdefault(edge[0], []).append(node)
+                target = edge[0]
+                if target in sources:
+                    sources[target].append(node)
+                else:
+                    sources[target] = [node]
     leading = set(nodes)
     stack = list(nodes)
     while stack:

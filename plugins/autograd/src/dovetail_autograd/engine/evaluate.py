@@ -52,7 +52,10 @@ def evaluate(
         given = tuple(grads)
         if hooks is not None and hooks.before:
             given = run_node_hooks(hooks.before, given)
-        returned = _apply(node, given)
+        if not given or given[0] is None or interception.is_used() or anomaly.anomaly_mode()[0]:
+            returned = _apply(node, given)
+        else:  # as _apply does, which nothing else is asked of
+            returned = flatten(node, node.apply_tensors(*given))
         if hooks is not None and hooks.after:
             returned = run_node_hooks(hooks.after, conform_all(node, returned), given)
     finally:

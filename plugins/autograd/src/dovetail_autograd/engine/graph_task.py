@@ -178,7 +178,7 @@ class GraphTask:
             counted = count_gradients(edges)
         self.counts = counts = counted
         kept = self.kept
-        if kept is not None:
+        if kept is not None and not counts.keys() <= kept:
             for node in counts:
                 if node not in kept:
                     counts[node] += 2 * PRUNED
@@ -200,12 +200,12 @@ class GraphTask:
         self.captures = captures
         for position, edge in enumerate(outputs):
             captures.setdefault(edge[0], []).append((edge[1], position))
-        self.needed = {
-            node
-            for node in kept
-            if node not in nodes
-            or any([edge is not None and edge[0] in kept for edge in node.next_edges])
-        }
+        self.needed = needed = kept - nodes
+        for node in nodes:
+            for following in node.next_edges:
+                if following is not None and following[0] in kept:
+                    needed.add(node)
+                    break
 
     def reaches(self, node: Node) -> bool:
         """Return whether the roots lead to `node`."""

@@ -26,22 +26,22 @@ def _of_elements(name: str, *, least: int, cost: float = 1.0) -> None:
 
 
 for _name, _least, _cost in (
-    ("sigmoid", 4096, 0.8),
-    ("sigmoid_backward", 32768, _ONE_PASS),
-    ("tanh_backward", 32768, _ONE_PASS),
-    ("silu", 4096, 0.8),
-    ("silu_backward", 1024, 1.0),
-    ("mish", 1024, 1.0),
-    ("mish_backward", 512, 1.2),
-    ("hardswish", 4096, _ONE_PASS),
-    ("hardswish_backward", 512, _ONE_PASS),
-    ("hardsigmoid", 16384, _ONE_PASS),
-    ("hardsigmoid_backward", 8192, _ONE_PASS),
+    ("sigmoid", 1024, 0.8),
+    ("sigmoid_backward", 1024, _ONE_PASS),
+    ("tanh_backward", 1024, _ONE_PASS),
+    ("silu", 1024, 0.8),
+    ("silu_backward", 256, 1.0),
+    ("mish", 256, 1.0),
+    ("mish_backward", 256, 1.2),
+    ("hardswish", 256, _ONE_PASS),
+    ("hardswish_backward", 256, _ONE_PASS),
+    ("hardsigmoid", 256, _ONE_PASS),
+    ("hardsigmoid_backward", 256, _ONE_PASS),
 ):
     _of_elements(_name, least=_least, cost=_cost)
 
 
-@over("gelu", least=512, writes=True)
+@over("gelu", least=256, writes=True)
 def gelu(below: Any, x: Any, *, approximate: str = "none", out: Any = None) -> Any:
     """Return x times the normal distribution function, or its approximation by a tanh."""
     made = None
@@ -50,7 +50,7 @@ def gelu(below: Any, x: Any, *, approximate: str = "none", out: Any = None) -> A
     return below(x, approximate=approximate) if made is None else made
 
 
-@over("gelu_backward", least=512)
+@over("gelu_backward", least=256)
 def gelu_backward(below: Any, grad_output: Any, x: Any, *, approximate: str = "none") -> Any:
     """Return the gradient of `gelu`."""
     made = None
@@ -60,21 +60,21 @@ def gelu_backward(below: Any, grad_output: Any, x: Any, *, approximate: str = "n
     return below(grad_output, x, approximate=approximate) if made is None else made
 
 
-@over("relu", least=1 << 18, writes=True)
+@over("relu", least=1 << 16, writes=True)
 def relu(below: Any, x: Any, out: Any = None) -> Any:
     """Return ``max(x, 0)``."""
     made = elementwise("relu", (x,), cost=_ONE_PASS, out=out)
     return below(x) if made is None else made
 
 
-@over("threshold_backward", least=16384)
+@over("threshold_backward", least=256)
 def threshold_backward(below: Any, grad_output: Any, x: Any, threshold: Any) -> Any:
     """Return the gradient of `relu` and of `threshold`."""
     made = elementwise("threshold_backward", (grad_output, x), (threshold,), _ONE_PASS)
     return below(grad_output, x, threshold) if made is None else made
 
 
-@over("hardtanh", least=1 << 17, writes=True)
+@over("hardtanh", least=1 << 16, writes=True)
 def hardtanh(below: Any, x: Any, min_val: Any = -1, max_val: Any = 1, out: Any = None) -> Any:
     """Return ``min(max(x, min_val), max_val)``."""
     made = None
@@ -92,21 +92,21 @@ def clamp(below: Any, x: Any, min: Any = None, max: Any = None) -> Any:
     return below(x, min, max) if made is None else made
 
 
-@over("hardtanh_backward", least=8192)
+@over("hardtanh_backward", least=256)
 def hardtanh_backward(below: Any, grad_output: Any, x: Any, min_val: Any, max_val: Any) -> Any:
     """Return the gradient of `hardtanh`."""
     made = elementwise("hardtanh_backward", (grad_output, x), (min_val, max_val), _ONE_PASS)
     return below(grad_output, x, min_val, max_val) if made is None else made
 
 
-@over("leaky_relu", least=32768, writes=True)
+@over("leaky_relu", least=256, writes=True)
 def leaky_relu(below: Any, x: Any, negative_slope: Any = 0.01, out: Any = None) -> Any:
     """Return `x` where it is positive, else ``negative_slope * x``."""
     made = elementwise("leaky_relu", (x,), (negative_slope,), _ONE_PASS, out)
     return below(x, negative_slope) if made is None else made
 
 
-@over("leaky_relu_backward", least=8192)
+@over("leaky_relu_backward", least=256)
 def leaky_relu_backward(
     below: Any, grad_output: Any, x: Any, negative_slope: Any, self_is_result: bool
 ) -> Any:
@@ -119,21 +119,21 @@ def leaky_relu_backward(
     return made
 
 
-@over("softplus", least=512)
+@over("softplus", least=256)
 def softplus(below: Any, x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
     """Return ``log(1 + exp(beta * x)) / beta``, and `x` where ``beta * x`` is above `threshold`."""
     made = elementwise("softplus", (x,), (beta, threshold), 1.7) if beta > 0 else None
     return below(x, beta, threshold) if made is None else made
 
 
-@over("softplus_backward", least=1024)
+@over("softplus_backward", least=256)
 def softplus_backward(below: Any, grad_output: Any, x: Any, beta: Any, threshold: Any) -> Any:
     """Return the gradient of `softplus`."""
     made = elementwise("softplus_backward", (grad_output, x), (beta, threshold), 1.2)
     return below(grad_output, x, beta, threshold) if made is None else made
 
 
-@over("log_sigmoid_forward", least=512)
+@over("log_sigmoid_forward", least=256)
 def log_sigmoid_forward(below: Any, x: Any) -> Any:
     """Return ``log(sigmoid(x))``, and ``exp(-abs(x))``."""
     if x.dtype not in (SINGLE, DOUBLE) or not (x.flags.c_contiguous and x.flags.aligned):
@@ -151,7 +151,7 @@ def log_sigmoid_backward(below: Any, grad_output: Any, x: Any, buffer: Any) -> A
     return below(grad_output, x, buffer) if made is None else made
 
 
-@over("elu", least=512, writes=True)
+@over("elu", least=256, writes=True)
 def elu(
     below: Any, x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1, out: Any = None
 ) -> Any:
@@ -160,14 +160,14 @@ def elu(
     return below(x, alpha, scale, input_scale) if made is None else made
 
 
-@over("celu", least=512, writes=True)
+@over("celu", least=256, writes=True)
 def celu(below: Any, x: Any, alpha: Any = 1.0, out: Any = None) -> Any:
     """Return `x`, and ``alpha * (exp(x / alpha) - 1)`` of the negative."""
     made = elementwise("elu", (x,), (alpha, 1 / alpha, 1), 1.2, out) if alpha else None
     return below(x, alpha) if made is None else made
 
 
-@over("elu_backward", least=1024)
+@over("elu_backward", least=256)
 def elu_backward(
     below: Any,
     grad_output: Any,

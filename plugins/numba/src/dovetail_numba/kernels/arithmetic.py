@@ -24,20 +24,18 @@ def _of_singles(name: str, *, least: int, cost: float) -> None:
 
 
 for _name, _least, _cost in (
-    ("exp", 8192, 0.7),
+    ("exp", 16384, 0.7),
     ("expm1", 512, 1.0),
-    ("log", 8192, 1.3),
     ("log1p", 512, 1.5),
-    ("erf", 512, 0.6),
-    ("erfc", 512, 3.0),
-    ("atan", 1024, 1.0),
-    ("sinh", 512, 1.5),
-    ("rsqrt", 65536, 0.5),
+    ("erf", 256, 0.6),
+    ("erfc", 256, 3.0),
+    ("atan", 16384, 1.0),
+    ("rsqrt", 8192, 0.5),
 ):
     _of_singles(_name, least=_least, cost=_cost)
 
 
-@over("logit", least=8192)
+@over("logit", least=1024)
 def logit(below: Any, x: Any, eps: float | None = None) -> Any:
     """Return ``log(x / (1 - x))``."""
     made = None
@@ -46,7 +44,7 @@ def logit(below: Any, x: Any, eps: float | None = None) -> Any:
     return below(x, eps) if made is None else made
 
 
-@over("add.Tensor", least=1 << 16)  # in place BLAS is faster
+@over("add.Tensor", least=16384)  # in place BLAS is faster
 def add(below: Any, x: Any, other: Any, *, alpha: Any = 1) -> Any:
     """Return ``x + alpha * other``."""
     made = None
@@ -55,7 +53,7 @@ def add(below: Any, x: Any, other: Any, *, alpha: Any = 1) -> Any:
     return below(x, other, alpha=alpha) if made is None else made
 
 
-@over("addcmul", least=32768, writes=True)
+@over("addcmul", least=16384, writes=True)
 def addcmul(
     below: Any, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None
 ) -> Any:
@@ -66,7 +64,7 @@ def addcmul(
     return below(x, tensor1, tensor2, value=value) if made is None else made
 
 
-@over("addcdiv", least=32768, writes=True)
+@over("addcdiv", least=16384, writes=True)
 def addcdiv(
     below: Any, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1, out: Any = None
 ) -> Any:
@@ -77,7 +75,7 @@ def addcdiv(
     return below(x, tensor1, tensor2, value=value) if made is None else made
 
 
-@over("lerp.Scalar", least=16384, writes=True)
+@over("lerp.Scalar", least=4096, writes=True)
 def lerp(below: Any, x: Any, end: Any, weight: Any, out: Any = None) -> Any:
     """Return ``x + weight * (end - x)``, from the nearer end."""
     made = None

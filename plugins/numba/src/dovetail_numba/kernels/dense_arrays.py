@@ -8,11 +8,13 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from ..machine.threads import split
+from ..machine.threads import pays, split
 
 SINGLE: Final = np.dtype(np.float32)
 DOUBLE: Final = np.dtype(np.float64)
 LONG: Final = np.dtype(np.int64)
+_IN_ORDER: Final = 0x101
+"""Of the number of an array's flags: in C order, and aligned."""
 Array = np.ndarray[Any, Any]
 
 
@@ -28,8 +30,7 @@ def loops_for(dtype: Any) -> Any:
 
 def is_dense(array: Any, dtype: Any) -> bool:
     """Return whether an array is of `dtype` and lies in C order, without gaps."""
-    flags = array.flags
-    return bool(array.dtype == dtype and flags.c_contiguous and flags.aligned)
+    return bool(array.flags.num & _IN_ORDER == _IN_ORDER and array.dtype == dtype)
 
 
 def is_float(array: Any) -> bool:
@@ -69,21 +70,50 @@ def elementwise(
     Array or None
         None if the arrays are not so.
     """
-    if out is not None:
-        arrays = (*arrays, out)
     first = arrays[0]
     dtype, shape = first.dtype, first.shape
     if dtype != SINGLE and dtype != DOUBLE:
         return None
-    for each in arrays[1:]:
+    for each in arrays:
         if each.dtype != dtype or each.shape != shape:
             return None
-    given = [_laid_out(each) for each in arrays]
+        if each.flags.num & _IN_ORDER != _IN_ORDER:
+            return _of_other_orders(name, arrays, numbers, cost, out)
+    if out is not None:
+        return _into(name, arrays, numbers, cost, out)
+    out = np.empty(shape, dtype)
+    loop = getattr(loops_for(dtype), name)
+    if len(shape) == 1:
+        run_over_lines(loop, out, arrays, numbers, cost)
+    else:
+        run_over_lines(loop, out.ravel(), [each.ravel() for each in arrays], numbers, cost)
+    return out
+
+
+def _into(
+    name: str, arrays: Sequence[Array], numbers: Sequence[Any], cost: float, out: Array
+) -> Any:
+    """Write into `out`, which may be one of the arrays; all are in C order."""
+    first = arrays[0]
+    suits = out.dtype == first.dtype and out.shape == first.shape and out.flags.carray
+    return _run_into(name, arrays, numbers, cost, out, "C") if suits else None
+
+
+def _of_other_orders(
+    name: str, arrays: Sequence[Array], numbers: Sequence[Any], cost: float, out: Any
+) -> Any:
+    """Do the work of `elementwise` where an array is not in C order."""
+    first = arrays[0]
+    dtype, shape = first.dtype, first.shape
+    given = [_laid_out(each) for each in (arrays if out is None else (*arrays, out))]
+    if any([each.dtype != dtype or each.shape != shape for each in given]):
+        return None
     flags = [each.flags for each in given]
     if not all([each.aligned for each in flags]):
         return None
+    order: Literal["C", "F"]
     if all([each.c_contiguous for each in flags]):
-        order: Literal["C", "F"] = "C"
+        order = "C"
     elif all([each.f_contiguous for each in flags]):
         order = "F"
     else:
@@ -92,9 +122,20 @@ def elementwise(
         out = np.empty(shape, dtype, order)
     elif not out.flags.writeable or out is not given.pop():
         return None
-    lines = [each.reshape(-1, order=order) for each in given]
+    return _run_into(name, given, numbers, cost, out, order)
+
+
+def _run_into(
+    name: str,
+    arrays: Sequence[Array],
+    numbers: Sequence[Any],
+    cost: float,
+    out: Array,
+    order: Literal["C", "F"],
+) -> Array:
+    lines = [each.reshape(-1, order=order) for each in arrays]
     target = out.reshape(-1, order=order)
-    loops = loops_for(dtype)
+    loops = loops_for(out.dtype)
     if lines[0].ctypes.data == target.ctypes.data:
         into = getattr(loops, f"{name}_into_first", None)
         if into is not None:
@@ -115,6 +156,9 @@ def run_over_lines(
     loop: Any, target: Array, lines: Sequence[Array], numbers: Sequence[Any], cost: float
 ) -> None:
     """Run a loop over lines, in pieces if several threads pay."""
+    if not pays(cost * target.size):
+        loop.run(target, *lines, *numbers)
+        return
     run = loop.ready()
 
     def piece(start: int, stop: int) -> None:

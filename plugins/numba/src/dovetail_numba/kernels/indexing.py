@@ -42,7 +42,7 @@ def _in_pieces(run: Any, arrays: Any, further: Any, size: int, cost: float) -> b
     return all(right)
 
 
-@over("gather", least=1024, counted=2)
+@over("gather", least=4096, counted=2)
 def gather(below: Any, x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """Return the elements at `index` along the last dimension."""
     if _on_last(x, dim, index):
@@ -54,7 +54,7 @@ def gather(below: Any, x: Any, dim: int, index: Any, *, sparse_grad: bool = Fals
     return below(x, dim, index, sparse_grad=sparse_grad)
 
 
-@over("scatter_add", least=1024, counted=2)
+@over("scatter_add", least=2048, counted=2)
 def scatter_add(below: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
     """Return a copy with the elements of `src` added at `index` along the last dimension."""
     if src.dtype == x.dtype and _on_last(x, dim, index, src):
@@ -80,7 +80,7 @@ def _added(out: Any, index: Any, source: Any, factor: float, skipped: int) -> bo
     return all(right)
 
 
-@over("index_add", least=1024, counted=3)
+@over("index_add", least=256, counted=3)
 def index_add(below: Any, x: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """Return a copy with ``alpha * source`` added to the rows at `index`."""
     if (
@@ -101,7 +101,7 @@ def index_add(below: Any, x: Any, dim: int, index: Any, source: Any, *, alpha: A
     return below(x, dim, index, source, alpha=alpha)
 
 
-@over("embedding_dense_backward", least=4096)
+@over("embedding_dense_backward", least=256)
 def embedding_dense_backward(
     below: Any,
     grad_output: Any,

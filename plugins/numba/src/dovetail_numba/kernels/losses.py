@@ -40,7 +40,7 @@ def mse_loss(below: Any, x: Any, target: Any, reduction: int = _MEAN) -> Any:
     return below(x, target, reduction) if made is None else made
 
 
-@over("mse_loss_backward", least=8192, counted=1)
+@over("mse_loss_backward", least=1024, counted=1)
 def mse_loss_backward(below: Any, grad_output: Any, x: Any, target: Any, reduction: int) -> Any:
     """Return the gradient of `mse_loss` where that is a number."""
     made = None
@@ -51,7 +51,7 @@ def mse_loss_backward(below: Any, grad_output: Any, x: Any, target: Any, reducti
     return below(grad_output, x, target, reduction) if made is None else made
 
 
-@over("smooth_l1_loss", least=1024)
+@over("smooth_l1_loss", least=256)
 def smooth_l1_loss(
     below: Any, x: Any, target: Any, reduction: int = _MEAN, beta: float = 1.0
 ) -> Any:
@@ -64,7 +64,7 @@ def smooth_l1_loss(
     return below(x, target, reduction, beta) if made is None else made
 
 
-@over("smooth_l1_loss_backward", least=4096, counted=1)
+@over("smooth_l1_loss_backward", least=256, counted=1)
 def smooth_l1_loss_backward(
     below: Any, grad_output: Any, x: Any, target: Any, reduction: int, beta: float
 ) -> Any:
@@ -81,7 +81,7 @@ def smooth_l1_loss_backward(
     return below(grad_output, x, target, reduction, beta) if made is None else made
 
 
-@over("huber_loss", least=1024)
+@over("huber_loss", least=256)
 def huber_loss(below: Any, x: Any, target: Any, reduction: int = _MEAN, delta: float = 1.0) -> Any:
     """Return the Huber loss, reduced."""
     made = None

@@ -23,7 +23,7 @@ def _zeros(length: int, dtype: Any) -> Any:
     return np.zeros(length, dtype)
 
 
-@over("native_layer_norm", least=4096)
+@over("native_layer_norm", least=256)
 def native_layer_norm(
     below: Any, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
 ) -> Any:
@@ -55,7 +55,7 @@ def native_layer_norm(
     return out.reshape(input.shape), mean.reshape(kept), rstd.reshape(kept)
 
 
-@over("native_layer_norm_backward", least=8192)
+@over("native_layer_norm_backward", least=256)
 def native_layer_norm_backward(
     below: Any,
     grad_out: Any,
@@ -117,7 +117,7 @@ def _is_batch(x: Any, *vectors: Any) -> bool:
     )
 
 
-@over("_native_batch_norm_legit_functional", least=8192)
+@over("_native_batch_norm_legit_functional", least=256)
 def batch_norm(
     below: Any,
     x: Any,
@@ -156,7 +156,7 @@ def batch_norm(
     return made, mean, rstd, running_mean * kept + mean * new, running_var * kept + unbiased * new
 
 
-@over("native_batch_norm_backward", least=8192)
+@over("native_batch_norm_backward", least=256)
 def batch_norm_backward(
     below: Any,
     grad_out: Any,
@@ -229,7 +229,7 @@ def _is_grouped(x: Any, vectors: Any, shape: tuple[int, int, int], group: int) -
     )
 
 
-@over("native_group_norm", least=1024)
+@over("native_group_norm", least=256)
 def group_norm(
     below: Any, x: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> Any:
@@ -249,7 +249,7 @@ def group_norm(
     return out.reshape(x.shape), mean, rstd
 
 
-@over("native_group_norm_backward", least=8192)
+@over("native_group_norm_backward", least=256)
 def group_norm_backward(
     below: Any,
     grad_out: Any,

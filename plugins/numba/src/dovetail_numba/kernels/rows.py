@@ -73,14 +73,14 @@ def _softmax_backward(
     return out
 
 
-@over("_softmax", least=1024)
+@over("_softmax", least=4096)
 def softmax(below: Any, x: Any, dim: int, half_to_float: bool) -> Any:
     """Return ``exp(x) / sum(exp(x))`` along `dim`."""
     made = None if half_to_float else _softmax(x, dim, is_log=False)
     return below(x, dim, half_to_float) if made is None else made
 
 
-@over("_safe_softmax", least=1024)
+@over("_safe_softmax", least=256)
 def safe_softmax(below: Any, x: Any, dim: int, dtype: Any = None) -> Any:
     """Return `softmax`, and 0 where all elements along `dim` are minus infinity."""
     made = _softmax(x, dim, is_log=False) if dtype is None else None
@@ -90,7 +90,7 @@ def safe_softmax(below: Any, x: Any, dim: int, dtype: Any = None) -> Any:
     return made
 
 
-@over("_log_softmax", least=1024)
+@over("_log_softmax", least=256)
 def log_softmax(below: Any, x: Any, dim: int, half_to_float: bool) -> Any:
     """Return ``x - log(sum(exp(x)))`` along `dim`."""
     made = None if half_to_float else _softmax(x, dim, is_log=True)
@@ -104,7 +104,7 @@ def softmax_backward(below: Any, grad_output: Any, output: Any, dim: int, input_
     return below(grad_output, output, dim, input_dtype) if made is None else made
 
 
-@over("_log_softmax_backward_data", least=8192, counted=1)
+@over("_log_softmax_backward_data", least=4096, counted=1)
 def log_softmax_backward(
     below: Any, grad_output: Any, output: Any, dim: int, input_dtype: Any
 ) -> Any:
@@ -113,7 +113,7 @@ def log_softmax_backward(
     return below(grad_output, output, dim, input_dtype) if made is None else made
 
 
-@over("logsumexp", least=1024)
+@over("logsumexp", least=8192)
 def logsumexp(below: Any, x: Any, dim: Any, keepdim: bool = False) -> Any:
     """Return ``log(sum(exp(x)))`` along the last dimension."""
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
@@ -188,14 +188,14 @@ def _scan(x: Any, dim: int, *, is_product: bool) -> Any:
     return out
 
 
-@over("cumsum", least=4096)
+@over("cumsum", least=2048)
 def cumsum(below: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
     """Return the running sums along `dim`, which are held in double precision."""
     made = _scan(x, dim, is_product=False) if dtype is None else None
     return below(x, dim, dtype=dtype) if made is None else made
 
 
-@over("cumprod", least=4096)
+@over("cumprod", least=2048)
 def cumprod(below: Any, x: Any, dim: int, *, dtype: Any = None) -> Any:
     """Return the running products along `dim`, which are held in double precision."""
     made = _scan(x, dim, is_product=True) if dtype is None else None
@@ -217,14 +217,14 @@ def _running_extrema(x: Any, dim: int, *, is_least: bool) -> Any:
     return out, places
 
 
-@over("cummax", least=4096)
+@over("cummax", least=256)
 def cummax(below: Any, x: Any, dim: int) -> Any:
     """Return the greatest elements so far along `dim`, and where they are."""
     made = _running_extrema(x, dim, is_least=False)
     return below(x, dim) if made is None else made
 
 
-@over("cummin", least=4096)
+@over("cummin", least=256)
 def cummin(below: Any, x: Any, dim: int) -> Any:
     """Return the least elements so far along `dim`, and where they are."""
     made = _running_extrema(x, dim, is_least=True)

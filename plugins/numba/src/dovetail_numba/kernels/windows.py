@@ -53,7 +53,7 @@ def _how(rows: Any, columns: Any) -> tuple[int, ...]:
     )
 
 
-@over("max_pool2d_with_indices_backward", least=1024, counted=1)
+@over("max_pool2d_with_indices_backward", least=256, counted=1)
 def max_pool_backward(
     below: Any,
     grad_output: Any,
@@ -105,7 +105,7 @@ def _is_apart(input: Any, weight: Any, transposed: bool, groups: int) -> bool:
     )
 
 
-@over("convolution", least=4096)
+@over("convolution", least=1024)
 def convolution(
     below: Any,
     input: Any,
@@ -143,7 +143,7 @@ def convolution(
     return out.reshape(shape)
 
 
-@over("convolution_backward", least=4096)
+@over("convolution_backward", least=256)
 def convolution_backward(
     below: Any,
     grad_output: Any,

@@ -128,17 +128,6 @@ def atan(x: Any) -> Any:
 
 
 @_exact
-def sinh(x: Any) -> Any:
-    """Return the hyperbolic sine."""
-    t = abs(x)
-    e = expm1(t)
-    near = real(0.5) * (e + e / (e + real(1)))
-    h = exp(real(0.5) * t)
-    y = real(0.5) * h * h if t > real(20) else near
-    return bits(np.int32(bits(y) | (bits(x) & np.int32(-0x80000000))))
-
-
-@_exact
 def erfc(x: Any) -> Any:
     """Return what the error function lacks to 1, to a relative error of 2e-7: in double precision,
     or the exponent would lose digits.
@@ -210,5 +199,4 @@ __all__ = [
     "log1p",
     "log1p_below_one",
     "real",
-    "sinh",
 ]

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from dovetail_cpu.threads import SHARED_FROM, run_pieces
+from dovetail_cpu.threads import SHARED_FROM, get_num_threads, run_pieces
 
 _WORTH: Final = 200_000
 """Nanoseconds of work from which several threads pay."""
+
+
+def pays(cost: float) -> bool:
+    """Return whether `split` would use several threads for work of so many nanoseconds."""
+    return cost >= _WORTH and get_num_threads() > 1
 
 
 def split(work: Callable[[int, int], object], size: int, cost: float) -> None:
@@ -27,4 +32,4 @@ def split(work: Callable[[int, int], object], size: int, cost: float) -> None:
     run_pieces(work, size, int(cost * SHARED_FROM / _WORTH))
 
 
-__all__ = ["split"]
+__all__ = ["pays", "split"]
