@@ -398,3 +398,33 @@ def test_a_write_to_no_place_gives_a_new_tensor_with_the_same_values(chunks):
     for each in made:
         assert each is not x
         assert each.tolist() == x.tolist()
+
+
+def gradients_of(function, *tensors):
+    """Return a result and the gradients of its sum, as lists."""
+    inputs = [each.detach().requires_grad_() for each in tensors]
+    made = function(*inputs)
+    made.square().sum().backward()
+    return [made.tolist(), *(each.grad.tolist() for each in inputs)]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes"),
+    [
+        (lambda x: x.reshape(3, 4, 6), [(4, 6, 3)]),
+        (lambda x: dovetail.nn.functional.group_norm(x, 2), [(3, 6, 5)]),
+        (lambda x, w: dovetail.nn.functional.group_norm(x, 3, w), [(2, 6, 2, 3), (6,)]),
+        (lambda x, w: dovetail.nn.functional.layer_norm(x, (3, 5), w), [(4, 3, 5), (3, 5)]),
+        (lambda x, y: x.masked_scatter(x > 0, y), [(4, 6), (5, 5)]),
+        (lambda x, w: dovetail.conv2d(x, w, groups=2), [(3, 4, 5, 7), (6, 2, 2, 3)]),
+        (lambda x: dovetail.nn.functional.fold(x, (4, 5), (2, 2)), [(2, 12, 12)]),
+        (lambda x: x.kthvalue(2, 1).values.reshape(2, -1), [(4, 5, 3)]),
+    ],
+)
+@pytest.mark.parametrize("chunks", [2, 3, -1])
+def test_chunks_of_any_sizes_are_merged_and_split_by_kernels(function, shapes, chunks):
+    arrays = [numbers(*shape) for shape in shapes]
+    expected = gradients_of(function, *map(dovetail.tensor, arrays))
+    found = gradients_of(function, *(lazy(each, chunks) for each in arrays))
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)

@@ -81,6 +81,11 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     return a.repeat(repeats, axis)
 
 
+def reshape(a: Any, shape: Any) -> Any:
+    """Return the elements in another shape."""
+    return a.reshape(shape)
+
+
 def flip(a: Any, axis: int) -> Any:
     """Return a view with the order of elements along `axis` reversed."""
     return a[(*(_ALL,) * (axis % a.ndim), _BACKWARDS)]
@@ -125,6 +130,7 @@ QUICK_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "cumsum": cumsum,
     "nonzero": nonzero,
     "repeat": repeat,
+    "reshape": reshape,
     "flip": flip,
     "expand_dims": expand_dims,
     "stack": stack,

@@ -12,8 +12,6 @@ import cupy
 
 from dovetail_aten.array_kernels.convolution import (
     Convolutions,
-    matrices_of_channels,
-    matrices_of_weight,
     turned,
 )
 from dovetail_aten.array_kernels.window_geometry import Window
@@ -65,20 +63,20 @@ class FusedConvolutions(Convolutions):
         if not self._is_plain(x, weight):
             return Convolutions._correlated(self, x, weight, windows, groups)
         patches = self._matrices_of_patches(x, windows, groups)
-        made = self._product(matrices_of_weight(weight, groups), patches)
+        made = self._product(self._matrices_of_weight(weight, groups), patches)
         return made.reshape(x.shape[0], weight.shape[0], *[each.number for each in windows])
 
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         if not self._is_plain(y, weight):
             return Convolutions._spread(self, y, weight, windows, groups)
-        left = turned(matrices_of_weight(weight, groups))
-        columns = self._product(left, matrices_of_channels(y, groups))
+        left = turned(self._matrices_of_weight(weight, groups))
+        columns = self._product(left, self._matrices_of_channels(y, groups))
         sizes = [each.size for each in windows]
         made = cupy.empty((y.shape[0], groups * weight.shape[1], *sizes), y.dtype)
         return _run("fold_patches", _FOLDED, columns, windows, made)
 
     def _weighed(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
-        results = matrices_of_channels(y, groups)
+        results = self._matrices_of_channels(y, groups)
         if not self._is_plain(x, y) or results.shape[2] > results.shape[3]:
             return Convolutions._weighed(self, x, y, windows, groups)
         patches = self._matrices_of_patches(x, windows, groups)

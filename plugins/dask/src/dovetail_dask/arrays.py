@@ -16,7 +16,7 @@ from dovetail_aten.backends import NamespaceArrays
 
 from . import writes
 from .blockwise import Checked, elementwise
-from .chunks import automatic, check_known, one_empty_chunk
+from .chunks import automatic, check_known, one_empty_chunk, reshape
 from .indexing import read
 from .quiet import on_host
 from .random_numbers import ChunkedGenerator
@@ -163,16 +163,8 @@ class DaskArrays(NamespaceArrays):
         return da.diagonal(array, offset, dim1, dim2)
 
     def view(self, array: Any, shape: Sequence[int]) -> Any:
-        """Return `array` in another shape. By one dimension where Dask's own function gives up: it
-        merges and splits dimensions, and does neither where a size goes into no other, nor without
-        elements.
-        """
-        if 0 in array.shape and 0 in shape:
-            return da.zeros(tuple(shape), dtype=array.dtype, chunks=tuple(shape))
-        try:
-            return array.reshape(tuple(shape))
-        except NotImplementedError:
-            return array.reshape(-1).reshape(tuple(shape))
+        """Return `array` in another shape."""
+        return reshape(array, shape)
 
     def as_strided(
         self, array: Any, size: Sequence[int], stride: Sequence[int], storage_offset: int
@@ -180,14 +172,14 @@ class DaskArrays(NamespaceArrays):
         """Return the elements at these places of the array as one dimension; a part of it in C
         order is cut out, anything else is picked element by element.
         """
-        size, flat = tuple(size), self.view(array, (array.size,))
+        size, flat = tuple(size), reshape(array, (array.size,))
         if tuple(stride) == contiguous_strides(size):
-            return self.view(flat[storage_offset : storage_offset + prod(size)], size)
+            return reshape(flat[storage_offset : storage_offset + prod(size)], size)
         places = np.full(size, storage_offset, np.int64)
         for dim, (length, step) in enumerate(zip(size, stride, strict=True)):
             along = np.arange(length) * step
             places += along.reshape((-1,) + (1,) * (len(size) - dim - 1))
-        return self.view(da.take(flat, places.reshape(-1)), size)
+        return reshape(da.take(flat, places.reshape(-1)), size)
 
     def reinterpret(self, array: Any, native_dtype: Any) -> Any:
         """Return the same bytes as another dtype: the last dimension, in one chunk, shrinks or
@@ -233,7 +225,7 @@ class DaskArrays(NamespaceArrays):
             key = (*(_ALL,) * (array.ndim + 1 - len(key)), *key[1:])
         opened, key = with_dimensions(array, key)
         put = writes.index_put(opened, without_masks(key), values, accumulate)
-        return put if opened is array else put.reshape(array.shape)
+        return put if opened is array else reshape(put, array.shape)
 
     def index_add(self, array: Any, dim: int, index: Any, source: Any) -> Any:
         """Return a copy with the slices of `source` added at `index` along `dim`."""
@@ -338,7 +330,7 @@ def _spread(value: Any, dim: int, start: int, step: int, size: int, fill: Any) -
         gaps = da.full(_shape(chunks), number, dtype=value.dtype, chunks=chunks)
         joined = da.concatenate([own, gaps], axis=dim + 1)
         length = value.shape[dim] * step
-        value = joined.reshape((*value.shape[:dim], length, *value.shape[dim + 1 :]))
+        value = reshape(joined, (*value.shape[:dim], length, *value.shape[dim + 1 :]))
         value = value[(*(_ALL,) * dim, slice(size - start))]
     behind = size - start - value.shape[dim]
     parts = [*([gap(start)] if start else []), value, *([gap(behind)] if behind else [])]

@@ -57,7 +57,6 @@ def register() -> None:
                 ("indexing.Indexing", "ChunkedIndexing"),
                 ("shapes.Shapes", "ChunkedShapes"),
                 ("softmax.Softmax", "ChunkedSoftmax"),
-                ("views.Views", "ChunkedViews"),
             )
         },
     )

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import dask.array as da
+import numpy as np
 
-__all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along", "one_empty_chunk"]
+__all__ = ["automatic", "check_known", "one_chunk", "one_chunk_along", "one_empty_chunk", "reshape"]
 
 
 def check_known(array: Any, what: str) -> None:
@@ -52,3 +53,23 @@ def one_empty_chunk(array: Any) -> Any:
     the first alone, and fails to reshape them.
     """
     return one_chunk(array) if isinstance(array, da.Array) and 0 in array.shape else array
+
+
+def reshape(array: Any, shape: Sequence[int]) -> Any:
+    """Return the elements in another shape, of which one size may be -1. By way of one dimension
+    where Dask's own function gives up: it merges and splits dimensions, and does neither where a
+    size goes into no other, nor for several empty chunks.
+
+    Raises
+    ------
+    ValueError
+        If the shape is that of another number of elements.
+    """
+    shape = tuple(shape)
+    if 0 in array.shape:
+        sizes = np.empty(array.shape).reshape(shape).shape
+        return da.zeros(sizes, dtype=array.dtype, chunks=sizes)
+    try:
+        return array.reshape(shape)
+    except NotImplementedError:
+        return array.reshape(-1).reshape(shape)

@@ -7,18 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from dovetail_aten.array_kernels.dims import infer_size
-from dovetail_aten.array_kernels.family import helper, operator
+from dovetail_aten.array_kernels.family import operator
 from dovetail_aten.array_kernels.indexing import Indexing
 from dovetail_aten.array_kernels.shapes import Shapes
 from dovetail_aten.array_kernels.softmax import Softmax
-from dovetail_aten.array_kernels.views import Views
 from dovetail_dispatcher.calls.array_errors import broadcast_error
 
 from .chunked import AlongDim
 from .quiet import on_host
 
-__all__ = ["ChunkedIndexing", "ChunkedShapes", "ChunkedSoftmax", "ChunkedViews"]
+__all__ = ["ChunkedIndexing", "ChunkedShapes", "ChunkedSoftmax"]
 
 
 class ChunkedIndexing(Indexing):
@@ -60,16 +58,6 @@ class ChunkedShapes(Shapes):
         if x.size != 1:
             return super().local_scalar_dense(x)
         return on_host(x).item()
-
-
-class ChunkedViews(Views):
-    """Views in another shape."""
-
-    @operator("_unsafe_view")
-    @helper("reshape")
-    def reshape(self, x: Any, shape: Sequence[int]) -> Any:
-        """Return `x` in another shape."""
-        return self.capabilities.view(x, infer_size(tuple(shape), x.size))
 
 
 class ChunkedSoftmax(Softmax):

@@ -12,6 +12,7 @@ import dask.array as da
 import numpy as np
 
 from .blockwise import Result, on_blocks
+from .chunks import reshape
 
 __all__ = ["read", "take", "take_along_axis"]
 
@@ -59,7 +60,7 @@ def read(array: Any, key: Sequence[Any]) -> Any:
 def take(array: Any, indices: Any, axis: int | None = None) -> Any:
     """Return the slices at `indices` along `axis`; None reads the array as one dimension."""
     if axis is None:
-        array, axis = array.reshape(-1), 0
+        array, axis = reshape(array, (-1,)), 0
     if not isinstance(indices, da.Array):
         return da.take(array, indices, axis=axis)
     return read(array, (*(_ALL,) * (axis % array.ndim), indices))

@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 from dask.array.core import elemwise
 
-from .chunks import automatic
+from .chunks import automatic, reshape
 from .indexing import take, take_along_axis
 from .products import matmul
 
@@ -159,7 +159,7 @@ class Namespace:
         self.zeros_like, self.ones_like = map(_like, (da.zeros_like, da.ones_like))
         self.empty_like, self.full_like = map(_like, (da.zeros_like, da.full_like))
         self.array, self.asarray, self.full = _array, _asarray, _full
-        self.take, self.take_along_axis = take, take_along_axis
+        self.take, self.take_along_axis, self.reshape = take, take_along_axis, reshape
         self.broadcast_arrays, self.eye, self.matmul = _broadcast_arrays, _eye, matmul
         self.bool_, self.dtype = np.bool_, np.dtype
         self.conjugate, self.argsort = da.conj, _argsort

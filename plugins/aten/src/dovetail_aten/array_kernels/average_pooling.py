@@ -110,7 +110,7 @@ class AveragePooling(Family):
             else:
                 part = xp.take(x, xp.asarray(places), axis=axis)
             if counts is not None:
-                within = xp.asarray(counts).reshape(-1, *[1] * (x.ndim - 1 - axis))
+                within = xp.reshape(xp.asarray(counts), (-1, *[1] * (x.ndim - 1 - axis)))
                 part = xp.where(within, part, self.numbers.like(x, 0))
             total = part if total is None else xp.add(total, part)
         if total is None:
@@ -139,6 +139,6 @@ class AveragePooling(Family):
             behind = len(divisors) - 1 - place
             if len(set(numbers)) == 1:
                 numbers = numbers[:1]
-            row = self.xp.asarray(numbers, dtype=dtype).reshape(-1, *[1] * behind)
+            row = self.xp.reshape(self.xp.asarray(numbers, dtype=dtype), (-1, *[1] * behind))
             product = row if place == 0 else self.xp.multiply(product, row)
         return product

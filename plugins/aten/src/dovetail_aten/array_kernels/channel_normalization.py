@@ -46,7 +46,7 @@ class ChannelNormalization(Family):
 
     def _column(self, x: Any, ndim: int) -> Any:
         """Return one number for each channel so that it broadcasts against an array."""
-        return self.precision.wide(x).reshape((1, -1, *(1,) * (ndim - 2)))
+        return self.xp.reshape(self.precision.wide(x), (1, -1, *(1,) * (ndim - 2)))
 
     # -- over the batch ----------------------------------------------------------------------------
 
@@ -186,22 +186,22 @@ class ChannelNormalization(Family):
         check_group_norm(x.shape, weight, bias, C, group)
         kind = self._check_dtypes("GroupNormKernelImpl", x, (weight, bias))
         length = C // group * HxW
-        rows = self.precision.wide(x).reshape((N, group, length))
+        rows = xp.reshape(self.precision.wide(x), (N, group, length))
         share = like(rows, 1 / (length or 1))
         mean = xp.multiply(rows.sum(axis=2, keepdims=True), share)
         away = xp.subtract(rows, mean)
         squares = xp.multiply(away, away).sum(axis=2, keepdims=True)
         rstd = self._reciprocal_root(xp.multiply(squares, share), eps)
-        made = xp.multiply(away, rstd).reshape((N, C, HxW))
+        made = xp.reshape(xp.multiply(away, rstd), (N, C, HxW))
         if weight is not None:
             made = xp.multiply(made, self._column(weight, 3))
         if bias is not None:
             made = xp.add(made, self._column(bias, 3))
         narrow = self.precision.converted
         return (
-            self.ordered(narrow(made, x.dtype).reshape(x.shape)),
-            narrow(mean, kind).reshape((N, group)),
-            narrow(rstd, kind).reshape((N, group)),
+            self.ordered(xp.reshape(narrow(made, x.dtype), x.shape)),
+            xp.reshape(narrow(mean, kind), (N, group)),
+            xp.reshape(narrow(rstd, kind), (N, group)),
         )
 
     @operator("native_group_norm_backward")
@@ -224,22 +224,24 @@ class ChannelNormalization(Family):
         check_group_norm(x.shape, weight, None, C, group)
         kind = self._check_dtypes("GroupNormBackward", x, (weight,))
         length = C // group * HxW
-        grad = wide(grad_out).reshape((N, C, HxW))
-        inverse = wide(rstd).reshape((N, group, 1))
-        away = xp.subtract(wide(x).reshape((N, group, length)), wide(mean).reshape((N, group, 1)))
+        grad = xp.reshape(wide(grad_out), (N, C, HxW))
+        inverse = xp.reshape(wide(rstd), (N, group, 1))
+        away = xp.subtract(
+            xp.reshape(wide(x), (N, group, length)), xp.reshape(wide(mean), (N, group, 1))
+        )
         normalized = xp.multiply(away, inverse)
         to_input = None
         if output_mask[0]:
             scaled = grad if weight is None else xp.multiply(grad, self._column(weight, 3))
-            scaled = scaled.reshape((N, group, length))
+            scaled = xp.reshape(scaled, (N, group, length))
             share = self.numbers.like(scaled, 1 / (length or 1))
             total = xp.multiply(scaled.sum(axis=2, keepdims=True), share)
             along = xp.multiply(xp.multiply(scaled, normalized).sum(axis=2, keepdims=True), share)
             bent = xp.subtract(xp.subtract(scaled, total), xp.multiply(normalized, along))
             made = self.precision.converted(xp.multiply(bent, inverse), x.dtype)
-            to_input = self.ordered(made.reshape(x.shape))
+            to_input = self.ordered(xp.reshape(made, x.shape))
         of_weight = kind if weight is None else weight.dtype
-        product = xp.multiply(grad, normalized.reshape((N, C, HxW)))
+        product = xp.multiply(grad, xp.reshape(normalized, (N, C, HxW)))
         to_weight, to_bias = [
             self.precision.converted(each.sum(axis=(0, 2)), of_weight) if wanted else None
             for each, wanted in zip((product, grad), output_mask[1:], strict=True)

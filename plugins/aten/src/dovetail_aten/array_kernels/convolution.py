@@ -67,7 +67,7 @@ class Convolutions(SlidingWindows):
         combine = self._spread if transposed else self._correlated
         made = combine(input, weight, windows, groups)
         if bias is not None:
-            made = self.xp.add(made, bias.reshape(-1, *[1] * len(windows)))
+            made = self.xp.add(made, self.xp.reshape(bias, (-1, *[1] * len(windows))))
         return self.ordered(made)
 
     @operator("convolution_backward")
@@ -104,7 +104,7 @@ class Convolutions(SlidingWindows):
             left, right = self._conj(input), grad_output
             if transposed:
                 left, right = right, left
-            to_weight = self._weighed(left, right, windows, groups).reshape(weight.shape)
+            to_weight = self.xp.reshape(self._weighed(left, right, windows, groups), weight.shape)
         if needs_bias:
             dims = (0, *range(2, grad_output.ndim))
             to_bias = self.xp.sum(grad_output, axis=dims, dtype=grad_output.dtype)
@@ -129,8 +129,8 @@ class Convolutions(SlidingWindows):
             made = self._summed_over_places(x, weight, windows, groups)
         else:
             patches = self._matrices_of_patches(x, windows, groups)
-            made = self._product(matrices_of_weight(weight, groups), patches)
-        return made.reshape(x.shape[0], weight.shape[0], *counts)
+            made = self._product(self._matrices_of_weight(weight, groups), patches)
+        return self.xp.reshape(made, (x.shape[0], weight.shape[0], *counts))
 
     def _spread(self, y: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels in, *sizes)``."""
@@ -140,14 +140,15 @@ class Convolutions(SlidingWindows):
             parts = self._products_with_places(y, weight, windows, groups)
         else:
             columns = self._product(
-                turned(matrices_of_weight(weight, groups)), matrices_of_channels(y, groups)
+                turned(self._matrices_of_weight(weight, groups)),
+                self._matrices_of_channels(y, groups),
             )
             counts = [window.number for window in windows]
             places = math.prod([window.kernel for window in windows])
-            columns = columns.reshape(images, groups, channels, places, *counts)
+            columns = self.xp.reshape(columns, (images, groups, channels, places, *counts))
             parts = [columns[:, :, :, place] for place in range(places)]
         folded = self._folded(parts, windows)
-        return folded.reshape(images, groups * channels, *folded.shape[3:])
+        return self.xp.reshape(folded, (images, groups * channels, *folded.shape[3:]))
 
     def _weighed(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(groups, channels out of a group, channels in of a group * places)``."""
@@ -155,9 +156,9 @@ class Convolutions(SlidingWindows):
         if x.shape[1] == groups and channels <= FEW:
             return self._weighed_by_places(x, y, windows, groups)
         patches = self._matrices_of_patches(x, windows, groups)
-        results = matrices_of_channels(y, groups)
+        results = self._matrices_of_channels(y, groups)
         if channels > results.shape[3]:  # the images side by side are smaller than their products
-            return self._product(_side_by_side(results), turned(_side_by_side(patches)))
+            return self._product(self._side_by_side(results), turned(self._side_by_side(patches)))
         return self.xp.sum(self._product(results, turned(patches)), axis=0, dtype=y.dtype)
 
     def _product(self, left: Any, right: Any) -> Any:
@@ -169,10 +170,10 @@ class Convolutions(SlidingWindows):
     def _matrices_of_patches(self, x: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return the patches as ``(images, groups, channels in * places, windows)``."""
         images, channels = x.shape[0], x.shape[1] // groups
-        parted = x.reshape(images, groups, channels, *x.shape[2:])
+        parted = self.xp.reshape(x, (images, groups, channels, *x.shape[2:]))
         patches = self._patches(parted, windows, 3)
         columns = math.prod([window.number for window in windows])
-        return patches.reshape(images, groups, channels * patches.shape[3], columns)
+        return self.xp.reshape(patches, (images, groups, channels * patches.shape[3], columns))
 
     # -- groups of one channel ---------------------------------------------------------------------
 
@@ -180,9 +181,9 @@ class Convolutions(SlidingWindows):
         self, x: Any, weight: Any, windows: Sequence[Window], groups: int
     ) -> Any:
         """Return ``(images, groups, channels out of a group, *counts)``."""
-        parted = x.reshape(x.shape[0], groups, 1, *x.shape[2:])
+        parted = self.xp.reshape(x, (x.shape[0], groups, 1, *x.shape[2:]))
         slices = self._slices(self._padded(parted, windows), windows)
-        weights = _places_of_weight(weight, groups)
+        weights = self._places_of_weight(weight, groups)
         return self._summed([(part, each) for part, each in zip(slices, weights, strict=True)])
 
     def _products_with_places(
@@ -190,8 +191,8 @@ class Convolutions(SlidingWindows):
     ) -> Iterator[Any]:
         """Yield ``(images, groups, 1, *counts)`` for each place of the window."""
         counts = [window.number for window in windows]
-        parted = y.reshape(y.shape[0], groups, y.shape[1] // groups, *counts)
-        for each in _places_of_weight(weight, groups):
+        parted = self.xp.reshape(y, (y.shape[0], groups, y.shape[1] // groups, *counts))
+        for each in self._places_of_weight(weight, groups):
             product = self.xp.multiply(parted, each)
             if product.shape[2] > 1:
                 product = self.xp.sum(product, axis=2, keepdims=True, dtype=y.dtype)
@@ -199,9 +200,9 @@ class Convolutions(SlidingWindows):
 
     def _weighed_by_places(self, x: Any, y: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(groups, channels out of a group, places)``."""
-        parted = x.reshape(x.shape[0], groups, 1, *x.shape[2:])
+        parted = self.xp.reshape(x, (x.shape[0], groups, 1, *x.shape[2:]))
         counts = [window.number for window in windows]
-        results = y.reshape(y.shape[0], groups, y.shape[1] // groups, *counts)
+        results = self.xp.reshape(y, (y.shape[0], groups, y.shape[1] // groups, *counts))
         dims = (0, *range(3, results.ndim))
         sums = [
             self.xp.sum(self.xp.multiply(results, part), axis=dims, dtype=y.dtype)
@@ -217,39 +218,33 @@ class Convolutions(SlidingWindows):
             made = self.xp.add(made, self.xp.multiply(left, right))
         return made
 
+    def _matrices_of_weight(self, weight: Any, groups: int) -> Any:
+        """Return the weight as ``(groups, channels out, channels in * places)``."""
+        rows = weight.shape[0] // groups
+        return self.xp.reshape(weight, (groups, rows, math.prod(weight.shape[1:])))
+
+    def _places_of_weight(self, weight: Any, groups: int) -> list[Any]:
+        """Return the weight of groups of one channel by places, beside ``(images, groups, channels,
+        *counts)``.
+        """
+        matrices = self._matrices_of_weight(weight, groups)
+        shape = (*matrices.shape[:2], *(1,) * (weight.ndim - 2))
+        return [self.xp.reshape(matrices[:, :, place], shape) for place in range(matrices.shape[2])]
+
+    def _matrices_of_channels(self, y: Any, groups: int) -> Any:
+        """Return results as ``(images, groups, channels of a group, windows)``."""
+        parted = (y.shape[0], groups, y.shape[1] // groups, math.prod(y.shape[2:]))
+        return self.xp.reshape(y, parted)
+
+    def _side_by_side(self, matrices: Any) -> Any:
+        """Return the matrices of all images as one: ``(groups, rows, images * columns)``."""
+        images, groups, rows, columns = matrices.shape
+        return self.xp.reshape(matrices.transpose(1, 2, 0, 3), (groups, rows, images * columns))
+
 
 def _is_apart(weight: Any, groups: int) -> bool:
     """Say whether each group is one channel, of which few are made."""
     return bool(weight.shape[1] == 1 and weight.shape[0] <= FEW * groups and groups > 1)
-
-
-def matrices_of_weight(weight: Any, groups: int) -> Any:
-    """Return the weight as ``(groups, channels out, channels in * places)``."""
-    rows = weight.shape[0] // groups
-    return weight.reshape(groups, rows, math.prod(weight.shape[1:]))
-
-
-def _places_of_weight(weight: Any, groups: int) -> list[Any]:
-    """Return the weight of groups of one channel by places, beside ``(images, groups, channels,
-    *counts)``.
-    """
-    matrices = matrices_of_weight(weight, groups)
-    ones = (1,) * (weight.ndim - 2)
-    return [
-        matrices[:, :, place].reshape(*matrices.shape[:2], *ones)
-        for place in range(matrices.shape[2])
-    ]
-
-
-def matrices_of_channels(y: Any, groups: int) -> Any:
-    """Return results as ``(images, groups, channels of a group, windows)``."""
-    return y.reshape(y.shape[0], groups, y.shape[1] // groups, math.prod(y.shape[2:]))
-
-
-def _side_by_side(matrices: Any) -> Any:
-    """Return the matrices of all images as one: ``(groups, rows, images * columns)``."""
-    images, groups, rows, columns = matrices.shape
-    return matrices.transpose(1, 2, 0, 3).reshape(groups, rows, images * columns)
 
 
 def turned(matrices: Any) -> Any:

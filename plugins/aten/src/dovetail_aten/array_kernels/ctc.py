@@ -47,17 +47,17 @@ class Alignments(Family):
         xp = self.xp
         samples, longest = len(lengths), max(lengths, default=0)
         place = xp.arange(longest)
-        counts = xp.asarray(list(lengths), dtype=xp.int64).reshape(samples, 1)
+        counts = xp.reshape(xp.asarray(list(lengths), dtype=xp.int64), (samples, 1))
         if targets.ndim == 1:
             starts = [sum(lengths[:n]) for n in range(samples)]
-            begin = xp.asarray(starts, dtype=xp.int64).reshape(samples, 1)
+            begin = xp.reshape(xp.asarray(starts, dtype=xp.int64), (samples, 1))
             index = xp.where(place < counts, begin + place, 0)
             labels = xp.take(targets, index, axis=0) if targets.size else index
         else:
             labels = targets[:, :longest]
         labels = xp.where(place < counts, labels.astype(xp.int64), blank)
         blanks = xp.full((samples, longest), blank, dtype=xp.int64)
-        pairs = xp.stack([blanks, labels], axis=2).reshape(samples, 2 * longest)
+        pairs = xp.reshape(xp.stack([blanks, labels], axis=2), (samples, 2 * longest))
         return xp.concatenate([pairs, xp.full((samples, 1), blank, dtype=xp.int64)], axis=1)
 
     def _skips(self, states: Any, blank: int) -> Any:
@@ -94,7 +94,7 @@ class Alignments(Family):
     def _final(self, lengths: Lengths, count: int) -> Any:
         """Return the states in which an alignment may end: the last label and the blank behind."""
         xp = self.xp
-        end = 2 * xp.asarray(list(lengths), dtype=xp.int64).reshape(len(lengths), 1)
+        end = 2 * xp.reshape(xp.asarray(list(lengths), dtype=xp.int64), (len(lengths), 1))
         place = xp.arange(count)
         return xp.logical_or(place == end, place == end - 1)
 
@@ -120,7 +120,7 @@ class Alignments(Family):
         samples, count = states.shape
         seen = self._emissions(log_probs, states)
         skips = self._skips(states, blank)
-        lengths = xp.asarray(list(target_lengths), dtype=xp.int64).reshape(samples, 1)
+        lengths = xp.reshape(xp.asarray(list(target_lengths), dtype=xp.int64), (samples, 1))
         first = xp.logical_and(xp.arange(count) < 2, xp.arange(count) <= 2 * lengths)
         alphas = [xp.where(first, seen[0], zero)] if len(seen) else []
         for emission in seen[1:]:
@@ -129,7 +129,7 @@ class Alignments(Family):
         empty = xp.logical_and(xp.arange(count) == 0, lengths == 0)
         ends = xp.where(empty, self.numbers.like(log_probs, 0), zero)
         ends = ends.astype(own, copy=False)
-        times = xp.asarray(list(input_lengths), dtype=xp.int64).reshape(samples, 1)
+        times = xp.reshape(xp.asarray(list(input_lengths), dtype=xp.int64), (samples, 1))
         for time, alpha in enumerate(alphas):
             ends = xp.where(times == time + 1, alpha, ends)
         ends = xp.where(self._final(target_lengths, count), ends, zero)
@@ -166,7 +166,7 @@ class Alignments(Family):
         seen = self._emissions(log_probs, states)
         skips = self._skips(states, blank)
         final = self._final(target_lengths, count)
-        times = xp.asarray(list(input_lengths), dtype=xp.int64).reshape(samples, 1)
+        times = xp.reshape(xp.asarray(list(input_lengths), dtype=xp.int64), (samples, 1))
         after = xp.full((samples, count), -math.inf, dtype=log_probs.dtype)
         behind = []
         for time in range(len(seen) - 1, -1, -1):
@@ -179,14 +179,20 @@ class Alignments(Family):
             return xp.zeros(log_probs.shape, dtype=log_probs.dtype)
         betas = xp.stack(behind[::-1], axis=0)
         alphas = xp.stack([log_alpha[:, time] for time in range(len(seen))], axis=0)
-        given = xp.exp(xp.add(xp.add(alphas, betas), neg_log_likelihood.reshape(1, samples, 1)))
+        given = xp.exp(
+            xp.add(xp.add(alphas, betas), xp.reshape(neg_log_likelihood, (1, samples, 1)))
+        )
         index = xp.broadcast_arrays(states[None], xp.zeros(given.shape))[0]
         nothing = xp.zeros(log_probs.shape, dtype=log_probs.dtype)
         posterior = self.capabilities.scatter(nothing, 2, index, given, True)
-        made = xp.multiply(xp.subtract(xp.exp(log_probs), posterior), grad.reshape(1, samples, 1))
-        counts = xp.arange(len(seen)).reshape(-1, 1, 1) < times.reshape(1, samples, 1)
+        made = xp.multiply(
+            xp.subtract(xp.exp(log_probs), posterior), xp.reshape(grad, (1, samples, 1))
+        )
+        counts = xp.reshape(xp.arange(len(seen)), (-1, 1, 1)) < xp.reshape(times, (1, samples, 1))
         if zero_infinity:
-            counts = xp.logical_and(counts, (neg_log_likelihood != math.inf).reshape(1, samples, 1))
+            counts = xp.logical_and(
+                counts, xp.reshape(neg_log_likelihood != math.inf, (1, samples, 1))
+            )
         return self.ordered(xp.where(counts, made, self.numbers.like(log_probs, 0)))
 
 

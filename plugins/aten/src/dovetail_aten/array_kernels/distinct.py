@@ -56,11 +56,11 @@ class Distinct(Sorted):
         """Return the distinct elements in order, where each element is among them, and how often
         each occurs.
         """
-        rows = x.reshape(-1)
+        rows = self.xp.reshape(x, (-1,))
         found, groups, counts = self._distinct(rows, self._order(rows, 0, False), return_inverse)
         return (
             found,
-            groups.reshape(x.shape) if return_inverse else self._empty_places(),
+            self.xp.reshape(groups, x.shape) if return_inverse else self._empty_places(),
             counts if return_counts else self._empty_places(),
         )
 
@@ -77,10 +77,10 @@ class Distinct(Sorted):
         """
         if dim is not None:
             return self.unique_dim_consecutive(x, dim, return_inverse, return_counts)
-        found, groups, counts = self._distinct(x.reshape(-1), None)
+        found, groups, counts = self._distinct(self.xp.reshape(x, (-1,)), None)
         return (
             found,
-            groups.reshape(x.shape) if return_inverse else self._empty_places(),
+            self.xp.reshape(groups, x.shape) if return_inverse else self._empty_places(),
             counts if return_counts else self._empty_places(),
         )
 
@@ -88,7 +88,7 @@ class Distinct(Sorted):
         """Return a dimension, and the slices along it as rows."""
         axis = wrap_dim(dim, x.ndim)
         if not x.ndim:
-            return axis, x.reshape(1)
+            return axis, self.xp.reshape(x, (1,))
         if any([not size for each, size in enumerate(x.shape) if each != axis]):
             raise RuntimeError(
                 "There are 0 sized dimensions, and they aren't selected, so unique cannot be "
@@ -117,7 +117,7 @@ class Distinct(Sorted):
         axis, rows = self._slices(x, dim)
         size = rows.shape[0]
         if size:
-            keys = self._sortable(rows).reshape(size, -1)
+            keys = self.xp.reshape(self._sortable(rows), (size, -1))
             order = self.xp.lexsort(self.xp.flip(keys.T, axis=0))
         else:
             order = self._empty_places()

@@ -195,7 +195,7 @@ class Family:
         xp = self.xp
         if not bool(xp.all(right)):
             array, right = xp.broadcast_arrays(array, right)
-            raise error(array[xp.logical_not(right)].reshape(-1)[0])
+            raise error(xp.reshape(array[xp.logical_not(right)], (-1,))[0])
         return array
 
     def checked_places(

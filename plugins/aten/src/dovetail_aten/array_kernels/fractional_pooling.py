@@ -54,7 +54,7 @@ class FractionalPooling(Maxima):
         kernel = check_fractional(name, ndim, x, kernel_size, output_size, samples)
         shape = (*x.shape[:-ndim], *output_size)
         sizes, lead = x.shape[-ndim:], (math.prod(x.shape[: -ndim - 1]), x.shape[-ndim - 1])
-        flat = x.reshape(*lead, math.prod(sizes))
+        flat = self.xp.reshape(x, (*lead, math.prod(sizes)))
         samples = samples[: lead[0]]
         corner: Any = 0
         for dim in range(ndim):
@@ -65,9 +65,11 @@ class FractionalPooling(Maxima):
             starts = self.xp.multiply(
                 starts, self.numbers.of_dtype(step, self.native_dtypes[int64])
             )
-            spread = starts.reshape(*lead, *[1] * dim, output_size[dim], *[1] * (ndim - 1 - dim))
+            spread = self.xp.reshape(
+                starts, (*lead, *[1] * dim, output_size[dim], *[1] * (ndim - 1 - dim))
+            )
             corner = spread if dim == 0 else self.xp.add(corner, spread)
-        corner = corner.reshape(*lead, math.prod(output_size))
+        corner = self.xp.reshape(corner, (*lead, math.prod(output_size)))
         best: Any = None
         where: Any = None
         for offsets in product(*[range(n) for n in kernel]):
@@ -75,7 +77,7 @@ class FractionalPooling(Maxima):
             place = self.xp.add(corner, self.numbers.like(corner, away))
             value = self.xp.take_along_axis(flat, place, axis=2)
             best, where = self._larger(best, where, value, place)
-        return best.reshape(shape), where.reshape(shape)
+        return self.xp.reshape(best, shape), self.xp.reshape(where, shape)
 
     def _starts(self, samples: Any, size: int, number: int, kernel: int) -> Any:
         """Return where the windows along one dimension begin, for every channel: in steps whose

@@ -36,7 +36,7 @@ class Histograms(Family):
         check_bins(bins)
         if max < min:
             raise RuntimeError("torch.histc: max must be larger than min. Swap them.")
-        like, x = self.numbers.like, x.reshape(-1)
+        like, x = self.numbers.like, xp.reshape(x, (-1,))
         low, high = like(x, min), like(x, max)
         if min == max and x.size:
             low, high = xp.amin(x), xp.amax(x)
@@ -124,7 +124,7 @@ class Histograms(Family):
         element or in the given range.
         """
         xp, like = self.xp, self.numbers.like
-        rows = points.reshape(-1, points.shape[-1])
+        rows = xp.reshape(points, (-1, points.shape[-1]))
         if range is not None and len(range) != 2 * len(bins):
             raise RuntimeError(
                 f"torch.histogramdd: for a {len(bins)}-dimensional histogram range should have "
@@ -169,7 +169,7 @@ class Histograms(Family):
         weight of all.
         """
         xp, wide = self.xp, self.precision.wide
-        rows = points.reshape(-1, points.shape[-1])
+        rows = xp.reshape(points, (-1, points.shape[-1]))
         place = xp.zeros((rows.shape[0],), dtype=xp.int64)
         inside = xp.ones((rows.shape[0],), dtype=xp.bool_)
         for dim, edge in enumerate(edges):
@@ -180,15 +180,15 @@ class Histograms(Family):
             place = place * (edge.shape[0] - 1) + own
         amounts = inside.astype(rows.dtype)
         if weight is not None:
-            amounts = xp.where(inside, weight.reshape(-1), amounts)
+            amounts = xp.where(inside, xp.reshape(weight, (-1,)), amounts)
         shape = tuple([edge.shape[0] - 1 for edge in edges])
-        hist = self._added(math.prod(shape), place, amounts).reshape(shape)
+        hist = xp.reshape(self._added(math.prod(shape), place, amounts), shape)
         if not density:
             return hist
         hist = hist / xp.sum(hist, axis=None)
         for dim, edge in enumerate(edges):
-            width = (edge[1:] - edge[:-1]).reshape(
-                [-1 if d == dim else 1 for d, _ in enumerate(shape)]
+            width = xp.reshape(
+                edge[1:] - edge[:-1], tuple([-1 if d == dim else 1 for d, _ in enumerate(shape)])
             )
             hist = hist / width
         return hist
@@ -262,7 +262,9 @@ class Histograms(Family):
 
     def _as_points(self, x: Any, weight: Any) -> tuple[Any, Any]:
         """Return elements as points of one dimension, and their weights as a vector."""
-        return x.reshape(-1, 1), None if weight is None else weight.reshape(-1)
+        return self.xp.reshape(x, (-1, 1)), None if weight is None else self.xp.reshape(
+            weight, (-1,)
+        )
 
     # -- of integers -------------------------------------------------------------------------------
 

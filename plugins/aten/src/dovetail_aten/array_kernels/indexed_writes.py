@@ -45,10 +45,10 @@ class IndexedWrites(Family):
             value = self.numbers.fitting(x, value)
         size = x.shape[axis] if x.ndim else 1
         index = self.checked_places(index, -size, size, partial(_beyond, "", axis, size))
-        index = index.reshape(-1)
+        index = self.xp.reshape(index, (-1,))
         if not x.ndim:
-            whole = self.capabilities.index_put(x.reshape(1), (index,), value, False)
-            return whole.reshape(())
+            whole = self.capabilities.index_put(self.xp.reshape(x, (1,)), (index,), value, False)
+            return self.xp.reshape(whole, ())
         return self.capabilities.index_put(x, (_ALL,) * axis + (index,), value, False)
 
     @operator("index_copy")
@@ -58,12 +58,14 @@ class IndexedWrites(Family):
         check_index_copy(x, axis, index, source, self.dtypes)
         size = x.shape[axis] if x.ndim else 1
         index = self.checked_places(index, 0, size, partial(_beyond, "index_copy_(): ", axis, size))
-        index = index.reshape(-1)
+        index = self.xp.reshape(index, (-1,))
         if not x.ndim:
-            made = self.capabilities.index_put(x.reshape(1), (index,), source.reshape(-1), False)
-            return made.reshape(())
+            made = self.capabilities.index_put(
+                self.xp.reshape(x, (1,)), (index,), self.xp.reshape(source, (-1,)), False
+            )
+            return self.xp.reshape(made, ())
         if not source.ndim:
-            source = source.reshape((1,) * x.ndim)
+            source = self.xp.reshape(source, (1,) * x.ndim)
         return self.capabilities.index_put(x, (_ALL,) * axis + (index,), source, False)
 
     @operator("masked_scatter")
@@ -76,10 +78,10 @@ class IndexedWrites(Family):
             x, mask = xp.broadcast_arrays(x, mask)
         if not source.size:
             return self.capabilities.clone(self.checked(x, ~mask, partial(_too_few, 0)))
-        count = xp.cumsum(mask.reshape(-1), dtype=xp.int64)
+        count = xp.cumsum(xp.reshape(mask, (-1,)), dtype=xp.int64)
         count = self.checked(count, count <= source.size, partial(_too_few, source.size))
         places = xp.maximum(count - 1, 0)
-        chosen = xp.take(source.reshape(-1), places, axis=0).reshape(shape)
+        chosen = xp.reshape(xp.take(xp.reshape(source, (-1,)), places, axis=0), shape)
         return xp.where(mask, chosen, x)
 
     @operator("put")
@@ -93,16 +95,16 @@ class IndexedWrites(Family):
         index = self.checked_places(index, -size, size, partial(no_place, size))
         if not index.size:
             return self.capabilities.clone(x)
-        places, values = index.reshape(-1), source.reshape(-1)
+        places, values = xp.reshape(index, (-1,)), xp.reshape(source, (-1,))
         rest = xp.where(places < 0, places + size, places)
         key: list[Any] = []
         for length in x.shape[:0:-1]:
             key.append(xp.remainder(rest, length))
             rest = xp.floor_divide(rest, length)
         # What is left counts the first dimension.
-        base = x if x.ndim else x.reshape(1)
+        base = x if x.ndim else xp.reshape(x, (1,))
         made = self.capabilities.index_put(base, (rest, *key[::-1]), values, accumulate)
-        return made if x.ndim else made.reshape(())
+        return made if x.ndim else xp.reshape(made, ())
 
 
 def _complex_value() -> str:

@@ -162,7 +162,7 @@ class Indexing(Family):
             )
         size = x.size
         index = self.checked_places(index, -size, size, partial(no_place, size))
-        return xp.take(x.reshape(-1), index, axis=0)
+        return xp.take(xp.reshape(x, (-1,)), index, axis=0)
 
 
 def _beyond(dim: int, size: int, index: Any) -> Exception:

@@ -29,9 +29,9 @@ class IndexingAlong(PlacesAlong):
                 "value(s). Give it a "
                 "dimension: x.reshape(1)."
             )
-        index = self._in_range(index.reshape(-1), x.shape[axis] if x.ndim else 1)
+        index = self._in_range(self.xp.reshape(index, (-1,)), x.shape[axis] if x.ndim else 1)
         if not x.ndim:
-            return self.xp.take(x.reshape(-1), index, axis=0).reshape(())
+            return self.xp.reshape(self.xp.take(self.xp.reshape(x, (-1,)), index, axis=0), ())
         return self.xp.take(x, index, axis=axis)
 
     @operator("index_add")
@@ -90,7 +90,7 @@ class IndexingAlong(PlacesAlong):
                 f"shape '[{indices.size}, {width}]' is invalid for input of size "
                 f"{grad_output.size}: a gradient has one row for every index."
             )
-        flat, rows = indices.reshape(-1), grad_output.reshape(indices.size, width)
+        flat, rows = xp.reshape(indices, (-1,)), xp.reshape(grad_output, (indices.size, width))
         if self.lazy:  # the forward, which looks at them too, may never be computed
             flat = self._in_range(flat, num_weights)
         if padding_idx >= 0:
@@ -116,7 +116,7 @@ class IndexingAlong(PlacesAlong):
             return self.capabilities.empty(index.shape, x.dtype)
         index = self._index_along("gather", x, index, axis)
         if not x.ndim or not index.ndim:
-            return xp.take(x.reshape(-1), index, axis=0)
+            return xp.take(xp.reshape(x, (-1,)), index, axis=0)
         if index.shape != x.shape:
             for each, (n, size) in enumerate(zip(index.shape, x.shape, strict=True)):
                 if each != axis and n > size:
@@ -136,7 +136,7 @@ class IndexingAlong(PlacesAlong):
         x, axis, index, source = self._lined_up(name, x, dim, index, source)
         if not index.size:
             return self.capabilities.clone(x)
-        return self.capabilities.scatter(x, axis, index, source, accumulate).reshape(shape)
+        return self.xp.reshape(self.capabilities.scatter(x, axis, index, source, accumulate), shape)
 
     @operator("scatter.src", "scatter.value")
     def scatter(self, x: Any, dim: int, index: Any, src: Any) -> Any:

@@ -132,11 +132,11 @@ class Likelihood(Family):
         own = x.dtype
         if self._all_count(x, target, weight, ignore_index):
             return self._forward_of_all(x, target, reduction)
-        rows = x if x.ndim == 2 else x.reshape(1, -1)
+        rows = x if x.ndim == 2 else xp.reshape(x, (1, -1))
         samples, count = rows.shape
         wide = self.precision.single if own in self.precision.halves else own
         counted, classes, weights = self._chosen(
-            target.reshape(-1).astype(self._long), count, weight, ignore_index, wide
+            xp.reshape(target, (-1,)).astype(self._long), count, weight, ignore_index, wide
         )
         if count:
             picked = xp.take_along_axis(rows, classes[:, None], axis=1)[:, 0]
@@ -180,15 +180,15 @@ class Likelihood(Family):
             )
         own, shape, count = x.dtype, x.shape, x.shape[-1]
         wide = self.precision.single if own in self.precision.halves else own
-        classes = target.reshape(-1).astype(self._long, copy=False)
-        slope = xp.negative(grad_output.reshape(-1).astype(wide, copy=False))
+        classes = xp.reshape(target, (-1,)).astype(self._long, copy=False)
+        slope = xp.negative(xp.reshape(grad_output, (-1,)).astype(wide, copy=False))
         if reduction == MEAN:
             if total_weight.size != 1:
                 raise RuntimeError(
                     "expected total_weight to be a single element tensor, but got: "
                     f"{list(total_weight.shape)}. Give that of the forward."
                 )
-            slope = slope / total_weight.reshape(()).astype(wide, copy=False)
+            slope = slope / xp.reshape(total_weight, ()).astype(wide, copy=False)
         if not self._all_count(x, target, weight, ignore_index):
             counted, classes, weights = self._chosen(classes, count, weight, ignore_index, wide)
             slope = xp.where(counted, slope * weights, self.numbers.of_dtype(0, wide)).astype(
@@ -196,11 +196,14 @@ class Likelihood(Family):
             )
         if self.lazy or x.size <= _FEW:
             here = xp.equal(classes[:, None], xp.arange(count))
-            return xp.where(here, slope[:, None], self.numbers.of_dtype(0, own)).reshape(shape)
+            return xp.reshape(xp.where(here, slope[:, None], self.numbers.of_dtype(0, own)), shape)
         key = (xp.arange(classes.shape[0]), classes)
-        return self.capabilities.index_put(
-            xp.zeros((classes.shape[0], count), dtype=own), key, slope, False
-        ).reshape(shape)
+        return xp.reshape(
+            self.capabilities.index_put(
+                xp.zeros((classes.shape[0], count), dtype=own), key, slope, False
+            ),
+            shape,
+        )
 
     @helper("cross_entropy")
     def cross_entropy(

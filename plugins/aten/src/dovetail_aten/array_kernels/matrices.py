@@ -60,10 +60,10 @@ class Matrices(Family):
         xp, ahead = self.xp, len(batch)
         if not ahead:
             return [xp.asarray(result) for result in function(*operands)]
-        rows = [x.reshape((math.prod(batch), *x.shape[ahead:])) for x in operands]
+        rows = [xp.reshape(x, (math.prod(batch), *x.shape[ahead:])) for x in operands]
         found = [function(*each) for each in zip(*rows, strict=True)]
         stacked = [xp.stack([xp.asarray(one) for one in each]) for each in zip(*found, strict=True)]
-        return [each.reshape((*batch, *each.shape[1:])) for each in stacked]
+        return [xp.reshape(each, (*batch, *each.shape[1:])) for each in stacked]
 
     def _linalg(self, name: str) -> Callable[..., Any]:
         """Return a function of the namespace's `linalg`, which raises for matrices that fail."""
@@ -129,7 +129,7 @@ class Matrices(Family):
             batch = x.shape[:-2]
             infos = [
                 self._fails(function, each, *args, **kwargs)
-                for each in x.reshape((math.prod(batch), *x.shape[-2:]))
+                for each in self.xp.reshape(x, (math.prod(batch), *x.shape[-2:]))
             ]
             if not self.lazy and not self._are_finite(x):
                 reason = "nonfinite" if reason == "svd" else reason
@@ -147,6 +147,6 @@ class Matrices(Family):
 
     def _check_infos(self, name: str, reason: str, info: Any) -> None:
         """Raise the error of the first matrix that LAPACK gives an info of, if there is one."""
-        infos = [int(each) for each in info.reshape(-1)]
+        infos = [int(each) for each in self.xp.reshape(info, (-1,))]
         if any(infos):
             raise failure(name, reason, infos, info.shape)

@@ -68,7 +68,7 @@ class MaxPooling(Maxima, SlidingWindows):
         check_adaptive(name, ndim, x.shape, output_size, empty_channels=False)
         sizes = x.shape[-ndim:]
         runs = [adaptive_runs(*pair) for pair in zip(sizes, output_size, strict=True)]
-        places = self.xp.arange(math.prod(sizes), dtype=self.xp.int64).reshape(sizes)
+        places = self.xp.reshape(self.xp.arange(math.prod(sizes), dtype=self.xp.int64), sizes)
         # A place beyond the end of a run is its last one once more, which changes nothing.
         elements = [[places for places, _ in each.elements()] or [()] for each in runs]
         return self._maxima(x, places, elements)
@@ -93,6 +93,6 @@ class MaxPooling(Maxima, SlidingWindows):
             behind = windows[place + 1 :]
             step = math.prod([each.size for each in behind])
             row = xp.asarray([at * step for at in line], dtype=xp.int64)
-            row = row.reshape(-1, *[1] * len(behind))
+            row = xp.reshape(row, (-1, *[1] * len(behind)))
             places = row if places is None else xp.add(places, row)
         return places

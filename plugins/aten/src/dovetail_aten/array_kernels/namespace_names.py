@@ -18,9 +18,9 @@ _TEXT = """
     exp expand_dims expm1 eye flip float64 floor floor_divide fmod frexp full full_like greater
     greater_equal int64 invert isfinite isin isinf isnan left_shift less less_equal lexsort linalg
     log log1p logaddexp logical_and logical_not logical_or matmul maximum minimum multiply negative
-    nonzero not_equal ones ones_like power prod reciprocal remainder repeat right_shift rint
-    searchsorted sign signbit sin sqrt stack subtract sum take take_along_axis tan tanh true_divide
-    trunc uint64 uint8 where zeros zeros_like
+    nonzero not_equal ones ones_like power prod reciprocal remainder repeat reshape right_shift
+    rint searchsorted sign signbit sin sqrt stack subtract sum take take_along_axis tan tanh
+    true_divide trunc uint64 uint8 where zeros zeros_like
 """
 NAMES: Final = tuple(_TEXT.split())
 

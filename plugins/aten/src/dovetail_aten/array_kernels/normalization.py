@@ -46,7 +46,7 @@ class Normalization(Family):
         own, shape = input.dtype, input.shape
         statistics = self._dtype_of_statistics(own, weight, bias)
         length = math.prod(shape[lead:])
-        rows = wide(input).reshape(math.prod(shape[:lead]), length)
+        rows = xp.reshape(wide(input), (math.prod(shape[:lead]), length))
         # Of no elements the mean is 0, and the deviation is undefined.
         mean = xp.multiply(self._sum_of_rows(rows), like(rows, 1 / (length or 1)))
         away = xp.subtract(rows, mean)
@@ -57,14 +57,14 @@ class Normalization(Family):
         rstd = xp.reciprocal(xp.sqrt(xp.add(variance, like(rows, eps))))
         result = xp.multiply(away, rstd)
         if weight is not None:
-            result = xp.multiply(result, weight.reshape(-1))
+            result = xp.multiply(result, xp.reshape(weight, (-1,)))
         if bias is not None:
-            result = xp.add(result, bias.reshape(-1))
+            result = xp.add(result, xp.reshape(bias, (-1,)))
         kept = tuple(shape[:lead]) + (1,) * (len(shape) - lead)
         return (
-            self.precision.converted(result.reshape(shape), own),
-            mean.reshape(kept).astype(statistics, copy=False),
-            rstd.reshape(kept).astype(statistics, copy=False),
+            self.precision.converted(xp.reshape(result, shape), own),
+            xp.reshape(mean, kept).astype(statistics, copy=False),
+            xp.reshape(rstd, kept).astype(statistics, copy=False),
         )
 
     @operator("native_layer_norm_backward")
@@ -95,35 +95,36 @@ class Normalization(Family):
         inner = shape[lead:]
         length = math.prod(inner)
         matrix = (math.prod(shape[:lead]), length)
-        grad = wide(grad_out).reshape(matrix)
+        grad = xp.reshape(wide(grad_out), matrix)
         needs_input, needs_weight, needs_bias = output_mask
         needs_weight = needs_weight and weight is not None
         to_input = to_weight = to_bias = None
         if needs_input or needs_weight:
-            inverse = wide(rstd).reshape(-1, 1)
+            inverse = xp.reshape(wide(rstd), (-1, 1))
             normalized = xp.multiply(
-                xp.subtract(wide(input).reshape(matrix), wide(mean).reshape(-1, 1)), inverse
+                xp.subtract(xp.reshape(wide(input), matrix), xp.reshape(wide(mean), (-1, 1))),
+                inverse,
             )
             product = xp.multiply(grad, normalized)
             if needs_weight:
-                to_weight = (
-                    self._sum_of_columns(product).reshape(inner).astype(weight.dtype, copy=False)
+                to_weight = xp.reshape(self._sum_of_columns(product), inner).astype(
+                    weight.dtype, copy=False
                 )
         if needs_input:
             share = like(grad, 1 / (length or 1))
             scaled, along = grad, product
             if weight is not None:
-                scale = wide(weight).reshape(length)
+                scale = xp.reshape(wide(weight), (length,))
                 scaled, along = xp.multiply(grad, scale), xp.multiply(product, scale)
             along, total = self._sum_of_rows(along), self._sum_of_rows(scaled)
             centered = xp.subtract(scaled, xp.multiply(total, share))
             to_input = xp.multiply(
                 xp.subtract(centered, xp.multiply(normalized, xp.multiply(along, share))), inverse
             )
-            to_input = self.precision.converted(to_input.reshape(shape), own)
+            to_input = self.precision.converted(xp.reshape(to_input, shape), own)
         if needs_bias:
             like = own if bias is None else bias.dtype
-            to_bias = self._sum_of_columns(grad).reshape(inner).astype(like, copy=False)
+            to_bias = xp.reshape(self._sum_of_columns(grad), inner).astype(like, copy=False)
         return to_input, to_weight, to_bias
 
 

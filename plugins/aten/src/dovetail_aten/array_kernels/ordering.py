@@ -56,7 +56,7 @@ class Ordering(Sorted):
             # PyTorch lists the places dimension by dimension, too.
             return xp.stack(xp.nonzero(x)).T
         # One row or none, of no columns, without looking at the value.
-        return xp.nonzero(x.reshape(1))[0][:, None][:, :0]
+        return xp.nonzero(xp.reshape(x, (1,)))[0][:, None][:, :0]
 
     @operator("nonzero_static")
     def nonzero_static(self, x: Any, *, size: int, fill_value: int = -1) -> Any:
@@ -70,7 +70,7 @@ class Ordering(Sorted):
             )
         if not x.ndim or not x.size:
             return xp.full((size, x.ndim), fill_value, dtype=xp.int64)
-        zero = (x == 0).reshape(-1)
+        zero = xp.reshape(x == 0, (-1,))
         order = xp.argsort(zero, axis=0, stable=True)[:size]
         numbers = []
         for length in reversed(x.shape):

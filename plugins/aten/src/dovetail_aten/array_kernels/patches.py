@@ -30,7 +30,7 @@ class Patches(SlidingWindows):
         made = self._patches(x, windows, lead)
         rows = x.shape[lead - 1] * made.shape[lead]
         columns = math.prod([window.number for window in windows])
-        made = made.reshape(*x.shape[: lead - 1], rows, columns)
+        made = self.xp.reshape(made, (*x.shape[: lead - 1], rows, columns))
         # A window of one element makes a view of what may be the argument.
         return made.copy() if made.size == x.size else made
 
@@ -50,7 +50,7 @@ class Patches(SlidingWindows):
         places = math.prod(kernel_size)
         channels = x.shape[-2] // places
         counts = [window.number for window in windows]
-        patches = x.reshape(*x.shape[:-2], channels, places, *counts)
+        patches = self.xp.reshape(x, (*x.shape[:-2], channels, places, *counts))
         lead = x.ndim - 2
         parts = [patches[(*(slice(None),) * (lead + 1), place)] for place in range(places)]
         return self.ordered(self._folded(parts, windows))

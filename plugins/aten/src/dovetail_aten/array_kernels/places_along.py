@@ -60,7 +60,7 @@ class PlacesAlong(Family):
                 f"({self.dtypes[source.dtype].scalar_name}) must have the same scalar type. "
                 "Convert one."
             )
-        index = index.reshape(-1)
+        index = self.xp.reshape(index, (-1,))
         if source.ndim and axis >= source.ndim:
             raise RuntimeError(
                 f"{name}(): Indexing dim {axis} is out of bounds of the source tensor with dim "
@@ -118,10 +118,10 @@ class PlacesAlong(Family):
                 + (f" and to be no larger size than src {list(source.shape)}" if is_array else "")
             )
         if not x.ndim or not index.ndim:
-            x, index = x.reshape(-1), index.reshape(-1)
+            x, index = self.xp.reshape(x, (-1,)), self.xp.reshape(index, (-1,))
         if not is_array:
             return x, axis, index, self.numbers.fitting(x, source)
-        source = source if source.ndim else source.reshape(-1)
+        source = source if source.ndim else self.xp.reshape(source, (-1,))
         return x, axis, index, source[tuple([slice(n) for n in index.shape])]
 
 

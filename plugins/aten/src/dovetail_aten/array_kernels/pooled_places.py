@@ -101,9 +101,9 @@ class PooledPlaces(Family):
         rows = (images, math.prod(values.shape[len(lead) :]))
         zeros = self.xp.zeros((images, elements), dtype=values.dtype)
         made = self.capabilities.scatter(
-            zeros, 1, indices.reshape(rows), values.reshape(rows), accumulate
+            zeros, 1, self.xp.reshape(indices, rows), self.xp.reshape(values, rows), accumulate
         )
-        return made.reshape(*lead, *sizes)
+        return self.xp.reshape(made, (*lead, *sizes))
 
     def _check_places(self, indices: Any, sizes: Sequence[int]) -> None:
         """Refuse places that an image has not."""

@@ -136,8 +136,8 @@ class RecurrentSequences(Family):
         if mask[3]:
             before = _shifted(xp, hx, hidden, reverse)
             if weight.ndim == 2:
-                rows = made.reshape(-1, made.shape[-1])
-                to_weight = xp.matmul(rows.T, before.reshape(-1, before.shape[-1]))
+                rows = xp.reshape(made, (-1, made.shape[-1]))
+                to_weight = xp.matmul(rows.T, xp.reshape(before, (-1, before.shape[-1])))
             else:
                 to_weight = xp.sum(xp.matmul(made.swapaxes(-2, -1), before), axis=0)
         if mask[4] and bias is not None:

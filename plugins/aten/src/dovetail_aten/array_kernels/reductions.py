@@ -103,7 +103,7 @@ class Reductions(Family):
             [dim + lead for dim, size in enumerate(shape) if size == 1 and x.shape[dim + lead] != 1]
         )
         result = self.sum(x, dims, True).astype(x.dtype, copy=False) if dims else x
-        return result.reshape(shape)
+        return self.xp.reshape(result, shape)
 
     def _check_all(self, name: str, x: Any, error: type[Exception] = RuntimeError) -> None:
         """Refuse the extremum of an array without elements."""
@@ -189,11 +189,11 @@ class Reductions(Family):
         self._check_real(name, x)
         if dim is None:
             self._check_all(name, x, IndexError)
-            result = find(x.reshape(-1), axis=0)
-            return result.reshape((1,) * x.ndim) if keepdim else result
+            result = find(self.xp.reshape(x, (-1,)), axis=0)
+            return self.xp.reshape(result, (1,) * x.ndim) if keepdim else result
         axis = wrap_dim(dim, x.ndim)
         if not x.ndim:
-            return find(x.reshape(1), axis=0)
+            return find(self.xp.reshape(x, (1,)), axis=0)
         self._check_dims(name, x, (axis,))
         if not x.size:
             shape = _reduced_shape(x.shape, (axis,), keepdim)

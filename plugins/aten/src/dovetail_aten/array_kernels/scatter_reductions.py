@@ -76,7 +76,7 @@ class ScatterReductions(PlacesAlong):
         if not index.size:
             return self.capabilities.clone(x)
         key = self._key_along(index, axis)
-        return self._combined(x, key, src, reduce, include_self).reshape(shape)
+        return self.xp.reshape(self._combined(x, key, src, reduce, include_self), shape)
 
     @operator("index_reduce")
     def index_reduce(
@@ -99,9 +99,9 @@ class ScatterReductions(PlacesAlong):
             return self.capabilities.clone(x)
         shape = x.shape
         if not x.ndim:
-            x, source = x.reshape(1), source.reshape(1)
+            x, source = self.xp.reshape(x, (1,)), self.xp.reshape(source, (1,))
         key = (_ALL,) * axis + (index,)
-        return self._combined(x, key, source, reduce, include_self).reshape(shape)
+        return self.xp.reshape(self._combined(x, key, source, reduce, include_self), shape)
 
     def _check_kind(self, name: str, x: Any, reduce: str) -> None:
         """Refuse the order of complex numbers, and the mean of bools."""
@@ -119,7 +119,7 @@ class ScatterReductions(PlacesAlong):
         for dim, length in enumerate(index.shape):
             shape = [1] * index.ndim
             shape[dim] = length
-            key.append(index if dim == axis else xp.arange(length).reshape(shape))
+            key.append(index if dim == axis else xp.reshape(xp.arange(length), shape))
         return tuple(key)
 
     def _combined(

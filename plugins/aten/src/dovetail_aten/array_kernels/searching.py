@@ -95,7 +95,9 @@ class Searching(Sorted):
         values = self._sortable(values.astype(native, copy=False))
         if sequence.ndim == 1:
             side = "right" if behind else "left"
-            found = xp.searchsorted(sequence, values.reshape(-1), side=side).reshape(values.shape)
+            found = xp.reshape(
+                xp.searchsorted(sequence, xp.reshape(values, (-1,)), side=side), values.shape
+            )
         else:
             found = self._placed(sequence, values, behind)
         return found.astype(self.native_dtypes[int32 if out_int32 else int64], copy=False)
@@ -146,8 +148,8 @@ class Searching(Sorted):
         elements, tests = [
             self._sortable(each.astype(native, copy=False)) for each in (elements, tests)
         ]
-        found = self.xp.isin(elements, tests.reshape(-1), invert=invert)
-        return found.reshape(elements.shape)
+        found = self.xp.isin(elements, self.xp.reshape(tests, (-1,)), invert=invert)
+        return self.xp.reshape(found, elements.shape)
 
     @operator("isin.Tensor_Scalar")
     def isin_number(

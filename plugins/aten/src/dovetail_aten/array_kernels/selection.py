@@ -75,7 +75,7 @@ class Selection(Running, Sorted):
     def _whole(self, x: Any) -> Any:
         """Return the elements in one dimension; NaN for none."""
         if x.size:
-            return x.reshape(-1)
+            return self.xp.reshape(x, (-1,))
         if self.dtypes[x.dtype].category < FLOAT:
             raise RuntimeError(
                 "median(): Expected reduction dim to be specified for input.numel() == 0: there "

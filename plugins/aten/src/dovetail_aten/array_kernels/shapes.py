@@ -203,8 +203,8 @@ class Shapes(Family):
                 f"Dimension specified as {dims[0]} but tensor has no dimensions. Leave out dims."
             )
         if not dims and len(shifts) == 1:
-            flat = x.reshape(-1)
-            return self.roll(flat, shifts, (0,)).reshape(x.shape)
+            flat = self.xp.reshape(x, (-1,))
+            return self.xp.reshape(self.roll(flat, shifts, (0,)), x.shape)
         if len(shifts) != len(dims):
             raise RuntimeError(
                 f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
@@ -239,7 +239,9 @@ class Shapes(Family):
         for _ in repeats:
             key += (None, _ALL)
         paired = [n for pair in zip(repeats, own, strict=True) for n in pair]
-        expanded = self.capabilities.expand(x.reshape(own)[tuple(key)] if key else x, tuple(paired))
+        expanded = self.capabilities.expand(
+            self.xp.reshape(x, own)[tuple(key)] if key else x, tuple(paired)
+        )
         shape = tuple([n * size for n, size in zip(repeats, own, strict=True)])
         return self.capabilities.view(self.xp.array(expanded, order="C", copy=True), shape)
 
@@ -305,10 +307,10 @@ class Shapes(Family):
         sizes = list(x.shape[:-1])
         for dim in sorted((first, second)):
             sizes.insert(dim, size)
-        places = xp.arange(math.prod(sizes)).reshape(sizes)
+        places = xp.reshape(xp.arange(math.prod(sizes)), sizes)
         flat = self.capabilities.diagonal(places, offset, first, second)
         zeros = xp.zeros(math.prod(sizes), dtype=x.dtype)
-        return self.capabilities.index_put(zeros, (flat,), x, False).reshape(sizes)
+        return xp.reshape(self.capabilities.index_put(zeros, (flat,), x, False), sizes)
 
 
 def cat_error(shapes: Sequence[Sequence[int]], axis: int) -> RuntimeError | None:

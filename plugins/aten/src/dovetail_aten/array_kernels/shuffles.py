@@ -16,10 +16,10 @@ class Shuffles(Family):
         """Return ``(*, C * r², H, W)`` as ``(*, C, H * r, W * r)``."""
         shape, r = shuffled_shape(x.shape, upscale_factor), upscale_factor
         *lead, channels = shape[:-2]
-        parts = x.reshape(*lead, channels, r, r, *x.shape[-2:])
+        parts = self.xp.reshape(x, (*lead, channels, r, r, *x.shape[-2:]))
         at = len(lead)
         moved = parts.transpose(*range(at + 1), at + 3, at + 1, at + 4, at + 2)
-        return moved.copy().reshape(shape)
+        return self.xp.reshape(moved.copy(), shape)
 
     @operator("pixel_unshuffle")
     def pixel_unshuffle(self, x: Any, downscale_factor: int) -> Any:
@@ -27,16 +27,16 @@ class Shuffles(Family):
         shape, r = unshuffled_shape(x.shape, downscale_factor), downscale_factor
         *lead, channels = x.shape[:-2]
         height, width = shape[-2:]
-        parts = x.reshape(*lead, channels, height, r, width, r)
+        parts = self.xp.reshape(x, (*lead, channels, height, r, width, r))
         at = len(lead)
         moved = parts.transpose(*range(at + 1), at + 2, at + 4, at + 1, at + 3)
-        return moved.copy().reshape(shape)
+        return self.xp.reshape(moved.copy(), shape)
 
     @operator("channel_shuffle")
     def channel_shuffle(self, x: Any, groups: int) -> Any:
         """Return the channels, dimension 1, dealt out to `groups` in turn."""
         check_channel_shuffle(x.shape, groups)
         images, channels = x.shape[:2]
-        parts = x.reshape(images, groups, channels // groups, *x.shape[2:])
+        parts = self.xp.reshape(x, (images, groups, channels // groups, *x.shape[2:]))
         moved = parts.transpose(0, 2, 1, *range(3, parts.ndim))
-        return moved.copy().reshape(x.shape)
+        return self.xp.reshape(moved.copy(), x.shape)

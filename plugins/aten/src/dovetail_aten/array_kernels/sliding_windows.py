@@ -51,14 +51,16 @@ class SlidingWindows(Family):
             ``(..., *counts)`` for each place of the windows, in the order of `_slices`.
         """
         shape = tuple([window.padded for window in windows])
-        every = self.xp.arange(math.prod(shape)).reshape(shape)
-        index = self._patches(every, [_inside(window) for window in windows], 0).reshape(-1)
+        every = self.xp.reshape(self.xp.arange(math.prod(shape)), shape)
+        index = self.xp.reshape(
+            self._patches(every, [_inside(window) for window in windows], 0), (-1,)
+        )
         patches = self.xp.stack(list(parts), axis=-len(windows) - 1)
         lead = patches.shape[: patches.ndim - len(windows) - 1]
-        flat = patches.reshape(*lead, math.prod(patches.shape[len(lead) :]))
+        flat = self.xp.reshape(patches, (*lead, math.prod(patches.shape[len(lead) :])))
         zeros = self.xp.zeros((*lead, math.prod(shape)), dtype=patches.dtype)
         summed = self.capabilities.index_add(zeros, len(lead), index, flat)
-        return self._without_padding(summed.reshape(*lead, *shape), windows)
+        return self._without_padding(self.xp.reshape(summed, (*lead, *shape)), windows)
 
     def _without_padding(self, padded: Any, windows: Sequence[Window]) -> Any:
         """Return the lines themselves out of padded ones."""

@@ -49,7 +49,7 @@ class Triangles(Family):
         distance = columns[None, :] - rows[:, None]
         outside = distance > offset if lower else distance < offset
         # The elements of the triangle come first, in their order.
-        order = xp.argsort(outside.reshape(-1), axis=0, stable=True)[:count]
+        order = xp.argsort(xp.reshape(outside, (-1,)), axis=0, stable=True)[:count]
         size = max(col, 1)
         return xp.stack([order // size, order % size], axis=0).astype(dtype or xp.int64)
 

@@ -235,7 +235,9 @@ class Upsampling(ResamplingTaps):
 
     def _along(self, weight: Any, axis: int, x: Any) -> Any:
         """Return weights of one dimension in the shape that meets that dimension of `x`."""
-        return weight.astype(x.dtype, copy=False).reshape((-1,) + (1,) * (x.ndim - axis - 1))
+        return self.xp.reshape(
+            weight.astype(x.dtype, copy=False), (-1,) + (1,) * (x.ndim - axis - 1)
+        )
 
     def _wide(self, x: Any) -> Any:
         """Return the dtype in which places are computed: that of PyTorch, whose rounding decides

@@ -45,8 +45,8 @@ class Views(Family):
         """Return `x` in another shape, a copy where its strides do not allow a view."""
         shape = tuple(shape)
         if -1 not in shape and math.prod(shape) == x.size:
-            return x.reshape(shape)
-        return x.reshape(infer_size(shape, x.size))
+            return self.xp.reshape(x, shape)
+        return self.xp.reshape(x, infer_size(shape, x.size))
 
     @operator("expand")
     def expand(self, x: Any, size: Sequence[int], *, implicit: bool = False) -> Any:
@@ -199,7 +199,7 @@ class Views(Family):
         if first == second:
             raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
         flat = self.capabilities.diagonal(
-            xp.arange(math.prod(sizes)).reshape(sizes), offset, first, second
+            xp.reshape(xp.arange(math.prod(sizes)), sizes), offset, first, second
         )
         zeros = xp.zeros(math.prod(sizes), dtype=grad_output.dtype)
         try:
@@ -208,7 +208,7 @@ class Views(Family):
             made = self.capabilities.index_put(zeros, (flat,), grad_output, False)
         except ValueError as error:
             raise _no_gradient_error(grad_output, flat.shape) from error
-        return made.reshape(sizes)
+        return xp.reshape(made, sizes)
 
     @operator("unbind.int")
     def unbind(self, x: Any, dim: int = 0) -> list[Any]:

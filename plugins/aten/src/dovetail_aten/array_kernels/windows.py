@@ -77,7 +77,7 @@ class Windows(Family):
         """Return the gradient of `unfold`: the sum for every element over its windows."""
         xp = self.xp
         if not input_sizes:
-            return self.unfold_backward(grad_in[None], (1,), dim, size, step).reshape(())
+            return xp.reshape(self.unfold_backward(grad_in[None], (1,), dim, size, step), ())
         zeros = xp.zeros(tuple(input_sizes), dtype=grad_in.dtype)
         axis = wrap_dim(dim, len(input_sizes))
         shape = [*input_sizes, size]
@@ -91,10 +91,10 @@ class Windows(Family):
         by_window = grad_in.transpose((*range(axis + 1), grad_in.ndim - 1, *others))
         count = by_window.shape[axis]
         places = xp.arange(count)[:, None] * step + xp.arange(size)
-        rows = by_window.reshape(
-            (*by_window.shape[:axis], count * size, *by_window.shape[axis + 2 :])
+        rows = xp.reshape(
+            by_window, (*by_window.shape[:axis], count * size, *by_window.shape[axis + 2 :])
         )
-        return self.capabilities.index_add(zeros, axis, places.reshape(-1), rows)
+        return self.capabilities.index_add(zeros, axis, xp.reshape(places, (-1,)), rows)
 
     def _with(self, x: Any, key: tuple[Any, ...], src: Any) -> Any:
         """Return a copy of `x` with `src` at ``[key]``."""
@@ -183,15 +183,17 @@ class Windows(Family):
         length = max(own + extent(x.shape, strides), begin + extent(size, stride))
         memory = xp.zeros(length, dtype=x.dtype)
         places = self._places(x.shape, strides, own)
-        memory = capabilities.index_put(memory, (places,), x.reshape(-1), False)
+        memory = capabilities.index_put(memory, (places,), xp.reshape(x, (-1,)), False)
         if math.prod(size):
-            memory = self._with(memory, (self._places(size, stride, begin),), src.reshape(-1))
-        return xp.take(memory, places, axis=0).reshape(x.shape)
+            memory = self._with(
+                memory, (self._places(size, stride, begin),), xp.reshape(src, (-1,))
+            )
+        return xp.reshape(xp.take(memory, places, axis=0), x.shape)
 
     def _places(self, size: Sequence[int], stride: Sequence[int], offset: int) -> Any:
         """Return where in memory the elements of a view lie, in C order."""
         xp = self.xp
         places = xp.full((1,), offset)
         for length, step in zip(size, stride, strict=True):
-            places = (places[:, None] + xp.arange(length) * step).reshape(-1)
+            places = xp.reshape(places[:, None] + xp.arange(length) * step, (-1,))
         return places
