@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from dovetail_dispatcher.testing import part_of_samples, samples_in_part
+
 SUITE = """
 import pytest
 import dovetail
@@ -105,3 +107,26 @@ def test_what_is_no_part_is_refused(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--samples=4/3")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--samples is '4/3'*such as 2/3, or 'all'*"])
+
+
+CHECKS = (
+    "samples",
+    "reference",
+    "forward",
+    "gradients",
+    "dtypes",
+    "meta",
+    "batching",
+    "noncontiguous",
+)
+
+
+def test_what_one_check_leaves_out_another_one_takes() -> None:
+    token = part_of_samples.set((1, 3))
+    try:
+        taken = [samples_in_part([*range(9)], f"{check} aten::add float32") for check in CHECKS]
+    finally:
+        part_of_samples.reset(token)
+    assert {len(each) for each in taken} == {3}
+    assert {sample for each in taken for sample in each} == set(range(9))
+    assert samples_in_part([*range(9)], "samples aten::add float32") == [*range(9)]
