@@ -78,7 +78,7 @@ class Strict:
 
     REQUIRED: ClassVar = {
         **{"where": 3, "take": 2, "take_along_axis": 2, "full": 2, "full_like": 2, "eye": 2},
-        **{"searchsorted": 2, "isin": 2, "repeat": 2},
+        **{"searchsorted": 2, "isin": 2, "repeat": 2, "reshape": 2},
     }
 
     def __init__(self, array_type: type) -> None:
