@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from steps import held
 from torch_twins import twin
 
 import dovetail
@@ -254,6 +255,8 @@ def losses(lib: Any, trained: Any) -> list[float]:
         loss = trained.loss()
         loss.backward()
         optimizer.step()
+        if lib is dovetail:
+            held(trained, optimizer, loss)
         found.append(loss.item())
     trained.eval()
     with lib.no_grad():

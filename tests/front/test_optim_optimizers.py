@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import pytest
+from steps import held
 
 import dovetail
 from dovetail import nn, optim
@@ -178,6 +179,7 @@ def test_steps_go_down_to_the_minimum(make):
         optimizer.zero_grad()
         (p * p).sum().backward()
         optimizer.step()
+        held(p, optimizer)
     assert p.abs().max().item() < 0.2
 
 
