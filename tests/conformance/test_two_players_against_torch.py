@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from steps import held
 
 import dovetail
 
@@ -86,6 +87,8 @@ def dcgan(lib: Any) -> list[float]:
         loss_g = criterion(net_d(fake).view(-1), label)
         loss_g.backward()
         optimizer_g.step()
+        if lib is dovetail:
+            held(net_d, net_g, optimizer_d, optimizer_g, loss_real, loss_fake, loss_g)
         found += [loss_real.item() + loss_fake.item(), loss_g.item()]
     return found
 
@@ -172,6 +175,8 @@ def dqn(lib: Any) -> tuple[list[float], list[float]]:
         for key in policy:
             target[key] = policy[key] * 0.05 + target[key] * 0.95
         target_net.load_state_dict(target)
+        if lib is dovetail:
+            held(policy_net, target_net, optimizer, loss)
         found.append(loss.item())
     with lib.no_grad():
         places = lib.tensor([[p / 5, (p / 5) ** 2, 0.0] for p in range(5)])
