@@ -111,7 +111,7 @@ def cluster(options: argparse.Namespace) -> Iterator[Any]:
             n_workers=options.workers,
             threads_per_worker=1,
             memory_limit=f"{options.limit}GiB",
-            dashboard_address=None,
+            dashboard_address=":0",
         ) as started,
         Client(started) as client,
     ):

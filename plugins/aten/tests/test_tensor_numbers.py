@@ -127,3 +127,13 @@ def test_the_class_makes_tensors_of_the_default_dtype() -> None:
 def test_dtypes_are_kept() -> None:
     assert tensor([1]).dtype is int64
     assert tensor([1.0]).double().dtype is float64
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 1)])
+def test_an_imaginary_number_is_true(shape: tuple[int, ...]) -> None:
+    x = dovetail.tensor([1j, 0j]).reshape(shape)
+    assert x.bool().flatten().tolist() == [True, False]
+    assert x.logical_not().flatten().tolist() == [False, True]
+    assert x.any() and x[:1].all() and not x.all()
+    assert x.any(0).all() and not x.all(0).any()
+    assert x.count_nonzero() == 1 and len(x.nonzero()) == 1

@@ -78,7 +78,7 @@ def scheduler(workers: int) -> Iterator[Any]:
         return
     from dask.distributed import Client, LocalCluster
 
-    options = {"threads_per_worker": 1, "dashboard_address": None, "memory_limit": "8GiB"}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": "8GiB"}
     with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
         yield client
 

@@ -178,7 +178,7 @@ def cluster():
     """Two workers in processes of their own."""
     distributed = pytest.importorskip("distributed", reason="workers are those of distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit="1GiB"
+        n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit="1GiB"
     ) as started:
         yield started
 

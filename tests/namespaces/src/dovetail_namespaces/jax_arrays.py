@@ -103,6 +103,8 @@ class Namespace:
         found = getattr(jnp, name)
         if name in _MAY_GIVE_BACK:
             return _copying(found)
+        if name in ("all", "any"):
+            return _of_truth(found)
         if name != "array" and not name.endswith("_like"):
             return found
 
@@ -110,6 +112,16 @@ class Namespace:
             return found(*args, **kwargs)
 
         return make
+
+
+def _of_truth(function: Any) -> Any:
+    """Return ``all`` or ``any``; of complex numbers JAX takes the real parts alone."""
+
+    def test(given: Any, *args: Any, **kwargs: Any) -> Any:
+        is_complex = jnp.iscomplexobj(given)
+        return function(given != 0 if is_complex else given, *args, **kwargs)
+
+    return test
 
 
 def _copying(function: Any) -> Any:
