@@ -131,7 +131,7 @@ def test_dtypes_are_kept() -> None:
 
 @pytest.mark.parametrize("shape", [(2,), (2, 1)])
 def test_an_imaginary_number_is_true(shape: tuple[int, ...]) -> None:
-    x = dovetail.tensor([1j, 0j]).reshape(shape)
+    x = tensor([1j, 0j]).reshape(shape)
     assert x.bool().flatten().tolist() == [True, False]
     assert x.logical_not().flatten().tolist() == [False, True]
     assert x.any() and x[:1].all() and not x.all()
