@@ -131,10 +131,15 @@ def _run(
 
 
 def execute_plainly(
-    root: EdgeTuple, grad: Any, tensor: TensorBase | None, side: ArraySide, keep_graph: bool
-) -> None:
-    """Run the whole graph from `root` down as `execute` does, with nothing around it: no mode and
-    no other run.
+    root: EdgeTuple,
+    grad: Any,
+    tensor: TensorBase | None,
+    side: ArraySide,
+    keep_graph: bool,
+    outputs: Sequence[EdgeTuple] = (),
+) -> Sequence[TensorBase | None]:
+    """Run the graph from `root` down as `execute` does, with nothing around it: no mode and no
+    other run.
 
     Parameters
     ----------
@@ -142,17 +147,22 @@ def execute_plainly(
         The array to begin with, of the right shape and dtype.
     tensor
         The tensor that holds it; None if there is none.
+    outputs
+        Return the gradients at these edges. Default: add gradients to the ``.grad`` of leaves.
     """
     roots = (root,)
     task = GraphTask(keep_graph, False, roots, side)
+    if outputs:
+        task.init_to_execute(outputs, False)
     node: Any = root[0]
     if (
-        node._array_backend is not None
+        outputs
+        or node._array_backend is not None
         or node._is_leaf_node
         or node.input_metadata.__class__ is list
     ):
         run_on_arrays(task, GRAPH_ROOT, roots, (grad,))
-        return
+        return task.captured_vars
     # A node that takes tensors, as those of Functions do: the loop over arrays begins after it.
     edges = node.next_edges
     if tensor is None:
@@ -180,3 +190,4 @@ def execute_plainly(
     else:
         grads = ()  # a leaf may take over an array that no tensor holds
         run_on_arrays(task, node, edges, arrays)
+    return task.captured_vars

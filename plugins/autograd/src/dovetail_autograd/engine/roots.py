@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
+from dovetail_kernel.devices.backends import backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.keys.state import below_autograd, functions_as_they_are, set_state, state
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
@@ -14,22 +15,30 @@ from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import (
     DTYPE_MASK,
     GRAD,
+    INFERENCE,
     NO_GRAD,
     NORMAL,
     VIEW,
     WRAPPED_BIT,
+    ZERO_DIM,
 )
 
 from ..graph import engine_ops
-from ..graph.autograd_meta import gradient_edge
+from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.node import EdgeTuple, GradientEdge, Metadata
+from .anomaly import anomaly_mode
+from .array_side import ArraySide, array_side
+from .graph_task import current_task
 
 Output: TypeAlias = TensorBase | GradientEdge
-FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
+_FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
 """The bits of a signature that say that the numbers are real and not integers."""
 
-_OF_NUMBERS: Final = ~(GRAD | VIEW | NOT_PLAIN)
-"""The bits of a signature that are not about the tensor's place in a graph or its class."""
+_OF_GRAPH: Final = GRAD | VIEW
+"""The bits of a signature that are about the tensor's place in a graph."""
+_OF_NUMBERS: Final = ~(_OF_GRAPH | NOT_PLAIN)
+"""The bits of a signature that are neither about that nor about its class."""
+_UNUSUAL: Final = NOT_PLAIN | WRAPPED_BIT | INFERENCE
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
@@ -87,6 +96,49 @@ def make_grads(outputs: Sequence[Any], grad_outputs: Any) -> tuple[TensorBase | 
     )
 
 
+def plain_root(
+    tensor: Any, gradient: Any
+) -> tuple[EdgeTuple, Any, TensorBase | None, ArraySide] | None:
+    """Return what `execute_plainly` begins with; None if anything but a plain tensor with a plain
+    gradient takes part, or a mode or another run is under way.
+    """
+    if (
+        state() & ~NO_GRAD
+        or current_task.get() is not None
+        or anomaly_mode()[0]
+        or not isinstance(tensor, TensorBase)
+    ):
+        return None
+    signature = tensor._signature
+    if not signature & GRAD or signature & _UNUSUAL:
+        return None
+    node = tensor._grad_fn
+    edge: EdgeTuple | None
+    if signature & VIEW:
+        edge = gradient_edge(tensor)
+        if edge is None:
+            return None
+    elif node is None:
+        edge = leaf_edge(tensor)
+    else:
+        edge = node, tensor.output_nr
+    if gradient is None:
+        if not signature & ZERO_DIM or not signature & _FLOATING:
+            return None
+        side = array_side(backend_of_signature(signature))
+        arrays = side.backend.arrays
+        array = arrays.scalar(1, tensor.array.dtype)
+        if arrays.several_devices:
+            array = arrays.to_device(array, arrays.device_index(tensor.array) or 0)
+        return edge, array, None, side
+    if not isinstance(gradient, TensorBase) or (signature ^ gradient._signature) & ~_OF_GRAPH:
+        return None
+    array = gradient.array
+    if array.shape != tensor.array.shape:
+        return None
+    return edge, array, gradient, array_side(backend_of_signature(signature))
+
+
 def recorded(value: Any) -> Any:
     """Return `value`; for a dual tensor that itself has no graph, the primal that may have one."""
     while isinstance(value, TensorBase) and value._signature & (WRAPPED_BIT | GRAD) == WRAPPED_BIT:
@@ -116,7 +168,7 @@ def _one(output: Any) -> TensorBase | None:
         if gradient_edge(output) is None:
             return None
         raise _not_scalar(shape)
-    if not output._signature & FLOATING:
+    if not output._signature & _FLOATING:
         if gradient_edge(output) is None:
             return None
         raise RuntimeError(
