@@ -114,8 +114,7 @@ def backward_of_one(
         _check_not_in_transform()
     root = plain_root(tensor, gradient)
     if root is not None:
-        edge, array, seed, side = root
-        execute_plainly(edge, array, seed, side, bool(retain_graph))
+        execute_plainly(root, bool(retain_graph))
         return
     grads = make_grads((tensor,), (gradient,))
     default_engine.run_backward((tensor,), grads, bool(retain_graph), False, None, True, True)
@@ -193,15 +192,15 @@ def grad(
             "`inputs` argument to `grad()` cannot be empty. Name at least one tensor."
         )
     given = as_tuple(outputs)
+    keep_graph = create_graph if retain_graph is None else retain_graph
     found: tuple[TensorBase | None, ...]
     root = None
-    if len(given) == 1 and not create_graph and not is_grads_batched:
+    if len(given) == 1 and not is_grads_batched:
         seeds = (None,) if grad_outputs is None else as_tuple(grad_outputs)
         root = plain_root(given[0], seeds[0]) if len(seeds) == 1 else None
     if root is not None:
-        edge, array, seed, side = root
         edges = [wanted_edge(each, False) for each in wanted]
-        found = tuple(execute_plainly(edge, array, seed, side, bool(retain_graph), edges))
+        found = tuple(execute_plainly(root, bool(keep_graph), edges, bool(create_graph)))
         if not allow_unused:
             check_used(found)
     elif is_grads_batched:
@@ -218,7 +217,7 @@ def grad(
         found = default_engine.run_backward(  # type: ignore[assignment]
             given,
             make_grads(given, grad_outputs),
-            create_graph if retain_graph is None else retain_graph,
+            keep_graph,
             create_graph,
             wanted,
             allow_unused,

@@ -20,10 +20,11 @@ from dovetail_kernel.types.signature import NO_GRAD
 
 from ..graph.node import EdgeTuple
 from .anomaly import anomaly_mode
-from .array_side import ArraySide, array_side, as_arrays
+from .array_side import array_side, as_arrays
 from .evaluate import run_node
 from .graph_root import GRAPH_ROOT
 from .graph_task import GraphTask, current_task
+from .roots import PlainRoot
 from .run_on_arrays import run_on_arrays
 from .run_on_tensors import run_on_tensors
 
@@ -131,30 +132,36 @@ def _run(
 
 
 def execute_plainly(
-    root: EdgeTuple,
-    grad: Any,
-    tensor: TensorBase | None,
-    side: ArraySide,
+    root: PlainRoot,
     keep_graph: bool,
     outputs: Sequence[EdgeTuple] = (),
+    create_graph: bool = False,
 ) -> Sequence[TensorBase | None]:
     """Run the graph from `root` down as `execute` does, with nothing around it: no mode and no
     other run.
 
     Parameters
     ----------
-    grad
-        The array to begin with, of the right shape and dtype.
-    tensor
-        The tensor that holds it; None if there is none.
+    root
+        What `plain_root` returned.
+    keep_graph
+        Keep saved values.
     outputs
         Return the gradients at these edges. Default: add gradients to the ``.grad`` of leaves.
+    create_graph
+        Record the run itself. Default: False.
     """
-    roots = (root,)
-    task = GraphTask(keep_graph, False, roots, side)
+    edge, grad, tensor, side = root
+    roots = (edge,)
+    task = GraphTask(keep_graph, create_graph, roots, side)
     if outputs:
         task.init_to_execute(outputs, False)
-    node: Any = root[0]
+    if create_graph:
+        run_on_tensors(
+            task, GRAPH_ROOT, roots, (side.wrap(grad, None) if tensor is None else tensor,)
+        )
+        return task.captured_vars
+    node: Any = edge[0]
     if (
         outputs
         or node._array_backend is not None

@@ -71,6 +71,8 @@ class GraphTask:
         These gradients.
     kept
         The nodes that lead to what is wanted, or None for all of them.
+    prunes
+        Whether the roots lead to others as well.
     needed
         Those of them that run, rather than being captured only.
     node
@@ -87,6 +89,7 @@ class GraphTask:
     captures: dict[Node, list[tuple[int, int]]] | None = None
     captured_vars: list[TensorBase | None]
     kept: set[Node] | None = None
+    prunes = False
     needed: set[Node] | None = None
     node: Node | None = None
     final_callbacks: tuple[Callable[[], Any], ...] = ()
@@ -179,7 +182,7 @@ class GraphTask:
             counts = {node: len(found) - 1 for node, found in sources.items()}
         self.counts = counts
         kept = self.kept
-        if kept is not None and not counts.keys() <= kept:
+        if kept is not None and self.prunes:
             for node in counts:
                 if node not in kept:
                     counts[node] += 2 * PRUNED
@@ -199,15 +202,11 @@ class GraphTask:
             return
         self.needed = needed
         self.captured_vars = [None] * len(outputs)
+        self.prunes = not self.kept.issuperset(sources)
         captures: dict[Node, list[tuple[int, int]]] = {}
         self.captures = captures
         for position, edge in enumerate(outputs):
             captures.setdefault(edge[0], []).append((edge[1], position))
-
-    def pruned_to(self) -> set[Node] | None:
-        """Return the nodes that gradients are brought to; None for all that the roots lead to."""
-        kept = self.kept
-        return None if kept is None or kept.issuperset(self._sources or ()) else kept
 
     def reaches(self, node: Node) -> bool:
         """Return whether the roots lead to `node`."""

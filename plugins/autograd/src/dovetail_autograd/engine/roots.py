@@ -31,6 +31,10 @@ from .array_side import ArraySide, array_side
 from .graph_task import current_task
 
 Output: TypeAlias = TensorBase | GradientEdge
+PlainRoot: TypeAlias = tuple[EdgeTuple, Any, TensorBase | None, ArraySide]
+"""An edge; the array of the gradient that arrives there, and the tensor that holds it or None; and
+the array side of its backend.
+"""
 _FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
 """The bits of a signature that say that the numbers are real and not integers."""
 
@@ -96,11 +100,9 @@ def make_grads(outputs: Sequence[Any], grad_outputs: Any) -> tuple[TensorBase | 
     )
 
 
-def plain_root(
-    tensor: Any, gradient: Any
-) -> tuple[EdgeTuple, Any, TensorBase | None, ArraySide] | None:
-    """Return what `execute_plainly` begins with; None if anything but a plain tensor with a plain
-    gradient takes part, or a mode or another run is under way.
+def plain_root(tensor: Any, gradient: Any) -> PlainRoot | None:
+    """Return where a run with nothing around it begins; None if anything but a plain tensor with a
+    plain gradient takes part, or a mode or another run is under way.
     """
     if (
         state() & ~NO_GRAD

@@ -83,7 +83,7 @@ def _loop_over_arrays(
     side = task.side
     backend = side.backend
     captures = task.captures
-    kept = task.pruned_to()
+    kept = task.kept if task.prunes else None
     keep_graph = task.keep_graph
     kernels = kernel_namespace(backend)
     counts = task.count(task.roots) if watch.leaves else None
