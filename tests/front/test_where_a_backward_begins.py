@@ -4,7 +4,7 @@ what the long ones do.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -102,3 +102,45 @@ def test_grad_refuses_an_input_that_was_not_used() -> None:
     x, other = leaf(), leaf()
     with pytest.raises(RuntimeError, match="at index 1 appears to not have been used"):
         grad((x * x).sum(), (x, other))
+
+
+class Doubling(Function):
+    """Doubles; what its backward returns is kept where `kept` is a list."""
+
+    kept: ClassVar[list[Tensor] | None] = None
+    places: ClassVar[list[int]] = []
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        made = grad * 2
+        if Doubling.kept is not None:
+            Doubling.kept.append(made)
+        else:
+            Doubling.places.append(made.data_ptr())
+        return made
+
+
+def test_what_a_function_at_the_root_returned_and_keeps_is_not_the_gradient_of_the_leaf(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept: list[Tensor] = []
+    monkeypatch.setattr(Doubling, "kept", kept)
+    x = leaf()
+    Doubling.apply(x).backward(dovetail.ones(2, 2))
+    x.grad.zero_()
+    assert kept[0].tolist() == [[2.0, 2.0], [2.0, 2.0]]
+
+
+@pytest.mark.cpu_only(reason="where an array lies is the backend's to say")
+def test_what_a_function_at_the_root_returned_becomes_the_gradient_of_the_leaf_without_a_copy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places: list[int] = []
+    monkeypatch.setattr(Doubling, "places", places)
+    x = leaf()
+    Doubling.apply(x).backward(dovetail.ones(2, 2))
+    assert x.grad.data_ptr() == places[0]

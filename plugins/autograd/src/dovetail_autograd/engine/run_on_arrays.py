@@ -31,7 +31,8 @@ from .run_on_tensors import loop_over_tensors
 def run_on_arrays(
     task: GraphTask, node: Node, edges: Sequence[EdgeTuple | None], grads: Sequence[Any]
 ) -> None:
-    """Run what `edges` lead to, as if `node` had just returned the arrays `grads` for them.
+    """Run what `edges` lead to, as if `node` had just returned the arrays `grads` for them; a list
+    of them is emptied.
 
     Overflow, division by zero and NaN are results here, and no reason to warn.
     """
@@ -82,6 +83,7 @@ def _loop_over_arrays(
     """
     side = task.side
     backend = side.backend
+    first = grads
     captures = task.captures
     kept = task.kept if task.prunes else None
     keep_graph = task.keep_graph
@@ -218,6 +220,8 @@ def _loop_over_arrays(
             return
         tensors = None  # as `given` above
     given = None
+    if first.__class__ is list:
+        first.clear()  # else no leaf could take over what frames further out hold
     while leaves:
         target, grad = grads = leaves.popitem()  # held as above: what it can own is counted
         if captures is None and target._array_backend is backend:
