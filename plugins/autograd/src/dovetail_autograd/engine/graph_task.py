@@ -198,11 +198,11 @@ class GraphTask:
         self._sources = sources = sources_of(self.roots)
         needed = leading_to(nodes, sources)
         self.kept = self.needed = needed | nodes
+        self.prunes = not self.kept.issuperset(sources)
         if accumulate_grad:
             return
         self.needed = needed
         self.captured_vars = [None] * len(outputs)
-        self.prunes = not self.kept.issuperset(sources)
         captures: dict[Node, list[tuple[int, int]]] = {}
         self.captures = captures
         for position, edge in enumerate(outputs):
