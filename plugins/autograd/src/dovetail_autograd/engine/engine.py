@@ -13,7 +13,6 @@ from contextvars import copy_context
 from threading import Thread
 from typing import Any, Final
 
-from dovetail_kernel.devices.backends import backend_of_signature
 from dovetail_kernel.keys.state import dispatch_state, functions_as_they_are, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
@@ -79,7 +78,7 @@ def execute(
     if not roots:
         return [None] * (0 if accumulate_grad else len(outputs))
     outer = current_task.get()
-    side = array_side(backend_of_signature(inputs[0]._signature))
+    side = array_side(inputs[0]._signature)
     task = GraphTask(keep_graph, create_graph, roots, side, outer)
     if outer is not None:
         task.reentrant_depth = outer.reentrant_depth + 1

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
-from dovetail_kernel.devices.backends import backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.keys.state import below_autograd, functions_as_they_are, set_state, state
 from dovetail_kernel.tensor.new_tensors import new_tensor, tensor_class
@@ -40,9 +39,13 @@ _FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
 
 _OF_GRAPH: Final = GRAD | VIEW
 """The bits of a signature that are about the tensor's place in a graph."""
+_OF_OTHERS: Final = ~_OF_GRAPH
 _OF_NUMBERS: Final = ~(_OF_GRAPH | NOT_PLAIN)
 """The bits of a signature that are neither about that nor about its class."""
-_UNUSUAL: Final = NOT_PLAIN | WRAPPED_BIT | INFERENCE
+_KIND: Final = _OF_GRAPH | NOT_PLAIN | WRAPPED_BIT | INFERENCE
+"""The bits of a signature that decide on the way to the engine."""
+_MODES: Final = ~NO_GRAD
+"""The bits of a state that say more than whether graphs are recorded."""
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
@@ -105,40 +108,39 @@ def plain_root(tensor: Any, gradient: Any) -> PlainRoot | None:
     plain gradient takes part, or a mode or another run is under way.
     """
     if (
-        state() & ~NO_GRAD
+        state() & _MODES
         or current_task.get() is not None
         or anomaly_mode()[0]
         or not isinstance(tensor, TensorBase)
     ):
         return None
     signature = tensor._signature
-    if not signature & GRAD or signature & _UNUSUAL:
-        return None
-    node = tensor._grad_fn
+    kind = signature & _KIND
     edge: EdgeTuple | None
-    if signature & VIEW:
+    if kind == GRAD:
+        node = tensor._grad_fn
+        edge = leaf_edge(tensor) if node is None else (node, tensor.output_nr)
+    elif kind == GRAD | VIEW:
         edge = gradient_edge(tensor)
         if edge is None:
             return None
-    elif node is None:
-        edge = leaf_edge(tensor)
     else:
-        edge = node, tensor.output_nr
+        return None
     if gradient is None:
         if not signature & ZERO_DIM or not signature & _FLOATING:
             return None
-        side = array_side(backend_of_signature(signature))
+        side = array_side(signature)
         arrays = side.backend.arrays
         array = arrays.scalar(1, tensor.array.dtype)
         if arrays.several_devices:
             array = arrays.to_device(array, arrays.device_index(tensor.array) or 0)
         return edge, array, None, side
-    if not isinstance(gradient, TensorBase) or (signature ^ gradient._signature) & ~_OF_GRAPH:
+    if not isinstance(gradient, TensorBase) or (signature ^ gradient._signature) & _OF_OTHERS:
         return None
     array = gradient.array
     if array.shape != tensor.array.shape:
         return None
-    return edge, array, gradient, array_side(backend_of_signature(signature))
+    return edge, array, gradient, array_side(signature)
 
 
 def recorded(value: Any) -> Any:
