@@ -203,7 +203,8 @@ class OpOverloadPacket:
         self._qualified_op_name = qualified_name
         self._epoch = -1
         self._only: OpOverload | None = None
-        self._known: dict[tuple[type, ...], OpOverload] = {}
+        self._entry: Callable[..., Any] | None = None
+        self._known: dict[tuple[type, ...], Callable[..., Any]] = {}
         self._found: dict[str, OpOverload] = {}
         self.__name__ = qualified_name.partition("::")[2]
 
@@ -276,15 +277,14 @@ class OpOverloadPacket:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self._epoch != registry.epoch:
             self._forget()
-        overload = self._only
-        if overload is None:
-            overload = None if kwargs else self._known.get(tuple(map(type, args)))
-            if overload is None:
-                overload = self._resolve(args, kwargs)
+        if not kwargs:
+            entry = self._entry or self._known.get(tuple(map(type, args)))
+            return (entry or self._resolve(args, kwargs).op)(*args)
+        overload = self._only or self._resolve(args, kwargs)
         try:
             return overload(*args, **kwargs)
         except TypeError as error:
-            if kwargs and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 bind(
                     overload._schema, args, kwargs
                 )  # an argument was given twice: says so in PyTorch's words
@@ -295,6 +295,7 @@ class OpOverloadPacket:
         epoch = registry.epoch
         operators = self._operators
         self._only = operators[0].handle if len(operators) == 1 else None
+        self._entry = None if self._only is None else self._only.op
         self._known = {}
         self._found = {}
         # Last: until then other threads look for themselves.
@@ -310,7 +311,7 @@ class OpOverloadPacket:
         if not kwargs and decided_by_class(chosen, args):
             before, count = operators[: operators.index(chosen)], len(args)
             if all([refused_by_number(each, count) for each in before]):
-                self._known[tuple(map(type, args))] = overload
+                self._known[tuple(map(type, args))] = overload.op
         return overload
 
     def __repr__(self) -> str:
@@ -347,7 +348,8 @@ def forget_overloads(qualified: str) -> None:
     """Let the packet of a name, if there is one, hold nothing of what was defined."""
     packet = _packets.get(qualified)
     if packet is not None:
-        packet._epoch, packet._only, packet._known, packet._found = -1, None, {}, {}
+        packet._epoch, packet._only, packet._entry = -1, None, None
+        packet._known, packet._found = {}, {}
 
 
 def _defined(qualified: str) -> list[Operator]:

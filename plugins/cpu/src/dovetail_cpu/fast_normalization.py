@@ -138,25 +138,37 @@ class FastNormalization(Normalization):
     ) -> tuple[Any, Any, Any]:
         """Return the gradients of layer normalization, by blocks of rows."""
         dtype = input.dtype
-        arrays = (grad_out, mean, rstd, *[each for each in (weight, bias) if each is not None])
+        inner = tuple(normalized_shape)
+        length = prod(inner)
         if (
             dtype not in _FLOATS
             or not input.size
-            or any([each.dtype is not dtype for each in arrays])
+            or grad_out.dtype is not dtype
+            or mean.dtype is not dtype
+            or rstd.dtype is not dtype
+            or (weight is not None and (weight.dtype is not dtype or weight.size != length))
+            or (bias is not None and bias.dtype is not dtype)
             or grad_out.shape != input.shape
-            or mean.size * prod(normalized_shape) != input.size
+            or mean.size * length != input.size
             or rstd.size != mean.size
-            or (weight is not None and weight.size != prod(normalized_shape))
         ):
             return Normalization.native_layer_norm_backward(
                 self, grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask
             )
-        inner = tuple(normalized_shape)
-        length = prod(inner)
         rows, grads = input.reshape(-1, length), grad_out.reshape(-1, length)
         centers, inverses = mean.reshape(-1), rstd.reshape(-1)
         needs_input, needs_weight, needs_bias = output_mask
         needs_weight = needs_weight and weight is not None
+        if input.size <= _SMALL:
+            scale = None if weight is None else weight.reshape(length)
+            some = grads, rows, centers, inverses, scale, needs_input, needs_weight
+            result, product = _small_gradients(*some)
+            sums = ones_of(len(rows), dtype)
+            return (
+                result.reshape(input.shape) if needs_input else None,
+                sums.dot(product).reshape(inner) if needs_weight else None,
+                sums.dot(grads).reshape(inner) if needs_bias else None,
+            )
         scale = ones_of(length, dtype) if weight is None else weight.reshape(length)
         result = numpy.empty(rows.shape, dtype) if needs_input else None
         to_weight: Any = None
@@ -181,6 +193,40 @@ class FastNormalization(Normalization):
             to_weight.reshape(inner) if needs_weight else None,
             to_bias.reshape(inner) if needs_bias else None,
         )
+
+
+def _small_gradients(
+    grad: Any,
+    rows: Any,
+    center: Any,
+    inverse: Any,
+    scale: Any,
+    needs_input: bool,
+    needs_product: bool,
+) -> tuple[Any, Any]:
+    """Return the gradient of some rows, and its product with the normalized rows, which sums along
+    columns make that of the weight: few elements are passed over as they are, which takes fewer
+    calls than `_gradients`.
+    """
+    if not needs_input and not needs_product:
+        return None, None
+    length = rows.shape[1]
+    spread = across(inverse, length)
+    normalized = _subtract(rows, across(center, length))
+    _multiply(normalized, spread, normalized)
+    product = _multiply(grad, normalized)
+    if not needs_input:
+        return None, product
+    share = _average(length, rows.dtype)
+    if scale is not None:
+        share = _multiply(scale, share)
+        grad_of_normalized = _multiply(grad, down(scale, len(rows)))
+    else:
+        grad_of_normalized = grad
+    _multiply(normalized, across(product.dot(share), length), normalized)
+    _sum(normalized, across(grad.dot(share), length), normalized)
+    result = _subtract(grad_of_normalized, normalized, normalized)
+    return _multiply(result, spread, result), product
 
 
 def _plus(total: Any, more: Any) -> Any:
@@ -214,12 +260,6 @@ def _gradients(
     slope *= share
     rest = slope * center
     rest += total * inverse * share
-    if grad.size <= _SMALL:
-        _multiply(grad, across(inverse, length), out=out)
-        _multiply(out, scale, out=out)
-        _sum(out, _multiply(rows, across(slope, length)), out=out)
-        _subtract(out, across(rest, length), out=out)
-        return gain
     inverse[:, None].dot(scale[None], out)
     _multiply(out, grad, out)
     _sum(out, _multiply(rows, slope[:, None], out=product), out=out)

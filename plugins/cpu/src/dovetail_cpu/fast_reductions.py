@@ -14,6 +14,7 @@ from dovetail_aten.array_kernels.reductions import Dims, Reductions
 
 from .constants import ones_of, starts_of_rows
 from .half_precision import MANY
+from .products_of_rows import product_of_rows
 from .repeating import across, down
 from .silence import silent
 
@@ -199,25 +200,6 @@ def _small_variance(x: Any, axis: int, size: Any, freedom: Any) -> Any:
     return _divide(total, freedom, total)
 
 
-def _product_of_rows(x: Any, axis: int | None, keepdim: bool) -> Any:
-    """Return the products of rows, half of each by the other half as long as they are long: NumPy
-    has vector instructions for that.
-    """
-    rows = x.reshape(1, -1) if axis is None else x.reshape(-1, x.shape[-1])
-    while rows.shape[1] > _ROW // 4:
-        half = rows.shape[1] // 2
-        halved = numpy.multiply(rows[:, :half], rows[:, half : 2 * half])
-        if rows.shape[1] % 2:
-            numpy.multiply(halved[:, :1], rows[:, -1:], out=halved[:, :1])
-        rows = halved
-    # Many short rows are multiplied side by side.
-    aside = len(rows) >= _FEW
-    products = _multiply(numpy.ascontiguousarray(rows.T), 0) if aside else _multiply(rows, 1)
-    if axis is None:
-        return products.reshape((1,) * x.ndim if keepdim else ())
-    return products.reshape(*x.shape[:-1], 1) if keepdim else products.reshape(x.shape[:-1])
-
-
 class FastReductions(Reductions):
     """Reductions by the methods of ufuncs, which skip a Python frame and keywords."""
 
@@ -270,8 +252,11 @@ class FastReductions(Reductions):
     def sum(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
         """Return the sum over `dim`; of few floats, and of many, as a product with ones."""
         own = x.dtype
-        if dtype is not None:
-            return Reductions.sum(self, x, dim, keepdim, dtype=dtype)
+        if dtype is not None and (dtype is not own or own not in _BLAS):
+            if own is not _BOOL or dtype not in _BLAS or x.size > _LONGEST:
+                return Reductions.sum(self, x, dim, keepdim, dtype=dtype)
+            x = x.astype(dtype)  # so that BLAS counts them
+            own = x.dtype
         if own in self.precision.accumulators:
             ndim = x.ndim
             dims = None if dim is None else wrap_dims(dim, ndim)
@@ -301,6 +286,10 @@ class FastReductions(Reductions):
             return _add(x, None, None, None, keepdim)
         ndim = x.ndim
         dims = wrap_dims(dim, ndim)
+        if len(dims) == ndim and x.size <= _LONGEST and own in _BLAS:
+            if not keepdim:
+                return x.ravel().dot(ones_of(x.size, own))
+            return x.reshape(1, -1).dot(ones_of(x.size, own)).reshape((1,) * ndim)
         if ndim == 2 and len(dims) == 1 and x.size <= _LONGEST and own in _BLAS:
             rows, columns = x.shape
             if dims[0]:
@@ -353,6 +342,11 @@ class FastReductions(Reductions):
         freedom = size - (1 if correction is None else correction)
         if freedom <= 0:
             return Reductions.var(self, x, dim, correction=correction, keepdim=keepdim)
+        if len(dims) == len(shape) and size <= _LONGEST:
+            away = x.ravel()
+            away = numpy.subtract(away, away.dot(ones_of(size, x.dtype)) / size)
+            result = away.dot(away) / freedom
+            return result.reshape((1,) * x.ndim) if keepdim else result
         number = self.numbers.of_dtype
         if len(shape) == _MATRIX and len(dims) == 1 and x.size <= _FEW:
             result = _small_variance(x, dims[0], number(size, x.dtype), number(freedom, x.dtype))
@@ -389,7 +383,7 @@ class FastReductions(Reductions):
         if x.size >= _MANY and own in _BLAS and x.flags.c_contiguous:
             axis = None if dim is None else wrap_dim(dim, ndim)
             if axis is None or axis == ndim - 1:
-                return _product_of_rows(x, axis, keepdim)
+                return product_of_rows(x, axis, keepdim)
         result = _multiply(
             x,
             None if dim is None else wrap_dims(dim, ndim),

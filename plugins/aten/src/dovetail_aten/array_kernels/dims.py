@@ -5,6 +5,7 @@ words.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NoReturn
 
 
@@ -52,6 +53,11 @@ def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     if len(dims) == 1 and ndim:
         dim = dims[0]
         return (dim if 0 <= dim < ndim else wrap_dim(dim, ndim),)
+    return _wrapped(tuple(dims), ndim)
+
+
+@lru_cache(256)
+def _wrapped(dims: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     wrapped = tuple([wrap_dim(dim, ndim) for dim in dims])
     if len(wrapped) > 1 and len(set(wrapped)) < len(wrapped):
         twice = next(dim for dim in wrapped if wrapped.count(dim) > 1)

@@ -24,6 +24,8 @@ def mean_backward(k: Any, grad: Any, sizes: Sequence[int], dims: Any, keepdim: b
 
 def scale_grad_by_count(k: Any, grad: Any, mask: Any, dims: Any) -> Any:
     """Return `grad` shared evenly by the elements that `mask` chooses along `dims`."""
+    if not isinstance(mask, TensorBase):  # over arrays, where no mode sees the cast
+        mask = k._to_copy(mask, dtype=grad.dtype)
     return k.div(k.mul(grad, mask), count_along(k, mask, dims, grad))
 
 
@@ -119,11 +121,11 @@ def _has_zero(k: Any, x: Any) -> bool:
 
 def var_backward(k: Any, grad: Any, self: Any, dims: Any, correction: Any, keepdim: bool) -> Any:
     """Return the gradient of the variance over `dims`."""
-    dims = wrap_dims(dims, self.ndim)
-    grad = unsqueeze_reduced(k, grad, dims, keepdim, self.ndim)
     freedom = count(self.shape, dims) - (1 if correction is None else correction)
     factor = 2 / freedom if freedom > 0 else math.inf
-    return k.mul(grad, k.mul(k.sub(self, k.mean(self, dims, True)), factor))
+    mean = k.mean(self) if dims is None else k.mean(self, wrap_dims(dims, self.ndim), True)
+    grad = unsqueeze_reduced(k, grad, dims, keepdim, self.ndim)
+    return k.mul(k.mul(grad, factor), k.sub(self, mean))
 
 
 def std_backward(

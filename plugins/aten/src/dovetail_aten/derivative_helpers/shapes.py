@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..array_kernels.broadcasting import broadcast_shapes
@@ -11,6 +12,11 @@ from ..array_kernels.broadcasting import broadcast_shapes
 
 def wrap_dims(dims: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     """Return the dimensions named by `dims` as numbers from 0; none named means all."""
+    return _wrapped(tuple(dims) if isinstance(dims, list) else dims, ndim)
+
+
+@lru_cache(256)
+def _wrapped(dims: Any, ndim: int) -> tuple[int, ...]:
     if isinstance(dims, int):
         dims = (dims,)
     if not dims:
@@ -23,21 +29,18 @@ def restore_reduced_dims(k: Any, x: Any, dims: Any, keepdim: bool) -> Any:
     size 1.
     """
     ndim = getattr(dims, "__len__", lambda: 1)()
-    if keepdim or not ndim:
-        return x
-    full = x.ndim + ndim
-    for dim in sorted(wrap_dims(dims, full)):
-        x = k.unsqueeze(x, dim)
-    return x
+    return x if keepdim or not ndim else _unsqueezed(k, x, wrap_dims(dims, x.ndim + ndim))
 
 
 def unsqueeze_reduced(k: Any, x: Any, dims: Any, keepdim: bool, ndim: int) -> Any:
     """Return `x`, the result of a reduction of `ndim` dimensions over `dims`, so that it broadcasts
     over them.
     """
-    if keepdim or not ndim or not x.ndim:
-        return x
-    for dim in sorted(wrap_dims(dims, ndim)):
+    return x if keepdim or not ndim or not x.ndim else _unsqueezed(k, x, wrap_dims(dims, ndim))
+
+
+def _unsqueezed(k: Any, x: Any, dims: tuple[int, ...]) -> Any:
+    for dim in dims if len(dims) == 1 else sorted(dims):
         x = k.unsqueeze(x, dim)
     return x
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from dovetail_dispatcher.calls.array_wrapping import array_wrapper
-from dovetail_kernel.devices.backends import Backend
+from dovetail_kernel.devices.backends import Backend, backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NORMAL, WRAPPED_BIT
@@ -38,7 +38,22 @@ class ArraySide:
         self.wrap = array_wrapper(backend, backend.bit | NORMAL)
 
 
-array_side: Final = cache(ArraySide)
+_side_of_backend: Final = cache(ArraySide)
+
+
+class _KnownSides(dict[int, ArraySide]):
+    """The array side of the backend of each signature that was asked for."""
+
+    def __missing__(self, signature: int) -> ArraySide:
+        side = _side_of_backend(backend_of_signature(signature))
+        if len(self) >= 1024:
+            self.clear()
+        self[signature] = side
+        return side
+
+
+array_side: Final[Callable[[int], ArraySide]] = _KnownSides().__getitem__
+"""Return the array side of the backend in a signature. Raises as `backend_of_signature`."""
 
 
 def as_tensors(

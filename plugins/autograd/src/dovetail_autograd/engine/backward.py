@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 from dovetail_dispatcher import overridable
 from dovetail_kernel import warn_user
-from dovetail_kernel.devices.backends import backend_of_signature
-from dovetail_kernel.keys.interception import NOT_PLAIN
-from dovetail_kernel.keys.state import state
 from dovetail_kernel.tensor.tensor_base import TensorBase
-from dovetail_kernel.types.signature import (
-    GRAD,
-    INFERENCE,
-    NO_GRAD,
-    VIEW,
-    WRAPPED_BIT,
-    ZERO_DIM,
-)
+from dovetail_kernel.types.signature import GRAD
 
 from ..graph import engine_ops
-from ..graph.autograd_meta import leaf_edge
-from ..graph.node import EdgeTuple
 from .active_levels import active_levels, is_in_transform
-from .anomaly import anomaly_mode
-from .array_side import array_side
 from .engine import execute_plainly
-from .graph_task import current_task
-from .imperative_engine import default_engine
-from .roots import FLOATING, Output, as_tuple, make_grads
-
-_UNUSUAL: Final = NOT_PLAIN | VIEW | WRAPPED_BIT | INFERENCE
+from .imperative_engine import check_used, default_engine, wanted_edge
+from .roots import Output, as_tuple, make_grads, plain_root
 
 _warned_of_cycle: list[bool] = []
 
@@ -123,36 +106,10 @@ def backward_of_one(
         return
     if active_levels():
         _check_not_in_transform()
-    signature = tensor._signature
-    if (
-        signature & GRAD
-        and not signature & _UNUSUAL
-        and not state() & ~NO_GRAD
-        and current_task.get() is None
-        and not anomaly_mode()[0]
-    ):
-        node = tensor._grad_fn
-        edge: EdgeTuple = leaf_edge(tensor) if node is None else (node, tensor.output_nr)
-        if gradient is None:
-            if signature & ZERO_DIM and signature & FLOATING:
-                side = array_side(backend_of_signature(signature))
-                arrays = side.backend.arrays
-                one = arrays.scalar(1, tensor.array.dtype)
-                if arrays.several_devices:
-                    one = arrays.to_device(one, arrays.device_index(tensor.array) or 0)
-                execute_plainly(edge, one, None, side, bool(retain_graph))
-                return
-        elif isinstance(gradient, TensorBase):
-            array = gradient.array
-            if not (signature ^ gradient._signature) & ~GRAD and array.shape == tensor.array.shape:
-                execute_plainly(
-                    edge,
-                    array,
-                    gradient,
-                    array_side(backend_of_signature(signature)),
-                    bool(retain_graph),
-                )
-                return
+    root = plain_root(tensor, gradient)
+    if root is not None:
+        execute_plainly(root, bool(retain_graph))
+        return
     grads = make_grads((tensor,), (gradient,))
     default_engine.run_backward((tensor,), grads, bool(retain_graph), False, None, True, True)
 
@@ -228,8 +185,18 @@ def grad(
             "`inputs` argument to `grad()` cannot be empty. Name at least one tensor."
         )
     given = as_tuple(outputs)
+    keep_graph = create_graph if retain_graph is None else retain_graph
     found: tuple[TensorBase | None, ...]
-    if is_grads_batched:
+    root = None
+    if len(given) == 1 and not is_grads_batched:
+        seeds = (None,) if grad_outputs is None else as_tuple(grad_outputs)
+        root = plain_root(given[0], seeds[0]) if len(seeds) == 1 else None
+    if root is not None:
+        edges = [wanted_edge(each, False) for each in wanted]
+        found = tuple(execute_plainly(root, bool(keep_graph), edges, bool(create_graph)))
+        if not allow_unused:
+            check_used(found)
+    elif is_grads_batched:
         found = _grad_batched(
             grad,
             given,
@@ -243,7 +210,7 @@ def grad(
         found = default_engine.run_backward(  # type: ignore[assignment]
             given,
             make_grads(given, grad_outputs),
-            create_graph if retain_graph is None else retain_graph,
+            keep_graph,
             create_graph,
             wanted,
             allow_unused,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..graph.node import Node
 from ..recording.fused_nodes import split
@@ -33,22 +33,34 @@ def count_gradients(roots: Sequence[EdgeTuple | None]) -> dict[Node, int]:
     return counts
 
 
-def leading_to(nodes: set[Node], reached: Iterable[Node]) -> set[Node]:
-    """Return those of the nodes `reached` that lead to `nodes`, and `nodes`."""
-    sources: dict[Node, list[Node]] = {}
-    for node in reached:
-        for edge in node.next_edges:
+def sources_of(roots: Sequence[EdgeTuple | None]) -> dict[Node, list[Node | None]]:
+    """Return every node that `roots` lead to, with the nodes that each of its gradients comes from:
+    one less than there are of them is what `count_gradients` returns. Roots come from None.
+    """
+    sources: dict[Node, list[Node | None]] = {}
+    pending: list[tuple[Node | None, Sequence[EdgeTuple | None]]] = [(None, roots)]
+    for source, edges in pending:  # which grows meanwhile
+        for edge in edges:
             if edge is not None:
-                target = edge[0]
-                if target in sources:
-                    sources[target].append(node)
+                node = edge[0]
+                if node in sources:
+                    sources[node].append(source)
                 else:
-                    sources[target] = [node]
-    leading = set(nodes)
-    stack = list(nodes)
-    while stack:
-        for node in sources.get(stack.pop(), ()):
-            if node not in leading:
-                leading.add(node)
-                stack.append(node)
+                    sources[node] = [source]
+                    following = node.next_edges if node._fusion is None else split(node)
+                    if following:
+                        pending.append((node, following))
+    return sources
+
+
+def leading_to(nodes: Iterable[Node], sources: dict[Node, list[Node | None]]) -> set[Node]:
+    """Return the nodes with an edge that leads to one of `nodes`, at once or by way of others."""
+    leading: set[Any] = {None}
+    pending = list(nodes)
+    for node in pending:  # which grows meanwhile
+        for source in sources.get(node, ()):
+            if source not in leading:
+                leading.add(source)
+                pending.append(source)  # type: ignore[arg-type]
+    leading.discard(None)
     return leading

@@ -13,17 +13,17 @@ from contextvars import copy_context
 from threading import Thread
 from typing import Any, Final
 
-from dovetail_kernel.devices.backends import backend_of_signature
 from dovetail_kernel.keys.state import dispatch_state, functions_as_they_are, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
 
 from ..graph.node import EdgeTuple
 from .anomaly import anomaly_mode
-from .array_side import ArraySide, array_side, as_arrays
+from .array_side import array_side, as_arrays
 from .evaluate import run_node
 from .graph_root import GRAPH_ROOT
 from .graph_task import GraphTask, current_task
+from .roots import PlainRoot
 from .run_on_arrays import run_on_arrays
 from .run_on_tensors import run_on_tensors
 
@@ -78,7 +78,7 @@ def execute(
     if not roots:
         return [None] * (0 if accumulate_grad else len(outputs))
     outer = current_task.get()
-    side = array_side(backend_of_signature(inputs[0]._signature))
+    side = array_side(inputs[0]._signature)
     task = GraphTask(keep_graph, create_graph, roots, side, outer)
     if outer is not None:
         task.reentrant_depth = outer.reentrant_depth + 1
@@ -131,28 +131,44 @@ def _run(
 
 
 def execute_plainly(
-    root: EdgeTuple, grad: Any, tensor: TensorBase | None, side: ArraySide, keep_graph: bool
-) -> None:
-    """Run the whole graph from `root` down as `execute` does, with nothing around it: no mode and
-    no other run.
+    root: PlainRoot,
+    keep_graph: bool,
+    outputs: Sequence[EdgeTuple] = (),
+    create_graph: bool = False,
+) -> Sequence[TensorBase | None]:
+    """Run the graph from `root` down as `execute` does, with nothing around it: no mode and no
+    other run.
 
     Parameters
     ----------
-    grad
-        The array to begin with, of the right shape and dtype.
-    tensor
-        The tensor that holds it; None if there is none.
+    root
+        What `plain_root` returned.
+    keep_graph
+        Keep saved values.
+    outputs
+        Return the gradients at these edges. Default: add gradients to the ``.grad`` of leaves.
+    create_graph
+        Record the run itself. Default: False.
     """
-    roots = (root,)
-    task = GraphTask(keep_graph, False, roots, side)
-    node: Any = root[0]
+    edge, grad, tensor, side = root
+    roots = (edge,)
+    task = GraphTask(keep_graph, create_graph, roots, side)
+    if outputs:
+        task.init_to_execute(outputs, False)
+    if create_graph:
+        run_on_tensors(
+            task, GRAPH_ROOT, roots, (side.wrap(grad, None) if tensor is None else tensor,)
+        )
+        return task.captured_vars
+    node: Any = edge[0]
     if (
-        node._array_backend is not None
+        outputs
+        or node._array_backend is not None
         or node._is_leaf_node
         or node.input_metadata.__class__ is list
     ):
         run_on_arrays(task, GRAPH_ROOT, roots, (grad,))
-        return
+        return task.captured_vars
     # A node that takes tensors, as those of Functions do: the loop over arrays begins after it.
     edges = node.next_edges
     if tensor is None:
@@ -180,3 +196,4 @@ def execute_plainly(
     else:
         grads = ()  # a leaf may take over an array that no tensor holds
         run_on_arrays(task, node, edges, arrays)
+    return task.captured_vars

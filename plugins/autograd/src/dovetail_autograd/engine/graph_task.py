@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,7 @@ from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
 
 from .arrays_ahead import ArraysAhead, as_waiting
-from .dependencies import PRUNED, count_gradients, leading_to
+from .dependencies import PRUNED, count_gradients, leading_to, sources_of
 from .ready_queue import InputBuffer, ReadyQueue
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class GraphTask:
         These gradients.
     kept
         The nodes that lead to what is wanted, or None for all of them.
+    prunes
+        Whether the roots lead to others as well.
     needed
         Those of them that run, rather than being captured only.
     node
@@ -87,6 +89,7 @@ class GraphTask:
     captures: dict[Node, list[tuple[int, int]]] | None = None
     captured_vars: list[TensorBase | None]
     kept: set[Node] | None = None
+    prunes = False
     needed: set[Node] | None = None
     node: Node | None = None
     final_callbacks: tuple[Callable[[], Any], ...] = ()
@@ -96,8 +99,7 @@ class GraphTask:
     buffers: dict[Node, InputBuffer]
     arrays: ArraysAhead | None = None
     _id: int | None = None
-    _reached: Container[Node] | None = None
-    _counted: dict[Node, int] | None = None
+    _sources: dict[Node, list[Node | None]] | None = None
 
     def __init__(
         self,
@@ -173,12 +175,14 @@ class GraphTask:
 
     def count(self, edges: Sequence[EdgeTuple | None]) -> dict[Node, int]:
         """Fill `counts` with all that `edges` lead to, and return it."""
-        counted, self._counted = self._counted, None
-        if counted is None or edges is not self.roots:
-            counted = count_gradients(edges)
-        self.counts = counts = counted
+        sources = self._sources
+        if sources is None or edges is not self.roots:
+            counts = count_gradients(edges)
+        else:
+            counts = {node: len(found) - 1 for node, found in sources.items()}
+        self.counts = counts
         kept = self.kept
-        if kept is not None and not counts.keys() <= kept:
+        if kept is not None and self.prunes:
             for node in counts:
                 if node not in kept:
                     counts[node] += 2 * PRUNED
@@ -191,36 +195,41 @@ class GraphTask:
         nodes runs only if it leads to another one that is wanted.
         """
         nodes = {edge[0] for edge in outputs}
-        self._reached = self._counted = reached = count_gradients(self.roots)
-        self.kept = self.needed = kept = leading_to(nodes, reached)
+        self._sources = sources = sources_of(self.roots)
+        needed = leading_to(nodes, sources)
+        self.kept = self.needed = needed | nodes
+        self.prunes = not self.kept.issuperset(sources)
         if accumulate_grad:
             return
+        self.needed = needed
         self.captured_vars = [None] * len(outputs)
         captures: dict[Node, list[tuple[int, int]]] = {}
         self.captures = captures
         for position, edge in enumerate(outputs):
             captures.setdefault(edge[0], []).append((edge[1], position))
-        self.needed = needed = kept - nodes
-        for node in nodes:
-            for following in node.next_edges:
-                if following is not None and following[0] in kept:
-                    needed.add(node)
-                    break
 
     def reaches(self, node: Node) -> bool:
         """Return whether the roots lead to `node`."""
-        if self._reached is None:
-            self._reached = count_gradients(self.roots)
-        return node in self._reached
+        if self._sources is None:
+            self._sources = sources_of(self.roots)
+        return node in self._sources
 
     def runs(self, node: Node) -> bool:
         """Return whether `node` runs, rather than being captured only or passed over."""
         return (self.needed is None or node in self.needed) and self.reaches(node)
 
     def capture(self, node: Node, array: Any) -> bool:
-        """Keep the gradient of a node that is captured and nothing else; return whether it is."""
+        """Keep the gradient of a node that is captured and nothing else, on the backend of the run;
+        return whether it is.
+        """
         captures = self.captures and self.captures.get(node)
-        if not captures or self.needed is None or node in self.needed:
+        if (
+            not captures
+            or self.needed is None
+            or node in self.needed
+            or node._node_hooks is not None
+            or node._array_backend is not self.side.backend
+        ):
             return False
         gradient = self.side.wrap(array, None)
         for _, position in captures:

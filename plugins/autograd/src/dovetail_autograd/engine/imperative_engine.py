@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dovetail_kernel.tensor.tensor_base import TensorBase
@@ -165,13 +165,24 @@ class _EngineBase(Engine):
         if accumulate_grad:
             return None
         if not allow_unreachable:
-            for index, gradient in enumerate(found):
-                if gradient is None:
-                    raise RuntimeError(
-                        f"The differentiated Tensor at index {index} appears to not have been used "
-                        "in the graph. Set allow_unused=True if this is the desired behavior."
-                    )
+            check_used(found)
         return tuple(found)
+
+
+def check_used(gradients: Sequence[TensorBase | None]) -> None:
+    """Refuse that there is no gradient of something to differentiate by.
+
+    Raises
+    ------
+    RuntimeError
+        If one of `gradients` is None.
+    """
+    for index, gradient in enumerate(gradients):
+        if gradient is None:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {index} appears to not have been used in the "
+                "graph. Set allow_unused=True if this is the desired behavior."
+            )
 
 
 def _check_tuples(tensors: Any, gradients: Any) -> None:

@@ -14,22 +14,38 @@ from dovetail_kernel.types.dtype import DTYPES
 from dovetail_kernel.types.signature import (
     DTYPE_MASK,
     GRAD,
+    INFERENCE,
     NO_GRAD,
     NORMAL,
     VIEW,
     WRAPPED_BIT,
+    ZERO_DIM,
 )
 
 from ..graph import engine_ops
-from ..graph.autograd_meta import gradient_edge
+from ..graph.autograd_meta import gradient_edge, leaf_edge
 from ..graph.node import EdgeTuple, GradientEdge, Metadata
+from .anomaly import anomaly_mode
+from .array_side import ArraySide, array_side
+from .graph_task import current_task
 
 Output: TypeAlias = TensorBase | GradientEdge
-FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
+PlainRoot: TypeAlias = tuple[EdgeTuple, Any, TensorBase | None, ArraySide]
+"""An edge; the array of the gradient that arrives there, and the tensor that holds it or None; and
+the array side of its backend.
+"""
+_FLOATING: Final = sum([each.bit for each in DTYPES if each.is_floating_point])
 """The bits of a signature that say that the numbers are real and not integers."""
 
-_OF_NUMBERS: Final = ~(GRAD | VIEW | NOT_PLAIN)
-"""The bits of a signature that are not about the tensor's place in a graph or its class."""
+_OF_GRAPH: Final = GRAD | VIEW
+"""The bits of a signature that are about the tensor's place in a graph."""
+_OF_OTHERS: Final = ~_OF_GRAPH
+_OF_NUMBERS: Final = ~(_OF_GRAPH | NOT_PLAIN)
+"""The bits of a signature that are neither about that nor about its class."""
+_KIND: Final = _OF_GRAPH | NOT_PLAIN | WRAPPED_BIT | INFERENCE
+"""The bits of a signature that decide on the way to the engine."""
+_MODES: Final = ~NO_GRAD
+"""The bits of a state that say more than whether graphs are recorded."""
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
@@ -87,6 +103,46 @@ def make_grads(outputs: Sequence[Any], grad_outputs: Any) -> tuple[TensorBase | 
     )
 
 
+def plain_root(tensor: Any, gradient: Any) -> PlainRoot | None:
+    """Return where a run with nothing around it begins; None if anything but a plain tensor with a
+    plain gradient takes part, or a mode or another run is under way.
+    """
+    if (
+        state() & _MODES
+        or current_task.get() is not None
+        or anomaly_mode()[0]
+        or not isinstance(tensor, TensorBase)
+    ):
+        return None
+    signature = tensor._signature
+    kind = signature & _KIND
+    edge: EdgeTuple | None
+    if kind == GRAD:
+        node = tensor._grad_fn
+        edge = leaf_edge(tensor) if node is None else (node, tensor.output_nr)
+    elif kind == GRAD | VIEW:
+        edge = gradient_edge(tensor)
+        if edge is None:
+            return None
+    else:
+        return None
+    if gradient is None:
+        if not signature & ZERO_DIM or not signature & _FLOATING:
+            return None
+        side = array_side(signature)
+        arrays = side.backend.arrays
+        array = arrays.scalar(1, tensor.array.dtype)
+        if arrays.several_devices:
+            array = arrays.to_device(array, arrays.device_index(tensor.array) or 0)
+        return edge, array, None, side
+    if not isinstance(gradient, TensorBase) or (signature ^ gradient._signature) & _OF_OTHERS:
+        return None
+    array = gradient.array
+    if array.shape != tensor.array.shape:
+        return None
+    return edge, array, gradient, array_side(signature)
+
+
 def recorded(value: Any) -> Any:
     """Return `value`; for a dual tensor that itself has no graph, the primal that may have one."""
     while isinstance(value, TensorBase) and value._signature & (WRAPPED_BIT | GRAD) == WRAPPED_BIT:
@@ -116,7 +172,7 @@ def _one(output: Any) -> TensorBase | None:
         if gradient_edge(output) is None:
             return None
         raise _not_scalar(shape)
-    if not output._signature & FLOATING:
+    if not output._signature & _FLOATING:
         if gradient_edge(output) is None:
             return None
         raise RuntimeError(

@@ -22,7 +22,6 @@ from ..graph.node import EdgeTuple, Metadata, Node
 from ..recording.fused_nodes import split
 from .array_side import as_arrays, as_tensors
 from .conform import conform_array, conform_tensor
-from .dependencies import PRUNED
 from .evaluate import is_watched, run_leaf, run_node
 from .graph_root import GRAPH_ROOT
 from .graph_task import GraphTask, call_back, call_in_task
@@ -32,7 +31,8 @@ from .run_on_tensors import loop_over_tensors
 def run_on_arrays(
     task: GraphTask, node: Node, edges: Sequence[EdgeTuple | None], grads: Sequence[Any]
 ) -> None:
-    """Run what `edges` lead to, as if `node` had just returned the arrays `grads` for them.
+    """Run what `edges` lead to, as if `node` had just returned the arrays `grads` for them; a list
+    of them is emptied.
 
     Overflow, division by zero and NaN are results here, and no reason to warn.
     """
@@ -83,10 +83,12 @@ def _loop_over_arrays(
     """
     side = task.side
     backend = side.backend
+    first = grads
     captures = task.captures
+    kept = task.kept if task.prunes else None
     keep_graph = task.keep_graph
     kernels = kernel_namespace(backend)
-    counts = task.count(task.roots) if task.kept is not None or watch.leaves else None
+    counts = task.count(task.roots) if watch.leaves else None
     ready: list[tuple[int, Node]] = []
     buffers: dict[Node, Any] = {}
     leaves: dict[Node, Any] = {}
@@ -104,7 +106,7 @@ def _loop_over_arrays(
             if edge is None:
                 continue
             target: Any = edge[0]
-            if counts is not None and counts[target] >= PRUNED:
+            if kept is not None and target not in kept:
                 continue
             grad = grads[index]
             if grad is None:
@@ -130,7 +132,7 @@ def _loop_over_arrays(
                 grad = _conformed(node, index, grad, target, backend, kernels)
             if target._is_leaf_node:
                 if counts is None:
-                    if target.meta.grad is None:
+                    if captures is not None or target.meta.grad is None:
                         held = leaves.get(target)
                         leaves[target] = grad if held is None else held + grad
                         continue
@@ -149,11 +151,7 @@ def _loop_over_arrays(
                             buffers, leaves, following, arrived, second, waiting, edges, index,
                         )  # fmt: skip
                         _call_hooks_of_leaf(task, target)
-                elif (
-                    target._node_hooks is not None
-                    or target._array_backend is not backend
-                    or not task.capture(target, grad)
-                ):
+                elif captures is None or not task.capture(target, grad):
                     task.arrays = (
                         buffers, leaves, following, arrived, second, waiting, edges, index,
                     )  # fmt: skip
@@ -222,11 +220,13 @@ def _loop_over_arrays(
             return
         tensors = None  # as `given` above
     given = None
+    if first.__class__ is list:
+        first.clear()  # else no leaf could take over what frames further out hold
     while leaves:
         target, grad = grads = leaves.popitem()  # held as above: what it can own is counted
-        if target._array_backend is backend:
+        if captures is None and target._array_backend is backend:
             target.accumulate_array(grad)
-        else:
+        elif captures is None or not task.capture(target, grad):
             task.arrays = {}, leaves, None, None, None, None, (), -1
             _call_from_arrays(task, _run_leaf, task, GRAPH_ROOT, 0, target, grad)
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from heapq import heappop
 from typing import Any
 
+from dovetail_kernel.devices.backends import backend_of_signature
 from dovetail_kernel.keys.state import dispatch_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import NO_GRAD
@@ -94,28 +95,34 @@ def _deliver(
         if left >= PRUNED:
             continue
         grad = grads[index]
-        inputs = buffers.get(target)
+        inputs = held = buffers.get(target) if buffers else None
         if grad is not None:
             metadata: Any = target.input_metadata
             is_one = metadata.__class__ is not list
             shape, native = metadata if is_one else metadata[edge[1]]
             array = grad.array
             backend = target._array_backend
-            if array.shape != shape or array.dtype is not native or grad._backend is not backend:
+            if (
+                array.shape != shape
+                or array.dtype is not native
+                or backend_of_signature(grad._signature) is not backend
+            ):
                 grad = conform_tensor(node, index, grad, shape, native, backend)
             if inputs is not None:
                 inputs.add(edge[1], grad)
             elif is_one:
-                inputs = buffers[target] = InputBuffer((grad,))
+                inputs = InputBuffer((grad,))
             else:
-                inputs = buffers[target] = InputBuffer((None,) * len(metadata))
+                inputs = InputBuffer((None,) * len(metadata))
                 inputs[edge[1]] = grad
         if left:
+            if inputs is not None and held is None:
+                buffers[target] = inputs
             continue
-        if inputs is not None:
+        if held is not None:
             del buffers[target]
-        elif target._is_leaf_node and not is_watched(target):
-            continue
-        else:
+        if inputs is None:
+            if target._is_leaf_node and not is_watched(target):
+                continue
             inputs = InputBuffer((None,) * target._num_outputs)
         ready_queue.push(target, inputs)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from dovetail_kernel.devices.backends import backend_of_signature
 from dovetail_kernel.keys.interception import NOT_PLAIN, PYTHON_DISPATCH
 from dovetail_kernel.keys.state import set_state, state
 from dovetail_kernel.tensor.new_tensors import wrap
@@ -35,8 +36,17 @@ def needs_dispatch(*tensors: TensorBase) -> bool:
     if current & ~NO_GRAD:
         return True
     flags = NOT_PLAIN | WRAPPED_BIT if current & NO_GRAD else NOT_PLAIN | WRAPPED_BIT | GRAD
-    backend = tensors[0]._backend
-    return any([tensor._signature & flags or tensor._backend is not backend for tensor in tensors])
+    backend = None
+    for tensor in tensors:
+        signature = tensor._signature
+        if signature & flags:
+            return True
+        own = backend_of_signature(signature)
+        if backend is None:
+            backend = own
+        elif own is not backend:
+            return True
+    return False
 
 
 def add(left: TensorBase, right: TensorBase) -> TensorBase:
