@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,9 +37,9 @@ class DistributedDataParallel(Module):
     device_ids : sequence, optional
         At most one device.
     broadcast_buffers : bool, default True
-        Whether buffers come from rank 0 before each forward.
+        Whether buffers come from rank 0, at first and before each forward.
     init_sync : bool, default True
-        Whether ranks compare their parameters, and take those of rank 0.
+        Whether ranks compare their parameters, and take them from rank 0.
     process_group : ProcessGroup, optional
         Default: all processes.
     bucket_cap_mb : float, optional
@@ -141,10 +141,22 @@ class DistributedDataParallel(Module):
         return [each for name, each in named if name not in self._ignored and each.numel()]
 
     def _copy_state(self, src: int) -> None:
-        """Copy parameters and buffers of rank `src` of the group."""
+        """Copy parameters, and buffers unless each rank has its own, of rank `src` of the group."""
         parameters = self.module.named_parameters()
         kept = [each.detach() for name, each in parameters if name not in self._ignored]
-        self._copy([*kept, *self._buffers_to_copy()], src)
+        self._copy([*kept, *(self._buffers_to_copy() if self.broadcast_buffers else ())], src)
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Module, names: Iterable[str]) -> None:
+        """Leave parameters and buffers of `module`, which is wrapped afterwards, to each rank.
+
+        Parameters
+        ----------
+        module : Module
+        names : iterable of str
+            As in ``module.state_dict()``.
+        """
+        setattr(module, _IGNORED, list(names))
 
     @dovetail.no_grad()
     def _copy(self, tensors: list[Any], src: int) -> None:

@@ -130,6 +130,8 @@ class Reducer:
                 _after_backward(self._end_first_static)
             return
         if first:
+            if self._finds_unused:
+                _after_backward(self._leave_out_the_rest)
             for unused in sorted(self._unused):
                 self._mark(unused)
         self._left[index] -= 1
@@ -143,6 +145,12 @@ class Reducer:
         self._calls = list(self._counted)
         for index in range(len(self.parameters)):
             self._mark(index)
+
+    def _leave_out_the_rest(self) -> None:
+        """Expect no more gradients: some results of forward are no part of the loss."""
+        if self._has_begun:
+            for index in sorted(set(range(len(self.parameters))) - self._marked):
+                self._mark(index)
 
     def _mark(self, index: int) -> None:
         """Put a gradient into its bucket, and begin the buckets that are full."""
