@@ -11,11 +11,12 @@ from dovetail.nn import Module
 
 from ..copies import broadcast
 from ..groups import member
+from ..joining import Join, Joinable
 from ..objects import gathered
 from ..process_group import ProcessGroup
 from .buckets import GradBucket
 from .reducer import Reducer
-from .uneven_inputs import UnevenInputs
+from .uneven_inputs import JoinHookOfModel, UnevenInputs
 from .used_parameters import unused_parameters
 
 __all__ = ["DistributedDataParallel"]
@@ -23,7 +24,7 @@ __all__ = ["DistributedDataParallel"]
 _IGNORED = "_ddp_params_and_buffers_to_ignore"
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """Runs ``module``, and averages its gradients over all ranks during the backward.
 
     The gradients are those of one process with the batches of all ranks joined, for a loss that is
@@ -179,6 +180,7 @@ class DistributedDataParallel(Module):
         syncs = dovetail.is_grad_enabled() and self.require_backward_grad_sync
         if dovetail.is_grad_enabled():
             self.reducer.check_finished()
+        Join.notify_join_context(self)
         src = 0
         if self._uneven is not None:
             src = self._uneven.begin_iteration(syncs)
@@ -239,8 +241,27 @@ class DistributedDataParallel(Module):
             yield
             uneven.shadow_the_others()
         finally:
-            self._uneven = None
-            self.reducer.divisor = self.process_group.size()
+            self.end_uneven_inputs()
+
+    def end_uneven_inputs(self) -> None:
+        """Expect as many batches on all ranks again."""
+        self._uneven = None
+        self.reducer.divisor = self.process_group.size()
+
+    def join_hook(self, divide_by_initial_world_size: bool = True, **_: Any) -> JoinHookOfModel:
+        """Return the hook for a `Join`, with the option of `join`."""
+        self._uneven = UnevenInputs(self, divide_by_initial_world_size, raises=False)
+        return JoinHookOfModel(self, self._uneven)
+
+    @property
+    def join_device(self) -> dovetail.device:
+        """The device of the parameters."""
+        return self.device
+
+    @property
+    def join_process_group(self) -> ProcessGroup:
+        """The group that gradients are averaged in."""
+        return self.process_group
 
     def shadow_iteration(self, syncs: bool, src: int) -> None:
         """Take part in what the other ranks do in one iteration."""
