@@ -112,4 +112,18 @@ def test_a_trace_says_what_to_install_where_cupti_is_missing(monkeypatch):
     with dovetail.tracing() as t:
         dovetail.ones(2, device="cuda")
     assert t.unknown.startswith("launches on cuda are not known: libcupti.so.12 is not found")
-    assert "pip install nvidia-cuda-cupti-cu12" in str(t)
+    assert "pip install nvidia-cuda-cupti" in str(t)
+
+
+@pytest.mark.parametrize(
+    ("version", "wheel"), [(12, "nvidia-cuda-cupti-cu12"), (13, "nvidia-cuda-cupti")]
+)
+def test_the_wheel_with_cupti_has_no_version_in_its_name_since_cuda_13(monkeypatch, version, wheel):
+    from dovetail_cuda import launch_names
+
+    def missing():
+        raise OSError("it is not found")
+
+    monkeypatch.setattr(launch_names, "_library", missing)
+    monkeypatch.setattr(launch_names, "_version", lambda: version)
+    assert launch_names.tell_launches(print).endswith(f"pip install {wheel}")

@@ -159,6 +159,54 @@ def test_bessel_functions_at_infinity_and_far_out_are_those_of_the_cpu(name):
         same(function(x.cuda()), function(x))
 
 
+@pytest.mark.parametrize("name", ["i0e", "i1e"])
+def test_scaled_bessel_functions_of_any_number_are_those_of_the_cpu(name):
+    function = getattr(dovetail.special, name)
+    for dtype, least in ((dovetail.float32, -30), (dovetail.float64, -300)):
+        positive = dovetail.logspace(least, -least, 400, dtype=dtype)
+        x = dovetail.cat([positive, dovetail.linspace(1, 1000, 500, dtype=dtype), -positive])
+        same(function(x.cuda()), function(x))
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_scaled_bessel_functions_of_the_second_kind_are_those_of_the_cpu(order):
+    function = getattr(dovetail.special, f"scaled_modified_bessel_k{order}")
+    for dtype, most in ((dovetail.float32, 30), (dovetail.float64, 300)):
+        large = dovetail.logspace(-3, most, 400, dtype=dtype)
+        x = dovetail.cat([large, dovetail.linspace(1, 1000, 500, dtype=dtype)])
+        same(function(x.cuda()), function(x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_exponentials_of_many_matrices_are_those_of_the_cpu(dtype):
+    real = "float32" if dtype in ("float32", "complex64") else "float64"
+    x = dovetail.linspace(-2, 3, 36, dtype=getattr(dovetail, real)).reshape(2, 2, 3, 3)
+    x = x.to(getattr(dovetail, dtype))
+    x[1] *= 4
+    x[0, 0] *= 1e-4
+    same(x.cuda().matrix_exp(), x.matrix_exp())
+    same(x[0, 1].cuda().matrix_exp(), x[0, 1].matrix_exp())
+
+
+def test_the_exponential_of_a_matrix_that_is_not_finite_leaves_others_as_they_are():
+    x = dovetail.eye(3, dtype=dovetail.float64).repeat(3, 1, 1)
+    x[1, 0, 2] = float("nan")
+    x[2, 1, 1] = float("inf")
+    made = x.cuda().matrix_exp().cpu()
+    dovetail.testing.assert_close(made[0], x[0].matrix_exp())
+    assert made[1:].isnan().any(-1).any(-1).all()
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_systems_broadcast_as_on_the_cpu(left):
+    matrix = dovetail.tensor(SYMMETRIC, dtype=dovetail.float64)
+    many = matrix.repeat(2, 1, 1) + dovetail.arange(2.0)[:, None, None]
+    sides = dovetail.arange(18.0, dtype=dovetail.float64).reshape(2, 3, 3)
+    for a, b in ((matrix, sides), (many, sides[0]), (many[None], sides[:, None]), (many, sides)):
+        result = dovetail.linalg.solve(a.cuda(), b.cuda(), left=left)
+        same(result, dovetail.linalg.solve(a, b, left=left))
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32", "complex128"])
 def test_a_number_is_multiplied_to_places_as_on_the_cpu(dtype):
     x = dovetail.tensor([[1, 2], [3, 4], [5, 6]], dtype=getattr(dovetail, dtype))

@@ -26,8 +26,24 @@ OF_FFT = tuple(f"{kind}fft{dims}" for kind in ("", "i", "r", "ir") for dims in (
 OF_SCIPY = ("lu", "lu_factor", "lu_solve", "expm")
 
 
+def is_one_matrix(a: Any, *others: Any, **named: Any) -> bool:
+    """Return whether an argument is no batch of matrices."""
+    return bool(a.ndim <= 2)
+
+
+def are_as_many(a: Any, b: Any) -> bool:
+    """Return whether there are as many right-hand sides as matrices: CuPy broadcasts none."""
+    return bool(b.ndim <= 1 or a.shape[:-1] == b.shape[:-1])
+
+
+TAKEN = {"solve": are_as_many} | dict.fromkeys(
+    ("expm", "lstsq", "lu", "lu_factor", "lu_solve"), is_one_matrix
+)
+"""What CuPy's functions take, where that is less than NumPy and SciPy take."""
+
+
 def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of NumPy for arrays of CuPy."""
+    """Return a function of NumPy for arrays of CuPy, which takes what CuPy's takes."""
     import cupy
     import cupyx
 
@@ -43,6 +59,9 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
+        name = function.__name__
+        if name in TAKEN and not TAKEN[name](*args, **kwargs):
+            raise ValueError(f"CuPy's {name} takes no such shapes")
         named = {name: there(value) for name, value in kwargs.items()}
         given = [there(value) for value in args]
         try:

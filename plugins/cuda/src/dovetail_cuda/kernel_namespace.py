@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from itertools import zip_longest
 from types import ModuleType
 from typing import Any
 
@@ -73,20 +72,53 @@ def _where(condition: Any, *choices: Any) -> Any:
 
 
 def _order_in_memory(operands: tuple[Any, ...]) -> list[int] | None:
-    """Return the dimensions from the slowest to the fastest; None where that is C order."""
+    """Return the dimensions from the slowest to the fastest; None where that is C order.
+
+    Two dimensions are compared by the first operand that is expanded along neither. They are sorted
+    by exchanges from the last one on, as PyTorch does: some pairs cannot be compared.
+    """
     arrays = [each for each in operands if isinstance(each, cupy.ndarray)]
-    sizes = zip_longest(*[reversed(each.shape) for each in arrays], fillvalue=1)
-    # An empty dimension beside one of size 1 is empty.
-    shape = tuple(0 if 0 in each else max(each) for each in sizes)[::-1]
-    if len(shape) < 2 or 0 in shape:
+    ndim = max(each.ndim for each in arrays)
+    if ndim < 2 or any(0 in each.shape for each in arrays):
         return None
-    for each in arrays:
-        # Of what is expanded the strides tell nothing.
-        told = [step for step, size in zip(each.strides, each.shape, strict=True) if size > 1]
-        if each.shape == shape and 0 not in told:
-            order = sorted(range(len(shape)), key=lambda dim: -each.strides[dim])
-            return None if order == list(range(len(shape))) else order
-    return None
+    steps = [_steps(each, ndim) for each in arrays]
+    sizes = [max(column) for column in zip(*(_sizes(each, ndim) for each in arrays), strict=True)]
+    order = list(reversed(range(ndim)))
+    for place in range(1, ndim):
+        own = place
+        for other in range(place - 1, -1, -1):
+            compared = _compared(order[other], order[own], steps, sizes)
+            if compared < 0:
+                break
+            if compared > 0:
+                order[other], order[own] = order[own], order[other]
+                own = other
+    order.reverse()
+    return None if order == list(range(ndim)) else order
+
+
+def _sizes(array: Any, ndim: int) -> tuple[int, ...]:
+    return (*(1,) * (ndim - array.ndim), *array.shape)
+
+
+def _steps(array: Any, ndim: int) -> tuple[int, ...]:
+    """Return the strides of an operand; 0 where it is expanded."""
+    own = (step if size > 1 else 0 for step, size in zip(array.strides, array.shape, strict=True))
+    return (*(0,) * (ndim - array.ndim), *own)
+
+
+def _compared(inner: int, outer: int, steps: list[tuple[int, ...]], sizes: list[int]) -> int:
+    """Return 1 if `outer` lies closer together in memory than `inner`, -1 if it does not, 0 if that
+    is not told.
+    """
+    for each in steps:
+        if each[inner] == 0 or each[outer] == 0:
+            continue
+        if each[inner] != each[outer]:
+            return 1 if each[inner] > each[outer] else -1
+        if sizes[inner] > sizes[outer]:
+            return 1
+    return 0
 
 
 def _in_order(
@@ -123,4 +155,12 @@ def _raising(linalg: ModuleType) -> ModuleType:
     for name, value in vars(linalg).items():
         is_public_function = callable(value) and not isinstance(value, type) and name[0] != "_"
         setattr(made, name, raising(value) if is_public_function else value)
+    made.solve = raising(_solve)  # type: ignore[attr-defined]
     return made
+
+
+def _solve(a: Any, b: Any) -> Any:
+    """Return the solutions of systems whose batches broadcast; CuPy's function wants equal ones."""
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    matrices = cupy.broadcast_to(a, batch + a.shape[-2:])
+    return cupy.linalg.solve(matrices, cupy.broadcast_to(b, batch + b.shape[-2:]))

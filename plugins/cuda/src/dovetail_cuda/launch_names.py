@@ -50,7 +50,7 @@ def tell_launches(to: Callable[[str], None] | None) -> str | None:
     try:
         cupti = _library()
     except OSError as error:
-        return f"{error}. Install it: pip install nvidia-cuda-cupti-cu{_version()}"
+        return f"{error}. Install it: pip install {_distribution()}"
     while _subscribed:
         cupti.cuptiUnsubscribe(_subscribed.pop()[0])
     return None if to is None else _subscribe(cupti, to)
@@ -94,6 +94,12 @@ def _folders() -> Iterator[Path]:
     if cuda is not None:
         yield Path(cuda, "extras", "CUPTI", "lib64")
         yield Path(cuda, "lib64")
+
+
+def _distribution() -> str:
+    """Return the name of the wheel that has it: since CUDA 13 without a version."""
+    version = _version()
+    return "nvidia-cuda-cupti" if version >= 13 else f"nvidia-cuda-cupti-cu{version}"
 
 
 def _version() -> int:

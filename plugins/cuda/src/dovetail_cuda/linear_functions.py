@@ -12,6 +12,8 @@ import cupy
 import cupyx.scipy.linalg
 import numpy as np
 
+from .waiting import waiting
+
 _Function = Callable[..., Any]
 
 
@@ -103,5 +105,43 @@ def _potrf(a: Any, *, lower: int) -> tuple[Any, Any]:
     return factor, info
 
 
-LIBRARIES: Final = {"linalg.get_blas_funcs": _blas, "linalg.get_lapack_funcs": _lapack}
+_PADE_13: Final = [
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
+    129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0, 40840800.0,
+    960960.0, 16380.0, 182.0, 1.0,
+]  # fmt: skip
+_LARGEST_NORM: Final = 5.371920351148152
+
+
+def _expm(a: Any) -> Any:
+    """Return the exponentials of matrices in double precision, as SciPy's function does; CuPy's is
+    of one matrix. By the [13/13] Padé approximant, with scaling and squaring: Higham, SIAM J.
+    Matrix Anal. Appl. 26 (4), 2005, algorithm 2.3.
+    """
+    norms = cupy.abs(a).sum(axis=-2).max(axis=-1)[..., None, None]
+    is_large = cupy.isfinite(norms) & (norms > _LARGEST_NORM)
+    squarings = cupy.where(is_large, cupy.ceil(cupy.log2(norms / _LARGEST_NORM)), 0)
+    x = a / cupy.exp2(squarings)
+    identity = cupy.eye(a.shape[-1], dtype=a.dtype)
+    x2 = x @ x
+    x4 = x2 @ x2
+    x6 = x4 @ x2
+    c = _PADE_13
+    odd = x6 @ (c[13] * x6 + c[11] * x4 + c[9] * x2)
+    odd = x @ (odd + c[7] * x6 + c[5] * x4 + c[3] * x2 + c[1] * identity)
+    even = x6 @ (c[12] * x6 + c[10] * x4 + c[8] * x2)
+    even = even + c[6] * x6 + c[4] * x4 + c[2] * x2 + c[0] * identity
+    made = cupy.linalg.solve(even - odd, even + odd)
+    with waiting("linalg.matrix_exp"):
+        most = int(squarings.max())
+    for done in range(most):
+        made = cupy.where(squarings > done, made @ made, made)
+    return made
+
+
+LIBRARIES: Final = {
+    "linalg.expm": _expm,
+    "linalg.get_blas_funcs": _blas,
+    "linalg.get_lapack_funcs": _lapack,
+}
 """By their names in SciPy, the functions that return functions."""

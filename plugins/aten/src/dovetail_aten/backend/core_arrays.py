@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from dovetail_kernel import DTYPES, ArrayBackend, dtype
 from dovetail_kernel import bool as bool_
+from dovetail_kernel.devices.overlap import Placement, share_bytes
 from dovetail_kernel.types.dtype import COMPLEX
 
 from ..array_kernels.memory_layout import contiguous_strides
@@ -225,7 +226,15 @@ class CoreArrays(ArrayBackend):
     def may_overlap(self, a: Any, b: Any) -> bool:
         """Return whether two arrays share some element; True if that is too hard to tell."""
         share = getattr(self.xp, "may_share_memory", None)
-        return self.storage_of(a) is self.storage_of(b) if share is None else bool(share(a, b))
+        if share is None:
+            return self.storage_of(a) is self.storage_of(b)
+        # That compares where they begin and end.
+        return bool(share(a, b)) and share_bytes(self._placement(a), self._placement(b))
+
+    def _placement(self, array: Any) -> Placement:
+        itemsize = array.dtype.itemsize
+        steps = [step * itemsize for step in self.strides(array)]
+        return Placement(self.data_ptr(array), array.shape, steps, itemsize)
 
     def new_generator(self, seed: int) -> Any:
         """Return a source of random numbers that depends on `seed` alone."""

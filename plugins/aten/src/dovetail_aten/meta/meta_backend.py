@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dovetail_kernel import ArrayBackend, BackendSpec, backend, dtype, hookimpl
+from dovetail_kernel.devices.overlap import Placement, share_bytes
 from dovetail_kernel.types.dtype import BY_NAME, DTYPES
 
 from ..array_kernels.memory_layout import contiguous_strides
@@ -103,11 +104,10 @@ class MetaArrays(ArrayBackend):
         return array.astype(native_dtype)
 
     def may_overlap(self, a: MetaArray, b: MetaArray) -> bool:
-        """Return whether two arrays are views of the same memory whose extents meet."""
-        if a.memory is not b.memory:
-            return False
-        (first, last), (start, stop) = _extent(a), _extent(b)
-        return first <= stop and start <= last
+        """Return whether two arrays are views of the same memory that share some element; True if
+        that is too hard to tell.
+        """
+        return a.memory is b.memory and share_bytes(_placement(a), _placement(b))
 
     def new_generator(self, seed: int) -> None:
         """Return nothing: no random number is ever drawn."""
@@ -121,12 +121,9 @@ class MetaArrays(ArrayBackend):
         return None, int.from_bytes(state, "little")
 
 
-def _extent(array: MetaArray) -> tuple[int, int]:
-    """Return the offsets of the first and last element in memory."""
-    reach = sum(
-        (size - 1) * stride for size, stride in zip(array.shape, array.element_strides, strict=True)
-    )
-    return array.offset, array.offset + reach
+def _placement(array: MetaArray) -> Placement:
+    itemsize = array.dtype.itemsize
+    return Placement(array.offset * itemsize, array.shape, array.strides, itemsize)
 
 
 def _load() -> None:
