@@ -38,7 +38,9 @@ _WHOLE: Final = BLOCK_BYTES // _LEAST_ITEM
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 
 Write = tuple[Callable[..., object], int]
-"""``write(out, *rooms, *arguments)``, and how many rooms it needs, at most three."""
+"""``write(out, *rooms, *arguments)``, and how many rooms it needs, at most four. What steps read
+and write often is better in a room: it lies where vectors are fast.
+"""
 _Family = TypeVar("_Family", bound=type)
 _array: Final = numpy.ndarray
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy
 
 from .blocks import Write
-from .elementary import write_expm1, write_log1p
+from .elementary import write_expm1, write_log1p, write_one_plus_power
 from .quick_functions import clip
 from .written_gelu import write_gelu, write_gelu_gradient
 
@@ -28,32 +28,33 @@ _add, _subtract, _multiply = numpy.add, numpy.subtract, numpy.multiply
 _divide, _exp, _negative = numpy.divide, numpy.exp, numpy.negative
 
 
-def _sigmoid(out: Any, x: Any) -> None:
+def _sigmoid(out: Any, room: Any, x: Any) -> None:
     """Write ``1 / (1 + exp(-x))``."""
-    one = _ONES[out.dtype]
-    _negative(x, out)
-    _exp(out, out)
-    _add(out, one, out)
-    _divide(one, out, out)
+    _negative(x, room)
+    write_one_plus_power(room, room)
+    _divide(_ONES[out.dtype], room, out)
 
 
-def _silu(out: Any, x: Any) -> None:
+def _silu(out: Any, room: Any, x: Any) -> None:
     """Write ``x / (1 + exp(-x))``."""
-    _negative(x, out)
-    _exp(out, out)
-    _add(out, _ONES[out.dtype], out)
-    _divide(x, out, out)
+    _negative(x, room)
+    write_one_plus_power(room, room)
+    _divide(x, room, out)
 
 
-def _silu_gradient(out: Any, slope: Any, grad_output: Any, x: Any) -> None:
+def _silu_gradient(out: Any, share: Any, slope: Any, grad_output: Any, x: Any) -> None:
     """Write ``grad * s * (1 + x * (1 - s))`` for s = sigmoid(x)."""
     one = _ONES[out.dtype]
-    _sigmoid(out, x)
-    _subtract(one, out, slope)
+    # Where the slope is near 0 digits cancel out: then the steps have to be those of the kernel.
+    _negative(x, share)
+    _exp(share, share)
+    _add(share, one, share)
+    _divide(one, share, share)
+    _subtract(one, share, slope)
     _multiply(slope, x, slope)
     _add(slope, one, slope)
-    _multiply(out, slope, out)
-    _multiply(out, grad_output, out)
+    _multiply(share, slope, share)
+    _multiply(share, grad_output, out)
 
 
 def _sigmoid_gradient(out: Any, grad_output: Any, output: Any) -> None:
@@ -70,11 +71,10 @@ def _tanh_gradient(out: Any, grad_output: Any, output: Any) -> None:
     _multiply(out, grad_output, out)
 
 
-def _log_sigmoid_gradient(out: Any, grad_output: Any, x: Any, buffer: Any) -> None:
+def _log_sigmoid_gradient(out: Any, room: Any, grad_output: Any, x: Any, buffer: Any) -> None:
     """Write ``grad / (1 + exp(x))``."""
-    _exp(x, out)
-    _add(out, _ONES[out.dtype], out)
-    _divide(grad_output, out, out)
+    write_one_plus_power(room, x)
+    _divide(grad_output, room, out)
 
 
 def _sixth(out: Any, x: Any) -> None:
@@ -189,10 +189,9 @@ def _softplus_gradient(
     """Write ``grad * sigmoid(x)``, and the gradient where `x` is above the threshold."""
     if beta != 1:
         return False
-    _negative(x, out)
-    _exp(out, out)
-    _add(out, _ONES[out.dtype], out)
-    _divide(grad_output, out, out)
+    _negative(x, room)
+    write_one_plus_power(room, room)
+    _divide(grad_output, room, out)
     _keep_linear(out, room, x, grad_output, threshold)
     return None
 
@@ -238,16 +237,16 @@ def _elu_gradient(
 
 
 OF_SIGMOIDS: Final[dict[str, Write]] = {
-    "sigmoid": (_sigmoid, 0),
+    "sigmoid": (_sigmoid, 1),
     "sigmoid_backward": (_sigmoid_gradient, 0),
     "tanh_backward": (_tanh_gradient, 0),
-    "silu": (_silu, 0),
-    "silu_backward": (_silu_gradient, 1),
-    "log_sigmoid_backward": (_log_sigmoid_gradient, 0),
+    "silu": (_silu, 1),
+    "silu_backward": (_silu_gradient, 2),
+    "log_sigmoid_backward": (_log_sigmoid_gradient, 1),
     "softplus": (_softplus, 2),
     "softplus_backward": (_softplus_gradient, 1),
-    "gelu": (write_gelu, 1),
-    "gelu_backward": (write_gelu_gradient, 2),
+    "gelu": (write_gelu, 2),
+    "gelu_backward": (write_gelu_gradient, 3),
 }
 OF_RECTIFIERS: Final[dict[str, Write]] = {
     "elu": (_elu, 3),
