@@ -105,19 +105,6 @@ class FastRectifiers(Rectifiers):
                 bits = grad_output.view(_BITS[grad_output.dtype])
                 return _multiply(_logical_not(dropped), bits).view(grad_output.dtype)
             return _where(dropped, self._zeros[grad_output.dtype], grad_output)
-        if (
-            threshold == 0
-            and grad_output.dtype is _SINGLE
-            and x.dtype is _SINGLE
-            and x.shape == grad_output.shape
-        ):
-            # Choosing by bits is twice as fast as where; a product with the mask would make NaN of
-            # infinity.
-            mask = numpy.subtract((x <= 0).view(numpy.int8), 1, dtype=numpy.int32)
-            if mask.ndim and grad_output.flags.c_contiguous:
-                return numpy.bitwise_and(mask, grad_output.view(numpy.int32), out=mask).view(
-                    numpy.float32
-                )
         return Rectifiers.threshold_backward(self, grad_output, x, threshold)
 
 

@@ -13,13 +13,13 @@ from dovetail_aten.array_kernels import Function, KernelTable
 from dovetail_aten.array_kernels.arithmetic import Arithmetic
 from dovetail_aten.array_kernels.capabilities import Capabilities
 
-from .blocks import in_blocks
+from .blocks import in_blocks, written
 
 _FACTORS = 256
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _FLOATS = (_SINGLE, _DOUBLE)
-_WRITTEN_OVER = 1 << 15
-"""Elements from which a temporary that is written over pays for looking whether it may be."""
+_BLOCKS_FROM = 1 << 15
+"""Elements from which blocks pay."""
 _VERY_MANY = 1 << 16
 """Elements from which importing SciPy pays."""
 _LEAST = 1e-30
@@ -44,11 +44,28 @@ def _are_alike(*arrays: Any) -> bool:
     )
 
 
-def _added(x: Any, part: Any, factor: Any) -> Any:
-    """Return ``x + factor * part``, written over `part`; a factor of None is none."""
-    if factor is not None:
-        _multiply(part, factor, part)
-    return _add(x, part, part)
+def _add_scaled(out: Any, room: Any, x: Any, other: Any, factor: Any) -> None:
+    """Write ``x + factor * other``."""
+    _multiply(other, factor, room)
+    _add(x, room, out)
+
+
+def _subtract_scaled(out: Any, room: Any, x: Any, other: Any, factor: Any) -> None:
+    """Write ``x - factor * other``."""
+    _multiply(other, factor, room)
+    numpy.subtract(x, room, out)
+
+
+def _combine(out: Any, combine: Any, x: Any, first: Any, second: Any, factor: Any) -> None:
+    """Write ``x + factor * combine(first, second)``."""
+    combine(first, second, out)
+    _multiply(out, factor, out)
+    _add(x, out, out)
+
+
+def _are_apart(x: Any, other: Any) -> bool:
+    """Return whether arrays are alike and share no memory."""
+    return _are_alike(x, other) and not numpy.may_share_memory(x, other)
 
 
 def _may_be_added(alpha: Any, x: Any, other: Any) -> bool:
@@ -56,8 +73,7 @@ def _may_be_added(alpha: Any, x: Any, other: Any) -> bool:
     return (
         alpha.__class__ in (int, float)
         and _LEAST < abs(alpha) < 1 / _LEAST  # what is 0 or infinite BLAS may leave out
-        and _are_alike(x, other)
-        and not numpy.may_share_memory(x, other)
+        and _are_apart(x, other)
     )
 
 
@@ -130,21 +146,25 @@ class FastArithmetic(Arithmetic):
 
     def addcmul(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Return ``x + value * tensor1 * tensor2``."""
-        if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
-            return _added(x, _multiply(tensor1, tensor2), self._factor(x, value))
+        if x.size >= _BLOCKS_FROM and value != 1 and _are_alike(x, tensor1, tensor2):
+            factor = self.numbers.fitting(x, value)
+            return written(_combine, 0, (_multiply, x, tensor1, tensor2, factor), {})
         if value == 1:
-            return _add(x, _multiply(tensor1, tensor2))
+            made = _multiply(tensor1, tensor2)
+            if x.size >= _BLOCKS_FROM and _are_alike(x, made):
+                return _add(x, made, made)
+            return _add(x, made)
         return Arithmetic.addcmul(self, x, tensor1, tensor2, value=value)
 
     def addcdiv(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Return ``x + value * tensor1 / tensor2``."""
-        if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
-            return _added(x, numpy.divide(tensor1, tensor2), self._factor(x, value))
+        if x.size >= _BLOCKS_FROM and _are_alike(x, tensor1, tensor2):
+            if value == 1:
+                made = numpy.divide(tensor1, tensor2)
+                return _add(x, made, made)
+            factor = self.numbers.fitting(x, value)
+            return written(_combine, 0, (numpy.divide, x, tensor1, tensor2, factor), {})
         return Arithmetic.addcdiv(self, x, tensor1, tensor2, value=value)
-
-    def _factor(self, x: Any, value: Any) -> Any:
-        """Return `value`, which the dtype of `x` must be able to hold, as a factor; None for 1."""
-        return None if value == 1 else self.numbers.fitting(x, value)
 
     def lerp_number(self, x: Any, end: Any, weight: Any) -> Any:
         """Return ``x + weight * (end - x)`` for a number `weight`."""
@@ -158,15 +178,20 @@ class FastArithmetic(Arithmetic):
             or not end.flags.c_contiguous
         ):
             return Arithmetic.lerp_number(self, x, end, weight)
-        step = numpy.subtract(end, x)
         if abs(weight) < 0.5:
-            return _added(x, step, self.numbers.like(step, weight))
-        return _added(end, step, self.numbers.like(step, weight - 1))
+            start, factor = x, self.numbers.like(x, weight)
+        else:
+            start, factor = end, self.numbers.like(x, weight - 1)
+        if x.size >= _BLOCKS_FROM:
+            return written(_combine, 0, (numpy.subtract, start, end, x, factor), {})
+        step = numpy.subtract(end, x)
+        return _add(start, _multiply(step, factor, step), step)
 
     def _sum_into(self, ufunc: Any, generic: Function, sign: int) -> Function:
         """Return the function that writes the sum with a scaled addend into `out`."""
         factors: dict[tuple[float, Any], Any] = {}
         of_dtype = self.numbers.of_dtype
+        write = _add_scaled if sign == 1 else _subtract_scaled
 
         def sum_into(x: Any, other: Any, *, alpha: Any, out: Any) -> Any:
             dtype = x.dtype
@@ -176,14 +201,15 @@ class FastArithmetic(Arithmetic):
                 add(other.reshape(-1), out.reshape(-1), a=alpha * sign)
                 return out
             factor = factors.get((alpha, dtype))
-            if factor is not None:
-                return ufunc(x, _multiply(other, factor), out=out)
-            if alpha.__class__ is float and dtype.kind == "f":
+            if factor is None and alpha.__class__ is float and dtype.kind == "f":
                 if len(factors) >= _FACTORS:
                     factors.clear()
                 factor = of_dtype(alpha, dtype)
                 if alpha:  # of zeros only one would be found again
                     factors[alpha, dtype] = factor
+            if factor is not None:
+                if x is out and x.size >= _BLOCKS_FROM and _are_apart(x, other):
+                    return written(write, 1, (x, other, factor), {}, out)
                 return ufunc(x, _multiply(other, factor), out=out)
             result = generic(x, other, alpha=alpha)
             if result.shape != out.shape:

@@ -16,6 +16,8 @@ from dovetail_aten.array_kernels.softmax import Softmax
 
 from .constants import ones_of, starts_of_rows
 from .repeating import across
+from .scratch import BLOCK_BYTES, Scratch
+from .silence import LONG_ROW, row_by_row
 from .threads import run_pieces
 
 _SINGLE = numpy.dtype(numpy.float32)
@@ -109,6 +111,9 @@ def _along(function: Any, axis: int, *arrays: Any) -> Any:
     parts = [each.reshape(form) for each in (result, *arrays)]
     step = max(1, _BLOCK // (length * inner))
 
+    if form[-1] >= LONG_ROW:
+        function = row_by_row(function)
+
     def compute(first: int, last: int) -> None:
         for start in range(first * step, min(last * step, lead), step):
             function(1, *[each[start : start + step] for each in parts])
@@ -150,7 +155,12 @@ def _safe_softmax_of(axis: int, result: Any, x: Any) -> None:
 
 def _log_softmax_of(axis: int, result: Any, x: Any) -> None:
     _subtract(x, _highest(x, axis, None, None, True), out=result)
-    total = _sum(_exp(result), axis)
+    if result.nbytes > BLOCK_BYTES:
+        total = _sum(_exp(result), axis)
+    else:
+        with Scratch() as memory:
+            power = memory[0, : result.nbytes].view(result.dtype).reshape(result.shape)
+            total = _sum(_exp(result, power), axis)
     _subtract(result, _log(total, out=total), out=result)
 
 

@@ -12,8 +12,24 @@ import numpy
 
 __all__ = ["BLOCK_BYTES", "ROOMS", "Scratch"]
 
-BLOCK_BYTES: Final = 1 << 17
-"""Size of a block: a few of them fit into the cache of a core, and the steps outweigh the calls."""
+_CACHE: Final = "/sys/devices/system/cpu/cpu0/cache/index2/size"
+"""Where Linux says how large the second cache of a core is: ``2048K``."""
+
+
+def _fitting_size() -> int:
+    """Return the size in bytes of which eight fit into the cache of a core, where that is known to
+    be large.
+    """
+    try:
+        with open(_CACHE, encoding="ascii") as file:
+            kilobytes = file.read().strip().removesuffix("K")
+    except (OSError, ValueError):
+        kilobytes = ""
+    return 1 << (18 if kilobytes.isdecimal() and int(kilobytes) >= 2048 else 17)
+
+
+BLOCK_BYTES: Final = _fitting_size()
+"""Size of a block: some of them fit into the cache of a core, and the steps outweigh the calls."""
 ROOMS: Final = 4
 """Blocks in one piece of memory."""
 _LINE: Final = 64

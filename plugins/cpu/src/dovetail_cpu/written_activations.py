@@ -19,7 +19,7 @@ from .written_gelu import write_gelu, write_gelu_gradient
 __all__ = ["OF_HARD_ACTIVATIONS", "OF_RECTIFIERS", "OF_SIGMOIDS"]
 
 _BITS: Final = {numpy.dtype(f"f{size}"): numpy.dtype(f"i{size}") for size in (4, 8)}
-_ONE_BYTE: Final = numpy.array(1, numpy.int8)
+_BIT: Final = {each: numpy.array(1, each) for each in _BITS.values()}
 _ZEROS, _ONES, _THREES, _SIXES, _MINUS_THREES, _THIRDS, _HALVES, _LEAST = (
     {each: numpy.array(value, each) for each in _BITS}
     for value in (0, 1, 3, 6, -3, 1 / 3, 0.5, -math.inf)
@@ -103,6 +103,11 @@ def _hardtanh_gradient(
     return None
 
 
+def _threshold_gradient(out: Any, grad_output: Any, x: Any, threshold: Any) -> None:
+    """Write the gradient where `x` is above the threshold or NaN, else 0."""
+    _keep(numpy.less_equal(x, numpy.array(threshold, out.dtype)), grad_output, out)
+
+
 def _keep(dropped: Any, a: Any, out: Any) -> None:
     """Write `a` where the mask is false, else 0."""
     bits = _BITS[out.dtype]
@@ -113,7 +118,8 @@ def _keep(dropped: Any, a: Any, out: Any) -> None:
 
 def _bits_where_not(out: Any, mask: Any) -> None:
     """Write integers without bits where the mask is true, with all bits where it is false."""
-    _subtract(mask.view(numpy.int8), _ONE_BYTE, out, dtype=out.dtype)
+    numpy.copyto(out, mask)
+    _subtract(out, _BIT[out.dtype], out)
 
 
 def _leaky_relu(out: Any, x: Any, negative_slope: Any = 0.01) -> bool | None:
@@ -255,6 +261,7 @@ OF_RECTIFIERS: Final[dict[str, Write]] = {
     "leaky_relu": (_leaky_relu, 0),
     "leaky_relu_backward": (_leaky_relu_gradient, 1),
     "hardtanh_backward": (_hardtanh_gradient, 0),
+    "threshold_backward": (_threshold_gradient, 0),
 }
 OF_HARD_ACTIVATIONS: Final[dict[str, Write]] = {
     "hardswish": (_hardswish, 0),
