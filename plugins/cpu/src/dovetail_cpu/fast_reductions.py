@@ -25,9 +25,9 @@ _ORDERED = "biuf"
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
 """Elements from which a product with ones pays."""
-_BEYOND = 1 << 22
-"""Elements from which memory is what a sum waits for, and a plain one reads it best."""
-_ROW = 128
+_VERY_MANY = 1 << 20
+"""Elements from which a sum of everything is made of longer rows."""
+_ROW, _LONG_ROW = 128, 1024
 """Length of the rows that a sum of everything is made of."""
 _FEW = 1 << 10
 """Elements up to which a plain sum costs less than finding a better one."""
@@ -245,8 +245,9 @@ class FastReductions(Reductions):
         if x.dtype not in _BLAS or not x.flags.c_contiguous:
             return None
         flat = x.reshape(-1)
-        whole = flat.size - flat.size % _ROW
-        total = _add(flat[:whole].reshape(-1, _ROW).dot(ones_of(_ROW, x.dtype)))
+        row = _ROW if flat.size < _VERY_MANY else _LONG_ROW
+        whole = flat.size - flat.size % row
+        total = _add(flat[:whole].reshape(-1, row).dot(ones_of(row, x.dtype)))
         return total if whole == flat.size else total + _add(flat[whole:])
 
     def sum(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -277,11 +278,7 @@ class FastReductions(Reductions):
             size = x.size
             if size <= _LONGEST and not keepdim and (own is _SINGLE or own in _BLAS):
                 return x.ravel().dot(ones_of(size, own))
-            if (
-                _MANY <= size < _BEYOND
-                and not keepdim
-                and (result := self._sum_of_rows(x)) is not None
-            ):
+            if size >= _MANY and not keepdim and (result := self._sum_of_rows(x)) is not None:
                 return result
             return _add(x, None, None, None, keepdim)
         ndim = x.ndim
