@@ -45,6 +45,7 @@ FAST_FAMILIES: Final = {
     ),
     "average_pooling.AveragePooling": "dovetail_cpu.fast_averages.FastAveragePooling",
     "max_pooling.MaxPooling": "dovetail_cpu.fast_maxima.FastMaxPooling",
+    "pooled_places.PooledPlaces": "dovetail_cpu.fast_places.FastPooledPlaces",
     "convolution.Convolutions": "dovetail_cpu.fast_convolution.FastConvolutions",
     "patches.Patches": "dovetail_cpu.fast_windows.FastPatches",
     "random.Random": "dovetail_cpu.seeded_random.SeededRandom",

@@ -21,7 +21,7 @@ def _fitting_size() -> int:
     be large.
     """
     try:
-        with open(_CACHE, encoding="ascii") as file:
+        with open(_CACHE, encoding="utf-8") as file:
             kilobytes = file.read().strip().removesuffix("K")
     except (OSError, ValueError):
         kilobytes = ""
