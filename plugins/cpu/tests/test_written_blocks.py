@@ -14,7 +14,7 @@ from dovetail_cpu import blocks, elementary, scratch, threads, written_gelu
 from dovetail_cpu.written_activations import OF_HARD_ACTIVATIONS, OF_RECTIFIERS, OF_SIGMOIDS
 
 KERNELS = sorted(
-    {*OF_SIGMOIDS, *OF_RECTIFIERS, *OF_HARD_ACTIVATIONS}
+    {*OF_SIGMOIDS, *OF_RECTIFIERS, *OF_HARD_ACTIVATIONS, "threshold_backward"}
     - {"gelu", "gelu_backward", "plain_elu", "elu_backward"}
 )
 MORE = {
@@ -33,7 +33,7 @@ MORE = {
     "hardtanh_backward": [(-1, 1), (-0.5, 2.0)],
 }
 EDGES = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40, -1e-40, 1.0, -1.0, 3.0, -3.0, 90.0, -90.0]
-SIZE = 2 * blocks._WHOLE + 77
+SIZE = 2 * max(blocks._WHOLE, threads.SHARED_FROM // 2) + 77
 
 
 def numbers(dtype, seed):

@@ -34,8 +34,8 @@ _LEAST_ITEM: Final = 4
 """Half precision is computed in single."""
 _WHOLE: Final = BLOCK_BYTES // _LEAST_ITEM
 """Elements up to which there is one block."""
-_WRITTEN_FROM: Final = 1 << 14
-"""Elements from which memory that is kept, and lies at lines of the cache, pays."""
+_WRITTEN_FROM: Final = 1 << 15
+"""Elements above which memory that is kept, and lies at lines of the cache, pays."""
 
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 
@@ -166,7 +166,8 @@ def written(
     # What the first block says of the other arguments holds for all.
     if not compute(0, 1):
         return None
-    run_pieces(lambda begin, end: compute(begin + 1, end + 1), -(-size // step) - 1, size)
+    if size > step:
+        run_pieces(lambda begin, end: compute(begin + 1, end + 1), -(-size // step) - 1, size)
     return result
 
 

@@ -12,11 +12,12 @@ from dovetail_aten.array_kernels.capabilities import Capabilities
 from dovetail_aten.array_kernels.rectifiers import Rectifiers
 from dovetail_aten.array_kernels.sigmoids import Sigmoids
 
-from .blocks import blockwise
+from .blocks import blockwise, written
 from .constants import zeros_of
 from .elementary import POWERS, TUNED
 from .quick_functions import clip
-from .written_activations import OF_RECTIFIERS, OF_SIGMOIDS
+from .threads import SHARED_FROM
+from .written_activations import OF_RECTIFIERS, OF_SIGMOIDS, write_threshold_gradient
 from .written_gelu import write_gelu, write_gelu_gradient
 
 _SINGLE = numpy.dtype(numpy.float32)
@@ -105,6 +106,23 @@ class FastRectifiers(Rectifiers):
                 bits = grad_output.view(_BITS[grad_output.dtype])
                 return _multiply(_logical_not(dropped), bits).view(grad_output.dtype)
             return _where(dropped, self._zeros[grad_output.dtype], grad_output)
+        if x.size >= SHARED_FROM:
+            made = written(write_threshold_gradient, 0, (grad_output, x, threshold), {})
+            if made is not None:
+                return made
+        if (
+            threshold == 0
+            and grad_output.dtype is _SINGLE
+            and x.dtype is _SINGLE
+            and x.shape == grad_output.shape
+        ):
+            # Choosing by bits is twice as fast as where; a product with the mask would make NaN of
+            # infinity.
+            mask = numpy.subtract((x <= 0).view(numpy.int8), 1, dtype=numpy.int32)
+            if mask.ndim and grad_output.flags.c_contiguous:
+                return numpy.bitwise_and(mask, grad_output.view(numpy.int32), out=mask).view(
+                    numpy.float32
+                )
         return Rectifiers.threshold_backward(self, grad_output, x, threshold)
 
 

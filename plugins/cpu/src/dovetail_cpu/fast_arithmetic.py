@@ -18,7 +18,9 @@ from .blocks import in_blocks, written
 _FACTORS = 256
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _FLOATS = (_SINGLE, _DOUBLE)
-_BLOCKS_FROM = 1 << 15
+_WRITTEN_OVER = 1 << 15
+"""Elements from which a temporary that is written over pays for looking whether it may be."""
+_BLOCKS_FROM = 1 << 18
 """Elements from which blocks pay."""
 _VERY_MANY = 1 << 16
 """Elements from which importing SciPy pays."""
@@ -56,11 +58,23 @@ def _subtract_scaled(out: Any, room: Any, x: Any, other: Any, factor: Any) -> No
     numpy.subtract(x, room, out)
 
 
-def _combine(out: Any, combine: Any, x: Any, first: Any, second: Any, factor: Any) -> None:
-    """Write ``x + factor * combine(first, second)``."""
-    combine(first, second, out)
+def _combine(out: Any, ufunc: Any, x: Any, first: Any, second: Any, factor: Any) -> None:
+    """Write ``x + factor * ufunc(first, second)``."""
+    ufunc(first, second, out)
     _multiply(out, factor, out)
     _add(x, out, out)
+
+
+def _combined(ufunc: Any, x: Any, first: Any, second: Any, factor: Any) -> Any:
+    """Return ``x + factor * ufunc(first, second)`` of arrays that are alike; a factor of None is
+    none.
+    """
+    if factor is not None and x.size >= _BLOCKS_FROM:
+        return written(_combine, 0, (ufunc, x, first, second, factor), {})
+    part = ufunc(first, second)
+    if factor is not None:
+        _multiply(part, factor, part)
+    return _add(x, part, part)
 
 
 def _are_apart(x: Any, other: Any) -> bool:
@@ -146,25 +160,21 @@ class FastArithmetic(Arithmetic):
 
     def addcmul(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Return ``x + value * tensor1 * tensor2``."""
-        if x.size >= _BLOCKS_FROM and value != 1 and _are_alike(x, tensor1, tensor2):
-            factor = self.numbers.fitting(x, value)
-            return written(_combine, 0, (_multiply, x, tensor1, tensor2, factor), {})
+        if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
+            return _combined(_multiply, x, tensor1, tensor2, self._factor(x, value))
         if value == 1:
-            made = _multiply(tensor1, tensor2)
-            if x.size >= _BLOCKS_FROM and _are_alike(x, made):
-                return _add(x, made, made)
-            return _add(x, made)
+            return _add(x, _multiply(tensor1, tensor2))
         return Arithmetic.addcmul(self, x, tensor1, tensor2, value=value)
 
     def addcdiv(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Return ``x + value * tensor1 / tensor2``."""
-        if x.size >= _BLOCKS_FROM and _are_alike(x, tensor1, tensor2):
-            if value == 1:
-                made = numpy.divide(tensor1, tensor2)
-                return _add(x, made, made)
-            factor = self.numbers.fitting(x, value)
-            return written(_combine, 0, (numpy.divide, x, tensor1, tensor2, factor), {})
+        if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
+            return _combined(numpy.divide, x, tensor1, tensor2, self._factor(x, value))
         return Arithmetic.addcdiv(self, x, tensor1, tensor2, value=value)
+
+    def _factor(self, x: Any, value: Any) -> Any:
+        """Return `value`, which the dtype of `x` must be able to hold, as a factor; None for 1."""
+        return None if value == 1 else self.numbers.fitting(x, value)
 
     def lerp_number(self, x: Any, end: Any, weight: Any) -> Any:
         """Return ``x + weight * (end - x)`` for a number `weight`."""
@@ -179,13 +189,8 @@ class FastArithmetic(Arithmetic):
         ):
             return Arithmetic.lerp_number(self, x, end, weight)
         if abs(weight) < 0.5:
-            start, factor = x, self.numbers.like(x, weight)
-        else:
-            start, factor = end, self.numbers.like(x, weight - 1)
-        if x.size >= _BLOCKS_FROM:
-            return written(_combine, 0, (numpy.subtract, start, end, x, factor), {})
-        step = numpy.subtract(end, x)
-        return _add(start, _multiply(step, factor, step), step)
+            return _combined(numpy.subtract, x, end, x, self.numbers.like(x, weight))
+        return _combined(numpy.subtract, end, end, x, self.numbers.like(x, weight - 1))
 
     def _sum_into(self, ufunc: Any, generic: Function, sign: int) -> Function:
         """Return the function that writes the sum with a scaled addend into `out`."""

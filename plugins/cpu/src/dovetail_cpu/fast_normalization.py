@@ -76,7 +76,8 @@ def _normalize(
 
 def _is_long(count: int, length: int) -> bool:
     """Return whether rows are long enough for passes that go row by row, and fit into a block."""
-    return length >= LONG_ROW and count * length > _SMALL and length * 8 <= BLOCK_BYTES
+    least = _SMALL if length >= 2 * LONG_ROW else _BLOCK
+    return length >= LONG_ROW and count * length > least and length * 8 <= BLOCK_BYTES
 
 
 @row_by_row

@@ -16,7 +16,12 @@ from .elementary import write_expm1, write_log1p, write_one_plus_power
 from .quick_functions import clip
 from .written_gelu import write_gelu, write_gelu_gradient
 
-__all__ = ["OF_HARD_ACTIVATIONS", "OF_RECTIFIERS", "OF_SIGMOIDS"]
+__all__ = [
+    "OF_HARD_ACTIVATIONS",
+    "OF_RECTIFIERS",
+    "OF_SIGMOIDS",
+    "write_threshold_gradient",
+]
 
 _BITS: Final = {numpy.dtype(f"f{size}"): numpy.dtype(f"i{size}") for size in (4, 8)}
 _BIT: Final = {each: numpy.array(1, each) for each in _BITS.values()}
@@ -103,7 +108,7 @@ def _hardtanh_gradient(
     return None
 
 
-def _threshold_gradient(out: Any, grad_output: Any, x: Any, threshold: Any) -> None:
+def write_threshold_gradient(out: Any, grad_output: Any, x: Any, threshold: Any) -> None:
     """Write the gradient where `x` is above the threshold or NaN, else 0."""
     _keep(numpy.less_equal(x, numpy.array(threshold, out.dtype)), grad_output, out)
 
@@ -118,7 +123,7 @@ def _keep(dropped: Any, a: Any, out: Any) -> None:
 
 def _bits_where_not(out: Any, mask: Any) -> None:
     """Write integers without bits where the mask is true, with all bits where it is false."""
-    numpy.copyto(out, mask)
+    numpy.copyto(out, mask.view(numpy.int8))
     _subtract(out, _BIT[out.dtype], out)
 
 
@@ -261,7 +266,6 @@ OF_RECTIFIERS: Final[dict[str, Write]] = {
     "leaky_relu": (_leaky_relu, 0),
     "leaky_relu_backward": (_leaky_relu_gradient, 1),
     "hardtanh_backward": (_hardtanh_gradient, 0),
-    "threshold_backward": (_threshold_gradient, 0),
 }
 OF_HARD_ACTIVATIONS: Final[dict[str, Write]] = {
     "hardswish": (_hardswish, 0),
