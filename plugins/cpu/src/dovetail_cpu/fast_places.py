@@ -1,4 +1,4 @@
-"""What goes to the places that a pooling has found, written into zeros that nobody else has."""
+"""What goes to the places that a pooling has found, written into new zeros."""
 
 from __future__ import annotations
 
