@@ -165,7 +165,7 @@ def test_extrema_of_rows(name, shape, dtype, kernel):
 
 
 @pytest.mark.parametrize("dtype", LIMITS)
-@pytest.mark.parametrize("width", [1023, 1024, 1500])
+@pytest.mark.parametrize("width", [2047, 2048, 2500])
 def test_wide_rows_are_added_where_an_index_names_them(width, dtype, kernel):
     rng = np.random.default_rng(width)
     x, rows = numbers((7, width), dtype), numbers((50, width), dtype, 1)

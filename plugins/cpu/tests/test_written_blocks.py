@@ -138,6 +138,20 @@ def test_elementary_functions_agree_at_the_edges(name, fast, monkeypatch):
     assert np.array_equal(np.signbit(made)[kept], np.signbit(expected)[kept])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("threshold", [0, 0.5, -1.0])
+def test_the_gradient_of_relu_on_several_threads(threshold, dtype, kernel):
+    grad, x = numbers(dtype, 0), numbers(dtype, 1)
+    before = threads.get_num_threads()
+    try:
+        threads.set_num_threads(2)
+        made = kernel("threshold_backward", grad, x, threshold)
+    finally:
+        threads.set_num_threads(before)
+    assert made.dtype == dtype
+    np.testing.assert_array_equal(made, np.where(x <= threshold, dtype(0), grad))
+
+
 def test_the_number_of_threads_does_not_change_a_written_result(kernel):
     x = np.random.default_rng(0).standard_normal(9 * blocks._WHOLE).astype(np.float32)
     before = threads.get_num_threads()

@@ -16,7 +16,7 @@ from .blocks import blockwise, written
 from .constants import zeros_of
 from .elementary import POWERS, TUNED
 from .quick_functions import clip
-from .threads import SHARED_FROM
+from .threads import SHARED_FROM, get_num_threads
 from .written_activations import OF_RECTIFIERS, OF_SIGMOIDS, write_threshold_gradient
 from .written_gelu import write_gelu, write_gelu_gradient
 
@@ -106,7 +106,7 @@ class FastRectifiers(Rectifiers):
                 bits = grad_output.view(_BITS[grad_output.dtype])
                 return _multiply(_logical_not(dropped), bits).view(grad_output.dtype)
             return _where(dropped, self._zeros[grad_output.dtype], grad_output)
-        if x.size >= SHARED_FROM:
+        if x.size >= SHARED_FROM and get_num_threads() > 1:
             made = written(write_threshold_gradient, 0, (grad_output, x, threshold), {})
             if made is not None:
                 return made

@@ -15,7 +15,7 @@ _MANY = 1 << 15
 """Elements from which importing SciPy pays."""
 _WIDER = 8
 """How many times as large as the rows the target may be: a product makes all of its rows."""
-_VERY_WIDE = 1024
+_VERY_WIDE = 2048
 """Columns from which adding one row after the other costs no more than what is around it."""
 _WIDE = 257
 """Columns from which rows are added as they are."""
