@@ -491,7 +491,7 @@ promote_types renewed_after_fork replace_array resize_storage restoring result_d
 scalar_category scalar_dtype set_autograd_interface set_default_device set_default_dtype
 set_grad_enabled set_state set_storage_class set_tensor_class share_storage share_version show_view
 signature_of sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr state strided tensor_class
-uint16 uint32 uint64 uint8 wrap wrapped_backend
+uint16 uint32 uint64 uint8 warn_user wrap wrapped_backend
 """.split(),
 }
 

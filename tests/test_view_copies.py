@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 import dovetail
+from dovetail import Tensor
+from dovetail.nn import functional as F
 
 
 def test_a_copy_shares_no_memory_and_lies_in_c_order() -> None:
@@ -76,3 +80,20 @@ def test_what_an_overriding_class_returns_stays_as_it_is() -> None:
             return [1, 2]
 
     assert dovetail.unbind(Own()) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "unchanged",
+    [
+        lambda x: F.pad(x, (0, 0), "reflect"),
+        lambda x: F.pad(x, (0, 0), "replicate"),
+        lambda x: F.pad(x, (0, 0), "circular"),
+        lambda x: F.pad(x, (0, 0)),
+        dovetail.chain_matmul,
+    ],
+    ids=["reflect", "replicate", "circular", "constant", "chain_matmul"],
+)
+def test_what_has_nothing_to_do_returns_a_copy(unchanged: Callable[[Tensor], Tensor]) -> None:
+    x = dovetail.ones(2, 3)
+    unchanged(x).zero_()
+    assert x.tolist() == [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]

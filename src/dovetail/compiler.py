@@ -7,10 +7,11 @@ so once.
 from __future__ import annotations
 
 import typing as _typing
-import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+
+from dovetail_kernel import warn_user
 
 from .absent_names import names_of as _names_of
 
@@ -36,10 +37,9 @@ def uncompiled(function: Any) -> Any:
     global _noticed
     if not _noticed:
         _noticed = True
-        warnings.warn(
+        warn_user(
             "Dovetail runs programs as they stand: what asks for compiling returns its function. "
-            "This is said once.",
-            stacklevel=3,
+            "This is said once."
         )
     return function
 

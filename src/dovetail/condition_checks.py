@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from dovetail_aten import Tensor
 from dovetail_kernel import bool as bool_
+from dovetail_kernel import warn_user
 
 __all__ = [
     "_assert",
@@ -87,11 +87,10 @@ def _check_not_implemented(cond: Any, message: Message = None) -> None:
 
 def _check_is_size(i: Any, message: Message = None, *, max: Any = None) -> None:
     """Raise RuntimeError if `i` is negative, or above `max`. Deprecated: use `_check`."""
-    warnings.warn(
+    warn_user(
         "_check_is_size will be removed in a future PyTorch release along with "
         "guard_size_oblivious.     Use _check(i >= 0) instead.",
         FutureWarning,
-        stacklevel=2,
     )
     _check(i >= 0, message)
     if max is not None:

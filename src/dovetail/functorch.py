@@ -10,9 +10,9 @@ from collections.abc import Callable as _Callable
 from collections.abc import Sequence as _Sequence
 from copy import deepcopy as _deepcopy
 from functools import wraps as _wraps
-from warnings import warn as _warn
 
 from dovetail_aten import Tensor as _Tensor
+from dovetail_kernel import warn_user as _warn_user
 
 from . import func as _func
 from .absent_names import names_of as _names_of
@@ -54,7 +54,7 @@ def _deprecated(successor: str) -> _Callable[[_F], _F]:
 
         @_wraps(function)
         def call(*args: _typing.Any, **kwargs: _typing.Any) -> _typing.Any:
-            _warn(text, FutureWarning, stacklevel=2)
+            _warn_user(text, FutureWarning)
             return function(*args, **kwargs)
 
         return _typing.cast(_F, call)

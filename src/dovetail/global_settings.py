@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import dovetail_aten as aten
 import dovetail_cpu
 from dovetail_aten import matmul_precision
-from dovetail_kernel import dtype, set_default_dtype
+from dovetail_kernel import dtype, set_default_dtype, warn_user
 
 from . import cuda
 
@@ -103,10 +102,9 @@ def _set_debug_mode(value: int) -> None:
     global _debug_mode
     _debug_mode = value
     if value and cuda.is_available():
-        warnings.warn(
+        warn_user(
             "operators that add where several elements meet are not deterministic on CUDA, and "
-            "are not checked. Run on the cpu where all bits must be the same.",
-            stacklevel=3,
+            "are not checked. Run on the cpu where all bits must be the same."
         )
 
 
@@ -136,10 +134,9 @@ def set_float32_matmul_precision(precision: str) -> None:
     warning says that another word does nothing.
     """
     if precision not in _PRECISIONS:
-        warnings.warn(
+        warn_user(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
-            "setFloat32MatmulPrecision call has no effect.",
-            stacklevel=2,
+            "setFloat32MatmulPrecision call has no effect."
         )
         return
     matmul_precision.set_precision(precision)
@@ -177,10 +174,9 @@ def set_num_threads(num: int) -> None:
     if find_spec("threadpoolctl") is not None:
         import_module("threadpoolctl").threadpool_limits(num, user_api="blas")
     elif num != before:
-        warnings.warn(
+        warn_user(
             "set_num_threads changes nothing for products of matrices without threadpoolctl. "
-            f"Install it, or set OPENBLAS_NUM_THREADS={num} before the program starts.",
-            stacklevel=2,
+            f"Install it, or set OPENBLAS_NUM_THREADS={num} before the program starts."
         )
 
 
@@ -217,10 +213,9 @@ def set_default_tensor_type(t: Any) -> None:
     TypeError
         If it is no class of floating tensors of the cpu.
     """
-    warnings.warn(
+    warn_user(
         "set_default_tensor_type() is deprecated as of PyTorch 2.1, please use set_default_dtype() "
-        "and set_default_device() as alternatives.",
-        stacklevel=2,
+        "and set_default_device() as alternatives."
     )
     name = t.rpartition(".")[2] if isinstance(t, str) else getattr(t, "__name__", "")
     found = getattr(getattr(aten, name, None), "dtype", None)

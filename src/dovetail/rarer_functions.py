@@ -4,7 +4,6 @@ slices of a weight, the module of a device, and questions whose answer is always
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -13,7 +12,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import set_detect_anomaly
 from dovetail_dispatcher import ops, overridable
-from dovetail_kernel import Device, float64, get_default_device, get_default_dtype
+from dovetail_kernel import Device, float64, get_default_device, get_default_dtype, warn_user
 
 from .nn.utils.norms import norm_except_dim as _norm_except_dim
 
@@ -61,12 +60,10 @@ def range(
     RuntimeError
         If `end` lies on the other side, or `step` is 0.
     """
-    warnings.warn(
+    warn_user(
         "range is deprecated and will be removed in a future release because its behavior is "
         "inconsistent with Python's range builtin. Instead, use arange, which produces values in "
-        "[start, end).",
-        UserWarning,
-        stacklevel=2,
+        "[start, end)."
     )
     if end is None:
         raise TypeError('range() missing 1 required positional arguments: "end". Give it.')

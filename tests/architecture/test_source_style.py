@@ -55,3 +55,17 @@ def test_array_kernels_reshape_by_the_function_of_the_namespace() -> None:
     ]
     assert len(calls) > 100
     assert [call for call in calls if call[2] not in ("xp", "self.xp")] == []
+
+
+def test_warnings_are_issued_for_the_line_of_the_user() -> None:
+    """A fixed number of frames points into the library where a function can be overridden, or is
+    called by a module.
+    """
+    calls = [
+        f"{name}:{node.lineno}"
+        for name in sources()
+        if not name.startswith("examples/")
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("warnings.warn", "warn")
+    ]
+    assert calls == []

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import random
 import re
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 import torch
 
+import dovetail
 from dovetail_kernel.keys.dispatch_key import (
     FUNCTIONALITIES,
     PER_BACKEND,
@@ -206,3 +208,27 @@ def test_the_key_of_a_device_type_is_that_of_torch(device: str) -> None:
 
 def test_functionalities_are_complete() -> None:
     assert len(FUNCTIONALITIES) == (C._dispatch_keyset_full().raw_repr() >> 16).bit_length()
+
+
+MODES = {
+    "inference mode": lambda lib: [lib.inference_mode()],
+    "left within it": lambda lib: [lib.inference_mode(), lib.inference_mode(False)],
+    "left and entered again": lambda lib: [
+        lib.inference_mode(),
+        lib.inference_mode(False),
+        lib.inference_mode(),
+    ],
+    "no_grad": lambda lib: [lib.no_grad(), lib.enable_grad()],
+}
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_modes_include_and_exclude_the_keys_of_torch(name: str) -> None:
+    sets = []
+    for lib, own in ((torch, C), (dovetail, dovetail._C)):
+        with ExitStack() as stack:
+            for mode in MODES[name](lib):
+                stack.enter_context(mode)
+            found = own._dispatch_tls_local_include_set(), own._dispatch_tls_local_exclude_set()
+        sets.append([each.raw_repr() & TORCH_BITS for each in found])
+    assert sets[0] == sets[1]

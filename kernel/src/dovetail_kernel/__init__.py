@@ -121,6 +121,7 @@ from .types.promotion import (
     scalar_dtype,
     set_default_dtype,
 )
+from .user_warning import warn_user
 
 __all__ = [
     "ALIASES",
@@ -244,6 +245,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "warn_user",
     "wrap",
     "wrapped_backend",
 ]

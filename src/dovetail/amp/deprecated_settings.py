@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from dovetail_aten.autocast import (
@@ -12,6 +11,7 @@ from dovetail_aten.autocast import (
     set_autocast_enabled,
 )
 from dovetail_kernel import dtype as Dtype
+from dovetail_kernel import warn_user
 
 __all__ = [
     "autocast_decrement_nesting",
@@ -32,10 +32,8 @@ _is_cache_enabled = True
 
 
 def _deprecated(name: str, following: str) -> None:
-    warnings.warn(
-        f"torch.{name} is deprecated. Please use torch.{following} instead.",
-        DeprecationWarning,
-        stacklevel=3,
+    warn_user(
+        f"torch.{name} is deprecated. Please use torch.{following} instead.", DeprecationWarning
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import Enum
@@ -12,7 +11,7 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import Device, PluginError, float16, float32, plugin_manager
+from dovetail_kernel import Device, PluginError, float16, float32, plugin_manager, warn_user
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -74,9 +73,7 @@ class GradScaler:
         self._device = device
         self._enabled = enabled
         if enabled and device == "cuda" and not _has_cuda():
-            warnings.warn(
-                "GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2
-            )
+            warn_user("GradScaler is enabled, but CUDA is not available.  Disabling.")
             self._enabled = False
         if self._enabled:
             if not growth_factor > 1.0:

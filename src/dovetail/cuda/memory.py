@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
+
+from dovetail_kernel import warn_user
 
 from .plugin import index_of, is_available, of_plugin
 
@@ -162,7 +163,7 @@ def _warn_of_peaks(name: str) -> None:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(f"dovetail.cuda.{text}", FutureWarning, stacklevel=3)
+    warn_user(f"dovetail.cuda.{text}", FutureWarning)
 
 
 def _peak(kind: str, device: Any) -> int:

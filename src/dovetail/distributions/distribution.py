@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import Size
+from dovetail_kernel import Size, warn_user
 
 from . import constraints
 from .utils import broadcast_all, lazy_property
@@ -82,10 +81,9 @@ class Distribution:
             known = self.arg_constraints
         except (AttributeError, NotImplementedError):
             known = {}
-            warnings.warn(
+            warn_user(
                 f"{cls} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
-                "initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=4,
+                "initialize the distribution with `validate_args=False` to turn off validation."
             )
         for name, constraint in known.items():
             if constraints.is_dependent(constraint) or (
@@ -168,11 +166,7 @@ class Distribution:
 
     def sample_n(self, n: int) -> Tensor:
         """Return n samples: ``sample((n,))``."""
-        warnings.warn(
-            "sample_n(n) will be deprecated. Use .sample((n,)) instead.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn_user("sample_n(n) will be deprecated. Use .sample((n,)) instead.", FutureWarning)
         return self.sample((n,))
 
     # -- what a distribution says of values --------------------------------------------------------
@@ -219,10 +213,9 @@ class Distribution:
         try:
             support = self.support
         except NotImplementedError:
-            warnings.warn(
+            warn_user(
                 f"{type(self)} does not define `support` to enable sample validation. Please "
-                "initialize the distribution with `validate_args=False` to turn off validation.",
-                stacklevel=3,
+                "initialize the distribution with `validate_args=False` to turn off validation."
             )
             return
         if not support.check(value).all():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from dovetail_aten import Tensor
+from dovetail_kernel import warn_user
 
 from .distribution import Distribution
 
@@ -56,12 +56,11 @@ def _dispatch_kl(type_p: type, type_q: type) -> Any:
     right = min(found, key=lambda row: row[1::-1])
     if left[2:] != right[2:]:
         names = [cls.__name__ for cls in (type_p, type_q, *left[2:], *right[2:])]
-        warnings.warn(
+        warn_user(
             "Ambiguous kl_divergence({}, {}). Please register_kl({}, {})".format(
                 *names[:2], names[2], names[5]
             ),
             RuntimeWarning,
-            stacklevel=3,
         )
     return _KL_REGISTRY[left[2], left[3]]
 

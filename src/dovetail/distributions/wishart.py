@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from math import nan
 from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import Size, finfo, is_grad_enabled
+from dovetail_kernel import Size, finfo, is_grad_enabled, warn_user
 
 from .. import linalg
 from ..tensor_functions import broadcast_shapes
@@ -83,10 +82,9 @@ class Wishart(ExponentialFamily):
             )
         super().__init__(shape, events, validate_args=validate_args)
         if self.df.lt(events[-1]).any():
-            warnings.warn(
+            warn_user(
                 "Low df values detected. Singular samples are highly likely to occur for ndim - 1 "
-                "< df < ndim.",
-                stacklevel=2,
+                "< df < ndim."
             )
         if name == "scale_tril":
             self._unbroadcasted_scale_tril = scale_tril
@@ -177,7 +175,7 @@ class Wishart(ExponentialFamily):
         drawn = self._bartlett_sampling(sample_shape)
         singular = ~self.support.check(drawn)
         if singular.any():
-            warnings.warn("Singular sample detected.", stacklevel=2)
+            warn_user("Singular sample detected.")
             for _ in range(max_try_correction):
                 anew = self._bartlett_sampling(sample_shape)
                 drawn = aten.where(singular[..., None, None], anew, drawn)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from dovetail_aten import functions
+from dovetail_kernel import warn_user
 
 from .tracing import tracing
 
@@ -32,10 +32,9 @@ def trace(*input: Any, **options: Any) -> Any:
     """
     if input or options:
         return functions.trace(*input, **options)  # type: ignore[attr-defined, unused-ignore]
-    warnings.warn(
+    warn_user(
         "dovetail.trace() without arguments records operator calls under its former name: trace(x) "
         "is the sum of a diagonal. Write dovetail.tracing().",
         DeprecationWarning,
-        stacklevel=2,
     )
     return tracing()

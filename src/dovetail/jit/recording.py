@@ -7,16 +7,13 @@ draws random numbers again, and writes in place what was written in place.
 from __future__ import annotations
 
 import gc
-import sys
-import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
-from types import FrameType
 from typing import Any
 
 from dovetail_autograd import applies_are_asked
 from dovetail_dispatcher import TorchFunctionMode, overridden_name
-from dovetail_kernel import Guard, TensorBase, restoring
+from dovetail_kernel import Guard, TensorBase, restoring, warn_user
 
 from .program import Attribute, Place, Program, Setting, Step
 from .values import replaced, tensors_of
@@ -195,22 +192,12 @@ def _is_tensor(value: Any) -> bool:
     return issubclass(type(value), TensorBase)
 
 
-def _is_ours(frame: FrameType) -> bool:
-    package = frame.f_globals.get("__name__", "").partition(".")[0]
-    return package.partition("_")[0] == "dovetail" or frame.f_code.co_filename.startswith("<")
-
-
 def _warn(what: str) -> None:
-    frame: FrameType | None = sys._getframe()
-    stacklevel = 1
-    while frame is not None and _is_ours(frame):
-        frame, stacklevel = frame.f_back, stacklevel + 1
-    warnings.warn(
+    warn_user(
         f"Converting a tensor to {what} might cause the trace to be incorrect. We can't record the "
         "data flow of Python values, so this value will be treated as a constant in the future. "
         "This means that the trace might not generalize to other inputs!",
         TracerWarning,
-        stacklevel=stacklevel,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import TensorBase, get_default_dtype
+from dovetail_kernel import TensorBase, get_default_dtype, warn_user
 
 from ..nn import Module
 from ..random import fork_rng
@@ -385,11 +385,10 @@ def _check(
         try:
             assert_close(ours, theirs, rtol=tolerance, atol=tolerance, equal_nan=True)
         except AssertionError as error:
-            warnings.warn(
+            warn_user(
                 f"Output nr {number}. of the traced function does not match the corresponding "
                 f"output of the Python function. Detailed error:\n{error}",
                 TracerWarning,
-                stacklevel=4,
             )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Final
+
+from dovetail_kernel import warn_user
 
 __all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy"]
 
@@ -33,9 +34,8 @@ def set_sharing_strategy(new_strategy: str) -> None:
             f"invalid sharing strategy {new_strategy!r}, expected one of {sorted(_STRATEGIES)}"
         )
     if new_strategy != get_sharing_strategy():
-        warnings.warn(
+        warn_user(
             "set_sharing_strategy('file_system') changes nothing: memory is shared by descriptors, "
             "whose files have no names. Raise the number of open files if it does not do: "
-            "ulimit -n.",
-            stacklevel=2,
+            "ulimit -n."
         )

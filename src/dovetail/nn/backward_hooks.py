@@ -4,12 +4,12 @@ module's hooks.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dovetail_aten import Tensor
 from dovetail_autograd import Function, is_grad_enabled
+from dovetail_kernel import warn_user
 
 if TYPE_CHECKING:
     from .module import Module
@@ -85,12 +85,11 @@ class BackwardBoundary:
 
     def _call_without_inputs(self, outputs: Gradients) -> None:
         if self.hooks:
-            warnings.warn(
+            warn_user(
                 "Full backward hook is firing when gradients are computed with respect to module "
                 "outputs since no "
                 f"inputs require gradients: grad_input of {type(self.module).__name__} is all "
-                "None.",
-                stacklevel=2,
+                "None."
             )
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.input_count, outputs)

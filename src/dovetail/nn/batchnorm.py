@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import int64
+from dovetail_kernel import int64, warn_user
 
 from . import functional as F
 from . import init
@@ -216,10 +215,9 @@ class _InstanceNorm(_NormBase):
                 f"expected input's size at dim={dim} to match num_features ({self.num_features}), "
                 f"but got: {size}."
             )
-        warnings.warn(
+        warn_user(
             f"input's size at dim={dim} does not match num_features. You can silence this warning "
-            "by not passing in num_features, which is not used because affine=False",
-            stacklevel=3,
+            "by not passing in num_features, which is not used because affine=False"
         )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 from dovetail_aten import Tensor
+from dovetail_kernel import warn_user
 
 from . import functional as F
 from .module import Module
@@ -117,11 +117,7 @@ class Hardtanh(Module):
 
 
 def _warn_of_name(old: str, new: str) -> None:
-    warnings.warn(
-        f"keyword argument `{old}` is deprecated and renamed to `{new}`",
-        FutureWarning,
-        stacklevel=3,
-    )
+    warn_user(f"keyword argument `{old}` is deprecated and renamed to `{new}`", FutureWarning)
 
 
 def _inplace(inplace: bool) -> str:
@@ -252,7 +248,7 @@ class Softmin(Module):
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.softmin(input, self.dim, _stacklevel=5)
+        return F.softmin(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -266,4 +262,4 @@ class Softmax2d(Module):
             raise ValueError(
                 f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead"
             )
-        return F.softmax(input, -3, _stacklevel=5)
+        return F.softmax(input, -3)

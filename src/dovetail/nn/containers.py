@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, Self, overload
+
+from dovetail_kernel import warn_user
 
 from .module import Module, indent
 
@@ -357,11 +358,10 @@ class Container(Module):
 
     def __init__(self, **kwargs: Module) -> None:
         super().__init__()
-        warnings.warn(
+        warn_user(
             "`nn.Container` is deprecated. All of its functionality is now implemented in "
             "`nn.Module`. Subclass that instead.",
             FutureWarning,
-            stacklevel=2,
         )
         for name, module in kwargs.items():
             self.add_module(name, module)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TypeVar
 
 from dovetail_aten import Tensor
+from dovetail_kernel import warn_user
 
 __all__ = [
     "REDUCTIONS",
@@ -54,22 +54,20 @@ def reduction_of_flags(size_average: bool | None, reduce: bool | None) -> str:
 def legacy_reduction(size_average: bool | None, reduce: bool | None) -> str:
     """Translate the deprecated flags ``size_average`` and ``reduce``, with a warning."""
     reduction = reduction_of_flags(size_average, reduce)
-    warnings.warn(
+    warn_user(
         f"size_average and reduce args will be deprecated, please use reduction='{reduction}' "
-        "instead.",
-        stacklevel=4,
+        "instead."
     )
     return reduction
 
 
-def softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+def softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
     """Return `dim`, or the deprecated choice of it, with a warning."""
     if dim is not None:
         return dim
-    warnings.warn(
+    warn_user(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
-        "dim=X as an argument.",
-        stacklevel=stacklevel,
+        "dim=X as an argument."
     )
     return 0 if input.dim() in (0, 1, 3) else 1
 
@@ -77,12 +75,11 @@ def softmax_dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> i
 def warn_if_broadcast(input: Tensor, target: Tensor) -> None:
     """Warn if the shapes of a loss's arguments differ."""
     if target.shape != input.shape:
-        warnings.warn(
+        warn_user(
             f"Using a target size ({target.size()}) that is different to the input size "
             f"({input.size()}). "
             "This will likely lead to incorrect results due to broadcasting. "
-            "Please ensure they have the same size.",
-            stacklevel=3,
+            "Please ensure they have the same size."
         )
 
 

@@ -4,13 +4,14 @@ any.
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from itertools import chain, count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dovetail_kernel import warn_user
 
 if TYPE_CHECKING:
     from .module import Module
@@ -381,9 +382,8 @@ def _call_after_failure(
             else:
                 hook.function(module, args, None)
         except Exception as error:
-            warnings.warn(
+            warn_user(
                 "module forward hook with ``always_call=True`` raised an exception that was "
                 "silenced as another "
-                f"error was raised in forward: {error}",
-                stacklevel=4,
+                f"error was raised in forward: {error}"
             )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -14,6 +13,7 @@ import dovetail_aten as aten
 from dovetail_aten import Generator, Tensor
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import ops, overridable
+from dovetail_kernel import warn_user
 
 from .gains import _calculate_correct_fan, _calculate_fan_in_and_fan_out, calculate_gain
 from .truncated_normal import fill_truncated_normal
@@ -128,7 +128,7 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 def _is_empty(tensor: Tensor) -> bool:
     if 0 in tensor.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warn_user("Initializing zero-element tensors is a no-op")
         return True
     return False
 
@@ -343,11 +343,7 @@ def _make_deprecate(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def deprecated(*args: P.args, **kwargs: P.kwargs) -> R:
-        warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn_user(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning)
         return function(*args, **kwargs)
 
     deprecated.__name__ = deprecated.__qualname__ = old

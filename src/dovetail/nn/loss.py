@@ -4,10 +4,10 @@ the size flags are deprecated.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from dovetail_aten import Tensor
+from dovetail_kernel import warn_user
 
 from . import functional as F
 from .loss_base import _Loss, _WeightedLoss
@@ -68,11 +68,10 @@ class NLLLoss2d(NLLLoss):
         reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
-        warnings.warn(
+        warn_user(
             "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
             "replacement.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 

@@ -4,12 +4,12 @@ where they see less than the module's inputs and outputs.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
 from typing import Any, Final, NoReturn
 
 from dovetail_aten import Tensor
+from dovetail_kernel import warn_user
 
 _INSTEAD: Final = " Please use register_full_backward_hook to get the documented behavior."
 
@@ -84,7 +84,7 @@ def _warn_of_gaps(args: tuple[Any, ...], result: Any, node: Any) -> None:
         )
     else:
         return
-    warnings.warn(text + _INSTEAD, FutureWarning, stacklevel=6)
+    warn_user(text + _INSTEAD, FutureWarning)
 
 
 def _tensors(values: Any) -> tuple[Tensor, ...] | None:

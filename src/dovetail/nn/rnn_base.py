@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_aten.autocast import is_autocast_enabled
+from dovetail_kernel import warn_user
 
 from .module import Module
 from .parameter import Parameter
@@ -280,11 +280,10 @@ def _check_dropout(dropout: Any, num_layers: int) -> None:
             "element being zeroed"
         )
     if dropout > 0 and num_layers == 1:
-        warnings.warn(
+        warn_user(
             "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
             f"expects num_layers greater than 1, but got dropout={dropout} and "
-            f"num_layers={num_layers}",
-            stacklevel=4,
+            f"num_layers={num_layers}"
         )
 
 

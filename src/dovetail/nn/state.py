@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import restoring
+from dovetail_kernel import restoring, warn_user
 
 from .hooks import Hook, ModuleHooks, RemovableHandle, add_hook
 from .loading import Loading, _IncompatibleKeys
@@ -251,12 +250,11 @@ class State(Traversal):
                 if assign:
                     self._assign_tensor(name, current, new)
                 elif current.is_meta and not new.is_meta:
-                    warnings.warn(
+                    warn_user(
                         f"for {key}: copying from a non-meta parameter in the checkpoint to a "
                         "meta parameter in the "
                         "current model, which is a no-op. (Did you mean to pass `assign=True`, or "
-                        "to_empty() first?)",
-                        stacklevel=2,
+                        "to_empty() first?)"
                     )
                 else:
                     current.copy_(new)
@@ -316,11 +314,10 @@ class State(Traversal):
 
 def _positional(args: tuple[Any, ...], *named: Any) -> tuple[Any, Any, Any]:
     """Return the arguments of `State.state_dict`, of which some were given by position."""
-    warnings.warn(
+    warn_user(
         "Positional args are being deprecated, use kwargs instead: destination=, prefix=, "
         "keep_vars=.",
         FutureWarning,
-        stacklevel=3,
     )
     destination, prefix, keep_vars = (*args, *named[len(args) :])[:3]
     return destination, prefix, keep_vars

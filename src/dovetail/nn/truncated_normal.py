@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import dovetail_aten as aten
 from dovetail_aten import Generator, Tensor
 from dovetail_autograd import no_grad
 from dovetail_kernel import bool as boolean
+from dovetail_kernel import warn_user
 
 # Below this share of the normal distribution inside the limits, proposals are drawn uniformly
 # between them, of which more are taken.
@@ -23,10 +23,9 @@ def fill_truncated_normal(
     again. PyTorch draws the same numbers in the same order.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn(
+        warn_user(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
-            "values may be incorrect.",
-            stacklevel=4,
+            "values may be incorrect."
         )
     if tensor.numel() == 0:
         return tensor

@@ -4,7 +4,6 @@ saving all of it.
 
 from __future__ import annotations
 
-import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
@@ -13,7 +12,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from dovetail_aten import Tensor
 from dovetail_autograd import enable_grad, no_grad
-from dovetail_kernel import restoring
+from dovetail_kernel import restoring, warn_user
 
 from ..nn.module import zero_gradients
 from ..nn.parameter import type_name
@@ -156,10 +155,9 @@ class Optimizer(OptimizerHooks):
         for tensor in tensors:
             self._check_parameter(tensor)
         if len({id(tensor) for tensor in tensors}) != len(tensors):
-            warnings.warn(
+            warn_user(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
-                "will cause an error",
-                stacklevel=3,
+                "will cause an error"
             )
         taken = {id(parameter) for group in self.param_groups for parameter in group["params"]}
         if any(id(tensor) in taken for tensor in tensors):

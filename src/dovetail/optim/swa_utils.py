@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain
@@ -12,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
-from dovetail_kernel import Device, int64
+from dovetail_kernel import Device, int64, warn_user
 
 from ..nn.batchnorm import _BatchNorm
 from ..nn.module import Module
@@ -264,10 +263,9 @@ class SWALR(LRScheduler):
 
     def get_lr(self) -> list[Any]:
         if not self._get_lr_called_within_step:
-            warnings.warn(
+            warn_user(
                 "To get the last learning rate computed by the scheduler, please use "
-                "`get_last_lr()`.",
-                stacklevel=2,
+                "`get_last_lr()`."
             )
         step = self._step_count - 1
         if self.anneal_epochs == 0:

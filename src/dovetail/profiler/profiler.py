@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
 from typing import Any, Self
 
 from dovetail_dispatcher import Annotation
+from dovetail_kernel import warn_user
 
 from .event_list import EventList
 from .recording import Recording
@@ -308,11 +308,9 @@ def _measured(
         wanted.add(ProfilerActivity.CUDA)
     others = sorted([each.name for each in wanted - supported_activities()])
     if others:
-        warnings.warn(
+        warn_user(
             f"{' and '.join(others)} cannot be profiled: of operators on such a device the time of "
-            "the launch is measured. Call synchronize() of the device where times are compared.",
-            UserWarning,
-            stacklevel=3,
+            "the launch is measured. Call synchronize() of the device where times are compared."
         )
     measured = wanted & supported_activities()
     if not measured:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from math import ceil, isnan, prod
 from typing import Any, Final
 
 from dovetail_aten import Tensor, empty, functions
-from dovetail_kernel import Device, MemoryFormat, finfo, iinfo
+from dovetail_kernel import Device, MemoryFormat, finfo, iinfo, warn_user
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as DType
 
@@ -110,11 +109,10 @@ def _interval(dtype: DType, low: float | None, high: float | None) -> tuple[floa
     if isnan(least) or isnan(most):
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
     if least == most and inexact:
-        warnings.warn(
+        warn_user(
             "Passing `low==high` to `dovetail.testing.make_tensor` for floating or complex types "
             "is deprecated. Use `dovetail.full(...)` instead.",
             FutureWarning,
-            stacklevel=3,
         )
     elif least >= most:
         raise ValueError(f"`low` must be less than `high`, but got {least} >= {most}")

@@ -8,7 +8,6 @@ function runs without a graph, and its node in the graph runs it again and a bac
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ContextDecorator, nullcontext
 from contextvars import ContextVar
@@ -25,7 +24,7 @@ from dovetail_autograd import (
     is_grad_enabled,
     no_grad,
 )
-from dovetail_kernel import Guard, restoring
+from dovetail_kernel import Guard, restoring, warn_user
 
 from ..nn.containers import Sequential
 from .recomputation import CheckpointError, Frame
@@ -113,14 +112,12 @@ def checkpoint(
         In backward with reentrance, if it was asked for certain inputs, or no output requires grad.
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn_user(
             "dovetail.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
             "use_reentrant=False "
             "is recommended, but if you need to preserve the current default behavior, you can "
             "pass "
-            "use_reentrant=True.",
-            UserWarning,
-            stacklevel=2,
+            "use_reentrant=True."
         )
         use_reentrant = True
     if use_reentrant:
@@ -189,14 +186,12 @@ def checkpoint_sequential(
         For other keyword arguments, or a number of segments out of range.
     """
     if use_reentrant is None:
-        warnings.warn(
+        warn_user(
             "dovetail.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should "
             "be passed "
             "explicitly. use_reentrant=False is recommended, but if you need to preserve the "
             "current default "
-            "behavior, you can pass use_reentrant=True.",
-            UserWarning,
-            stacklevel=2,
+            "behavior, you can pass use_reentrant=True."
         )
         use_reentrant = True
     if kwargs:
@@ -296,7 +291,7 @@ class CheckpointFunction(Function):
     def forward(
         ctx: Any, function: Callable[..., Any], preserve_rng_state: bool, *args: Any
     ) -> Any:
-        check_backward_validity(args, stacklevel=6)
+        check_backward_validity(args)
         ctx.run_function = function
         ctx.states = RngStates(args) if preserve_rng_state else None
         ctx.places = [index for index, value in enumerate(args) if isinstance(value, Tensor)]
@@ -337,14 +332,10 @@ class CheckpointFunction(Function):
         return None, None, *[value.grad if isinstance(value, Tensor) else None for value in args]
 
 
-def check_backward_validity(inputs: Sequence[Any], *, stacklevel: int = 2) -> None:
+def check_backward_validity(inputs: Sequence[Any]) -> None:
     """Warn if no tensor of `inputs` requires grad: nothing would be computed in backward."""
     if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
-        warnings.warn(
-            "None of the inputs have requires_grad=True. Gradients will be None",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
+        warn_user("None of the inputs have requires_grad=True. Gradients will be None")
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ from .array_calls import (
 from .array_wrapping import array_wrapper, dtype_of, list_wrapper
 from .plan import RoutePlan, Step, Value, argument_value
 from .promotion_rules import check_operands, check_writable_as, operand_check, static_dtype
-from .replaced_arrays import note_views
+from .replaced_arrays import note_unmarked_views, note_views
 from .steps.arguments import CheckOperand
 from .steps.array_results import CheckView, ExpectDtype, UnpackArrays
 from .steps.kernel_calls import CallKernel
@@ -192,13 +192,15 @@ def _shared(call: ArrayCall) -> Value | None:
 
 def _notes(call: ArrayCall) -> list[Step]:
     """Return the step that notes how a view shows its base, where arrays cannot be written."""
-    shared = _shared(call)
+    shared, note = _shared(call), note_views
+    if call.op.kind == "unmarked_view":
+        shared, note = argument_value(call.inputs[0]), note_unmarked_views
     if shared is None or len(call.schema.returns) != 1:
         return []
     others = call.inputs[1:]
     args = tuple([argument_value(a) for a in others if not a.kwarg_only])
     kwargs = tuple([argument_value(a) for a in others if a.kwarg_only])
-    return [NoteViews(call.op, note_views, _RESULT, shared, args, kwargs)]
+    return [NoteViews(call.op, note, _RESULT, shared, args, kwargs)]
 
 
 # -- writes ----------------------------------------------------------------------------------------

@@ -14,12 +14,12 @@ from dovetail_kernel import (
     dtype,
     dtype_of_signature,
     replace_array,
+    warn_user,
 )
 from dovetail_kernel.keys.state import dispatch_state
 from dovetail_kernel.tensor.version import WritableCounter
 from dovetail_kernel.types.signature import NORMAL
 
-from ..table.user_warning import warn_user
 from .array_errors import broadcast_shape, shape_of_output_error
 from .promotion_rules import check_writable_as
 from .replaced_arrays import UNSHARED, replace

@@ -14,7 +14,7 @@ from sys import getrefcount
 from typing import Any, Final, Protocol
 from weakref import ref
 
-from dovetail_kernel import Storage, TensorBase, replace_array, restoring, wrap
+from dovetail_kernel import Storage, TensorBase, replace_array, restoring, share_storage, wrap
 from dovetail_kernel.keys.state import set_state, state
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "become",
     "hulls",
     "keep_views",
+    "note_unmarked_views",
     "note_views",
     "replace",
     "set_view_maker",
@@ -92,6 +93,17 @@ def note_views(
         noted[id(result)] = (ref(result), (*views, made))
     if len(noted) > _MANY and not len(noted) & len(noted) - 1:
         storage.noted_views = {key: note for key, note in noted.items() if note[0]() is not None}
+
+
+def note_unmarked_views(
+    op: Any, results: Any, source: TensorBase, args: Sequence[Any], kwargs: dict[str, Any]
+) -> None:
+    """Let `results`, whose memory the schema says to be their own, share that of `source`, and note
+    that they are views of it. Each counts its writes by itself.
+    """
+    for each in results if isinstance(results, list | tuple) else (results,):
+        each._storage = share_storage(source)
+    note_views(op, results, source, args, kwargs)
 
 
 def hulls(tensor: TensorBase) -> list[TensorBase]:

@@ -26,13 +26,13 @@ from dovetail_kernel import (
     plugin_manager,
     set_state,
     state,
+    warn_user,
 )
 from dovetail_kernel.keys.guard import STATE, Guard
 from dovetail_kernel.keys.state import Transition
 
 from ..table import registry
 from ..table.operator import Operator
-from ..table.user_warning import warn_user
 
 _DEFAULT_DTYPES: Final[dict[str, dtype]] = {"cpu": bfloat16, "cuda": float16}
 _LOWER: Final = (bfloat16, float16)

@@ -13,6 +13,7 @@ from dovetail_kernel import (
     dispatch_key_for_device,
     dtype,
     get_default_device,
+    warn_user,
 )
 from dovetail_kernel.devices.device import Device
 from dovetail_kernel.errors import where
@@ -34,7 +35,6 @@ from ..table.rule_registration import (
     set_torch_dispatch_rule,
 )
 from ..table.tags import Tag
-from ..table.user_warning import warn_user
 from .autocast import checked_cast
 from .batching_rules import checked_rule
 from .custom_op_checks import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dovetail_kernel import DispatchKey, dtype
+from dovetail_kernel import DispatchKey, dtype, warn_user
 from dovetail_kernel.errors import where
 
 from ..table import registry
@@ -17,7 +17,6 @@ from ..table.rule_registration import (
     set_derivative_formula,
     set_torch_dispatch_rule,
 )
-from ..table.user_warning import warn_user
 from .autocast import checked_cast
 from .batching_rules import checked_rule
 from .custom_op_checks import (

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dovetail_kernel import DispatchKey
+from dovetail_kernel import DispatchKey, warn_user
 
 from . import registry
 from .changes import Change, make
 from .kernels import Kernel
 from .operator import Operator
 from .redefinition import take_out
-from .user_warning import warn_user
 
 _warned_of_override = False
 

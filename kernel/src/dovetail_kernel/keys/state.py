@@ -38,7 +38,10 @@ def _keys(*prefixes: str) -> DispatchKeySet:
 
 DEFAULT_INCLUDED: Final = DispatchKeySet.of(DispatchKey.BackendSelect, DispatchKey.ADInplaceOrView)
 DEFAULT_EXCLUDED: Final = _keys("Autocast")
-AUTOGRAD_KEYS: Final = _keys("AutogradFunctionality", "AutogradOther", "AutogradNestedTensor")
+AUTOGRAD_KEYS: Final = DispatchKeySet.of(
+    DispatchKey.AutogradFunctionality, DispatchKey.AutogradOther, DispatchKey.AutogradNestedTensor
+)
+"""Without bits of backends: these would stay in a set that the keys are taken from again."""
 
 
 class DispatchState(NamedTuple):

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
-from warnings import warn
 
 from ..errors import name_of_distribution
+from ..user_warning import warn_user
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -112,11 +112,10 @@ def _version_of(distribution: Distribution) -> str | None:
 
 
 def _warn_of_broken(distribution: Distribution, name: str, error: Exception) -> None:
-    warn(
+    warn_user(
         f"the metadata of the distribution {name} in {getattr(distribution, '_path', '?')} cannot "
         f"be read ({type(error).__name__}: {error}), so that its plugins, if it has some, are not "
-        f"found. Install {name} again, with --force-reinstall, from where it came from.",
-        stacklevel=2,
+        f"found. Install {name} again, with --force-reinstall, from where it came from."
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import RLock
 from typing import Any
-from warnings import warn
 
 from ..errors import PluginError
 from ..forks import renewed_after_fork
+from ..user_warning import warn_user
 from .entries import requested_overlays
 
 
@@ -110,7 +110,7 @@ class Overlays:
             try:
                 self.use(name)
             except PluginError as error:
-                warn(f"DOVETAIL_OVERLAYS: {error}", RuntimeWarning, stacklevel=3)
+                warn_user(f"DOVETAIL_OVERLAYS: {error}", RuntimeWarning)
 
 
 __all__ = ["Overlay", "Overlays"]

@@ -16,6 +16,7 @@ from dovetail_aten.codegen.source_functions import public_functions
 
 SINE = "- func: sine(Tensor self) -> Tensor\n"
 TOTAL = "- func: total(Tensor self, int dim, bool keepdim=False) -> Tensor\n"
+OTHER = "- func: other(Tensor x) -> Tensor\n"
 PART = "- func: part(Tensor(a) self) -> Tensor(a)\n"
 
 
@@ -56,6 +57,7 @@ def test_rules_follow_from_the_shape_unless_the_entry_names_others(
     [
         (SINE + "  shape: elementwise\n", "pointwise"),
         (PART + "  shape: view.part\n", "view"),
+        (SINE + "  shape: unmarked_view.part\n", "unmarked_view"),
         (TOTAL + "  shape: along_dim\n", "other"),
         (TOTAL + "  shape: reduce\n", "other"),
         (SINE + "  shape: custom.noise\n  tags: nondeterministic_seeded\n", "random"),
@@ -105,6 +107,8 @@ def test_a_policy_of_autocast_is_for_every_device_unless_one_is_named(tmp_path: 
             "an operator made of others has their shapes. Remove 'shape'",
         ),
         (SINE + "  shape: view.sine\n", 2, "no result shares memory. Mark it in the schema"),
+        (PART + "  shape: unmarked_view.part\n", 2, "shares the memory of an argument. Write"),
+        (OTHER + "  shape: unmarked_view.f\n", 2, "first argument is not 'self'. Name what"),
         (PART + "  shape: elementwise\n", 2, "shares the memory of an argument. Write view."),
         (SINE + "  shape: along_dim\n", 2, "there is no argument 'dim'. Name it so, or"),
         (SINE + "  shape: factory\n", 2, "no argument 'dtype' or 'device'. Add them, or"),

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import cupy
 
-from dovetail_dispatcher.table.user_warning import warn_user
-from dovetail_kernel import AcceleratorError
+from dovetail_kernel import AcceleratorError, warn_user
 
 from .index_errors import raise_reported
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
-from warnings import warn
 
 import dovetail
+from dovetail_kernel import warn_user
 
 from .groups import get_rank, resolved
 from .process_group import ProcessGroup
@@ -31,10 +31,9 @@ def for_members(function: F) -> F:
         chosen = args[position] if len(args) > position else kwargs.get("group")
         found = resolved(chosen)
         if found is None:
-            warn(
+            warn_user(
                 f"Running {call.__name__} on global rank {get_rank()} which does not belong to the "
-                "given group.",
-                stacklevel=2,
+                "given group."
             )
             return None
         if len(args) > position:

@@ -155,6 +155,37 @@ def check_unused_parameters_are_named_where_they_are_not_looked_for(rank, size):
         model(dovetail.ones(2, 4), 0)
 
 
+class Heads(nn.Module):
+    """Returns what two layers make of a third: a loss may be of one alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.trunk, self.heads = nn.Linear(8, 4), nn.ModuleList([nn.Linear(4, 3) for _ in "ab"])
+
+    def forward(self, x):
+        x = self.trunk(x)
+        return [head(x) for head in self.heads]
+
+
+def check_what_is_no_part_of_the_loss_leaves_its_parameters_out(rank, size):
+    x, y = data(size)
+    for which in ([0] * size, [1] * size, [each % 2 for each in range(size)]):
+        dovetail.manual_seed(0)
+        lead = Heads()
+        model = DistributedDataParallel(
+            copy.deepcopy(lead), find_unused_parameters=True, bucket_cap_mb=1e-5
+        )
+        for _ in range(2):
+            model.zero_grad()
+            F.cross_entropy(model(mine(x, rank))[which[rank]], mine(y, rank)).backward()
+        for each, head in enumerate(which):
+            (F.cross_entropy(lead(mine(x, each))[head], mine(y, each)) / size).backward()
+        for one, two in zip(model.module.parameters(), lead.parameters(), strict=True):
+            assert (one.grad is None) == (two.grad is None)
+            if two.grad is not None:
+                dovetail.testing.assert_close(one.grad, two.grad, rtol=1e-5, atol=1e-6)
+
+
 def check_a_static_graph_leaves_unused_parameters_alone(rank, size):
     model = DistributedDataParallel(Branches(), static_graph=True, bucket_cap_mb=1e-5)
     for _ in range(3):
@@ -199,6 +230,27 @@ def check_buffers_are_those_of_rank_0(rank, size):
     mean = model.module[1].running_mean.tolist()
     dist.all_gather_object(every, mean)
     assert every.count(mean) == 1
+    module = norm()
+    module[1].running_mean.fill_(rank)
+    DistributedDataParallel(module, broadcast_buffers=False)
+    assert module[1].running_mean.tolist() == [rank] * 4
+
+
+def check_parameters_and_buffers_may_be_left_to_each_rank(rank, size):
+    module = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Linear(4, 2, bias=False))
+    with dovetail.no_grad():
+        module[2].weight.fill_(rank)
+    DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(
+        module, ["1.running_mean", "2.weight"]
+    )
+    model = DistributedDataParallel(module)
+    model(dovetail.ones(2, 4) * rank + dovetail.arange(2.0)[:, None]).sum().backward()
+    every = [None] * size
+    for own in (module[2].weight, module[1].running_mean):
+        dist.all_gather_object(every, own.tolist())
+        assert every.count(own.tolist()) == 1
+    dist.all_gather_object(every, module[0].weight.grad.tolist())
+    assert all(each == every[0] for each in every)
 
 
 def check_halves_are_averaged_as_float32(rank, size):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
-from dovetail_kernel import bfloat16
+from dovetail_kernel import bfloat16, warn_user
 from dovetail_kernel import dtype as _dtype
 
 from ... import amp
@@ -22,10 +20,9 @@ class autocast(amp.autocast):
     def __init__(
         self, enabled: bool = True, dtype: _dtype = bfloat16, cache_enabled: bool = True
     ) -> None:
-        warnings.warn(
+        warn_user(
             "`dovetail.cpu.amp.autocast(args...)` is deprecated. "
             "Please use `dovetail.amp.autocast('cpu', args...)` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__("cpu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)

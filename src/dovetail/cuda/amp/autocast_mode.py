@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from dovetail_kernel import dtype as _dtype
-from dovetail_kernel import float16
+from dovetail_kernel import float16, warn_user
 
 from ... import amp
 
@@ -24,11 +23,10 @@ class autocast(amp.autocast):
     def __init__(
         self, enabled: bool = True, dtype: _dtype = float16, cache_enabled: bool = True
     ) -> None:
-        warnings.warn(
+        warn_user(
             "`dovetail.cuda.amp.autocast(args...)` is deprecated. "
             "Please use `dovetail.amp.autocast('cuda', args...)` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
@@ -48,9 +46,8 @@ def custom_bwd(bwd: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _warn(name: str) -> None:
-    warnings.warn(
+    warn_user(
         f"`dovetail.cuda.amp.{name}(args...)` is deprecated. Please use "
         f"`dovetail.amp.{name}(args..., device_type='cuda')` instead.",
         FutureWarning,
-        stacklevel=3,
     )

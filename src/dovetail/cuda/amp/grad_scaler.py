@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from dovetail_kernel import warn_user
 
 from ... import amp
 
@@ -24,11 +24,10 @@ class GradScaler(amp.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
-        warnings.warn(
+        warn_user(
             "`dovetail.cuda.amp.GradScaler(args...)` is deprecated. "
             "Please use `dovetail.amp.GradScaler('cuda', args...)` instead.",
             FutureWarning,
-            stacklevel=2,
         )
         super().__init__(
             "cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled

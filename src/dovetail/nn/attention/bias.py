@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from enum import IntEnum, auto
 from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
-from dovetail_kernel import Device
+from dovetail_kernel import Device, warn_user
 from dovetail_kernel import bool as boolean
 
 from ... import _nn
@@ -47,10 +46,9 @@ class CausalBias(Tensor):
         made: CausalBias = Tensor._make_subclass(cls, shape)
         made.variant, made.seq_len_q, made.seq_len_kv = variant, seq_len_q, seq_len_kv
         if variant is CausalVariant.LOWER_RIGHT and seq_len_q > seq_len_kv:
-            warnings.warn(
+            warn_user(
                 "Lower right causal bias leaves the first queries no keys when seq_len_q > "
-                "seq_len_kv!",
-                stacklevel=3,
+                "seq_len_kv!"
             )
         return made
 

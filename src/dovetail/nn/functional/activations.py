@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
-from dovetail_kernel import contiguous_format, dtype, finfo
+from dovetail_kernel import contiguous_format, dtype, finfo, warn_user
 
 from ... import _nn
 from ..functional_arguments import softmax_dim
@@ -105,7 +103,7 @@ def softmax(
     dtype : dtype, optional
         Cast the input to it first.
     """
-    return aten.softmax(input, softmax_dim("softmax", input, dim, _stacklevel), dtype=dtype)
+    return aten.softmax(input, softmax_dim("softmax", input, dim), dtype=dtype)
 
 
 @overridable
@@ -113,7 +111,7 @@ def log_softmax(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """Return the logarithm of `softmax`, computed stably; arguments as there."""
-    return aten.log_softmax(input, softmax_dim("log_softmax", input, dim, _stacklevel), dtype=dtype)
+    return aten.log_softmax(input, softmax_dim("log_softmax", input, dim), dtype=dtype)
 
 
 @overridable
@@ -237,7 +235,7 @@ def softmin(
     input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None
 ) -> Tensor:
     """Return `softmax` of ``-input``; arguments as there."""
-    return aten.softmax(-input, softmax_dim("softmin", input, dim, _stacklevel), dtype=dtype)
+    return aten.softmax(-input, softmax_dim("softmin", input, dim), dtype=dtype)
 
 
 @overridable
@@ -261,7 +259,7 @@ def gumbel_softmax(
         Along which the probabilities sum to 1.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warn_user("`eps` parameter is deprecated and has no effect.")
     arrivals = aten.empty_like(logits, memory_format=contiguous_format).exponential_()
     # Minus the logarithm of an exponential variate is a Gumbel variate; that of 0 is infinite.
     noise = arrivals.clamp(min=finfo(logits.dtype).tiny).log().neg()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
 from dovetail_kernel import bool as bool_
+from dovetail_kernel import warn_user
 
 from ... import _nn
 from .activations import softmax
@@ -195,10 +195,9 @@ def _added(name: str, mask: Tensor | None, other: Tensor | None, query: Tensor) 
             "it."
         )
     if other is not None and other.dtype is not mask.dtype:
-        warnings.warn(
+        warn_user(
             f"Support for mismatched {name} and attn_mask is deprecated. Use same type for both "
-            "instead.",
-            stacklevel=4,
+            "instead."
         )
     if mask.dtype is not bool_:
         return mask

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
+from dovetail_kernel import warn_user
 
 __all__ = [
     "alpha_dropout",
@@ -96,11 +95,10 @@ def _warn_of_dimensions(input: Tensor, spatial: int) -> None:
     """Warn of an input that has too few or too many dimensions."""
     name, ndim = f"dropout{spatial}d", input.dim()
     if ndim not in (spatial + 1, spatial + 2):
-        warnings.warn(
+        warn_user(
             f"{name}: Received a {ndim}-D input to {name}, which is deprecated and will result in "
             "an error in a future release. To retain the behavior and silence this warning, please "
-            f"use dropout instead. {_purpose(name, spatial)}",
-            stacklevel=3,
+            f"use dropout instead. {_purpose(name, spatial)}"
         )
 
 
@@ -163,13 +161,12 @@ def dropout2d(
     _check_probability(p)
     _warn_of_dimensions(input, 2)
     if input.dim() == 3:
-        warnings.warn(
+        warn_user(
             "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
             "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
             "dim. This behavior will change in a future release to interpret the input as one "
             "without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise "
-            "dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
+            "dropout behavior, please switch to using dropout1d instead."
         )
     return _channels_dropped(input, p, training, inplace)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import overridable
+from dovetail_kernel import warn_user
 
 from ... import _nn
 from ...tensor_functions import broadcast_shapes
@@ -192,12 +192,11 @@ def kl_div(
     """
     by_batch = reduction == "batchmean" and size_average is None and reduce is None
     if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(
+        warn_user(
             "reduction: 'mean' divides the total loss by both the batch size and the support size."
             "'batchmean' divides only by the batch size, and aligns with the KL div math "
             "definition.'mean' will be changed to behave the same as 'batchmean' in the next major "
-            "release.",
-            stacklevel=2,
+            "release."
         )
     code = reduction_code("sum" if by_batch else reduction, size_average, reduce)
     divergence = aten.kl_div(input, target, code, log_target=log_target)

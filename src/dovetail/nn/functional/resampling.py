@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Final
 
 import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_dispatcher import ops, overridable
+from dovetail_kernel import warn_user
 
 from ... import _nn
 
@@ -210,10 +210,7 @@ def upsample_bilinear(
 
 
 def _warn_of(name: str) -> None:
-    warnings.warn(
-        f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
-        stacklevel=4,
-    )
+    warn_user(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.")
 
 
 @overridable
@@ -320,9 +317,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
 
 
 def _warn_of_corners() -> None:
-    warnings.warn(
+    warn_user(
         "Default grid_sample and affine_grid behavior has changed to align_corners=False since "
         "1.3.0. Please specify align_corners=True if the old behavior is desired. See the "
-        "documentation of grid_sample for details.",
-        stacklevel=4,
+        "documentation of grid_sample for details."
     )

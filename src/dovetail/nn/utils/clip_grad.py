@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +10,7 @@ import dovetail_aten as aten
 from dovetail_aten import Tensor
 from dovetail_autograd import no_grad
 from dovetail_dispatcher import ops
-from dovetail_kernel import float32
+from dovetail_kernel import float32, warn_user
 
 __all__ = [
     "clip_grad_norm",
@@ -117,10 +116,7 @@ def clip_grad_norm_(
     if isinstance(parameters, types.GeneratorType):
         parameters = list(parameters)
         if not parameters:
-            warnings.warn(
-                "`parameters` is an empty generator, no gradient clipping will occur.",
-                stacklevel=3,
-            )
+            warn_user("`parameters` is an empty generator, no gradient clipping will occur.")
     elif not isinstance(parameters, Tensor):
         parameters = list(parameters)
     total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite, foreach)
@@ -172,10 +168,9 @@ def clip_grad_norm(
     foreach: bool | None = None,
 ) -> Tensor:
     """`clip_grad_norm_` under its name of old; warns."""
-    warnings.warn(
+    warn_user(
         "`dovetail.nn.utils.clip_grad_norm` is now deprecated in favor of "
         "`dovetail.nn.utils.clip_grad_norm_`.",
         FutureWarning,
-        stacklevel=2,
     )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

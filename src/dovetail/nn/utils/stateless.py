@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from dovetail_aten import Tensor
+from dovetail_kernel import warn_user
 
 from ..module import Module
 
@@ -24,11 +24,10 @@ def functional_call(
     strict: bool = False,
 ) -> Any:
     """`dovetail.func.functional_call` under its name of old; warns."""
-    warnings.warn(
+    warn_user(
         "`dovetail.nn.utils.stateless.functional_call` is deprecated. Please use "
         "`dovetail.func.functional_call` instead, which is a drop-in replacement.",
         FutureWarning,
-        stacklevel=2,
     )
     return _functional_call(
         module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights, strict=strict

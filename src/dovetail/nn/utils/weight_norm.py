@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, TypeVar
 
 from dovetail_aten import Tensor
+from dovetail_kernel import warn_user
 
 from ..module import Module
 from ..parameter import Parameter, is_lazy
@@ -100,11 +100,10 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     RuntimeError
         If the weight has it already.
     """
-    warnings.warn(
+    warn_user(
         "`dovetail.nn.utils.weight_norm` is deprecated in favor of "
         "`dovetail.nn.utils.parametrizations.weight_norm`.",
         FutureWarning,
-        stacklevel=2,
     )
     WeightNorm.apply(module, name, dim)
     return module

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from math import inf
 from typing import Any, Literal, SupportsFloat
+
+from dovetail_kernel import warn_user
 
 from ..optimizer import Optimizer
 from .scheduler import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_option
@@ -103,7 +104,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, stacklevel=2)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = epoch
         if self.is_better(metric, self.best):
             self.best = metric

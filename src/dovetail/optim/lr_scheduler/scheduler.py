@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from dovetail_aten import Tensor
+from dovetail_kernel import warn_user
 
 from ..hooks import with_count
 from ..optimizer import Optimizer
@@ -91,10 +91,9 @@ class LRScheduler:
 
     def _warn_outside_step(self) -> None:
         if not self._get_lr_called_within_step:
-            warnings.warn(
+            warn_user(
                 "To get the last learning rate computed by the scheduler, please use "
-                "`get_last_lr()`.",
-                stacklevel=3,
+                "`get_last_lr()`."
             )
 
     def step(self, epoch: int | None = None) -> None:
@@ -109,25 +108,23 @@ class LRScheduler:
             self._warn_of_order()
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(EPOCH_DEPRECATION_WARNING, stacklevel=2)
+            warn_user(EPOCH_DEPRECATION_WARNING)
         self._go_to(epoch)
 
     def _warn_of_order(self) -> None:
         if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-            warnings.warn(
+            warn_user(
                 "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
                 "initialization. Please, make sure to call `optimizer.step()` before "
-                "`lr_scheduler.step()`.",
-                stacklevel=3,
+                "`lr_scheduler.step()`."
             )
         elif not self.optimizer._opt_called:
-            warnings.warn(
+            warn_user(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. "
                 "You should call them in the opposite order: `optimizer.step()` before "
                 "`lr_scheduler.step()`. "
                 "Failure to do this will result in skipping the first value of the learning rate "
-                "schedule.",
-                stacklevel=3,
+                "schedule."
             )
 
     def _go_to(self, epoch: int | None) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import warnings
 from collections.abc import Callable, Iterator
 from itertools import repeat
 from typing import Any, Final, Generic, TypeVar
 
 from dovetail_aten import Generator
+from dovetail_kernel import warn_user
 
 from ... import cuda
 from ._utils.collate import default_collate, default_convert
@@ -208,10 +208,9 @@ class DataLoader(Generic[_T_co]):
 
     def _new_iterator(self) -> BatchIterator:
         if self.pin_memory and not cuda.is_available():
-            warnings.warn(
+            warn_user(
                 "'pin_memory' argument is set as true but no accelerator is found, then device "
-                "pinned memory won't be used.",
-                stacklevel=3,
+                "pinned memory won't be used."
             )
         options = LoaderOptions(
             dataset=self.dataset,
@@ -230,10 +229,9 @@ class DataLoader(Generic[_T_co]):
             context=self.multiprocessing_context,
         )
         if self.num_workers and os.name != "posix":
-            warnings.warn(
+            warn_user(
                 "Worker processes need descriptors to be sent to them, which this system cannot: "
-                "batches are fetched in this process. Use num_workers=0.",
-                stacklevel=2,
+                "batches are fetched in this process. Use num_workers=0."
             )
             return SerialIterator(options)
         return ProcessIterator(options) if self.num_workers else SerialIterator(options)
@@ -268,13 +266,12 @@ class DataLoader(Generic[_T_co]):
         """Warn of more workers than this process may use processors."""
         most = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
         if most is not None and self.num_workers > most:
-            warnings.warn(
+            warn_user(
                 f"This DataLoader will create {self.num_workers} worker processes in total. Our "
                 f"suggested max number of worker in current system is {most}, which is smaller "
                 "than what this DataLoader is going to create. Please be aware that excessive "
                 "worker creation might get DataLoader running slow or even freeze, lower the "
-                "worker number to avoid potential slowness/freeze if necessary.",
-                stacklevel=3,
+                "worker number to avoid potential slowness/freeze if necessary."
             )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import accumulate
 from typing import Any, Generic, TypeVar, cast
 
 from dovetail_aten import Generator, Tensor
+from dovetail_kernel import warn_user
 
 from .sampler import permutation
 
@@ -162,11 +162,7 @@ class ConcatDataset(Dataset[_T_co]):
     @property
     def cummulative_sizes(self) -> list[int]:
         """The sizes by their name of old."""
-        warnings.warn(
-            "`cummulative_sizes` attribute is renamed to `cumulative_sizes`",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn_user("`cummulative_sizes` attribute is renamed to `cumulative_sizes`", FutureWarning)
         return self.cumulative_sizes
 
 
@@ -272,9 +268,8 @@ def _counts_of_fractions(fractions: Sequence[float], size: int) -> list[int | fl
         counts[left % len(counts)] += 1
     for place, count in enumerate(counts):
         if count == 0:
-            warnings.warn(
-                f"Length of split at index {place} is 0. This might result in an empty dataset.",
-                stacklevel=3,
+            warn_user(
+                f"Length of split at index {place} is 0. This might result in an empty dataset."
             )
     return list(counts)
 

@@ -10,8 +10,7 @@ from typing import Any
 from dovetail_dispatcher import Library
 from dovetail_dispatcher.calls.array_writes import write_into, write_out
 from dovetail_dispatcher.table.transactions import transaction
-from dovetail_dispatcher.table.user_warning import warn_user
-from dovetail_kernel import Backend, Device, TensorBase, backend, bump_version
+from dovetail_kernel import Backend, Device, TensorBase, backend, bump_version, warn_user
 
 from .backend_select import copy_to_backend
 from .devices import ready_backend

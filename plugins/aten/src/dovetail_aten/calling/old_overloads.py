@@ -13,8 +13,7 @@ from dovetail_dispatcher.calls.numpy_calls import defaults_of
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
 from dovetail_dispatcher.missing import MISSING
 from dovetail_dispatcher.schema.numbers import is_number
-from dovetail_dispatcher.table.user_warning import warn_user
-from dovetail_kernel import TensorBase
+from dovetail_kernel import TensorBase, warn_user
 
 from .refused_calls import refuse
 

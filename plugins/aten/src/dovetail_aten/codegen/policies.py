@@ -18,12 +18,13 @@ SHAPES = {
     "data_dependent": True,
     "same_as": False,
     "view": False,
+    "unmarked_view": False,
     "matmul": False,
     "joining": False,
     "custom": False,
 }
 """The shapes, and whether a batching rule follows from them."""
-NAMED = ("view", "matmul", "joining", "custom")
+NAMED = ("view", "unmarked_view", "matmul", "joining", "custom")
 """Shapes that name the function which gives the geometry."""
 RESULTS = ("same", "bool", "mask", "int64", "real", "int_to_float", "accumulated")
 DEVICES = ("cpu", "cuda")
@@ -147,7 +148,9 @@ def kind_of(shape: str, tags: Sequence[str]) -> str:
     """Return what the operator table keeps of shape and tags: all that a route asks for."""
     if "nondeterministic_seeded" in tags:
         return "random"
-    return {"elementwise": "pointwise", "view": "view", "factory": "factory"}.get(shape, "other")
+    if shape == "elementwise":
+        return "pointwise"
+    return shape if shape in ("view", "unmarked_view", "factory") else "other"
 
 
 def _shape(entry: Entry, schema: FunctionSchema, composite: str | None) -> tuple[str, str]:
@@ -180,6 +183,8 @@ def _contradiction(shape: str, schema: FunctionSchema, entry: Entry) -> tuple[st
         return "a result shares the memory of an argument", "Write view.<function>."
     if shape == "view" and not schema._is_view_op():
         return "no result shares memory", "Mark it in the schema: Tensor(a) self ... -> Tensor(a)."
+    if shape == "unmarked_view" and names[:1] != ["self"]:
+        return "the first argument is not 'self'", "Name what the results show so."
     if shape == "along_dim" and "dim" not in names:
         return "there is no argument 'dim'", "Name it so, or write custom.<function>."
     if shape == "factory" and not {"dtype", "device"} <= set(names):

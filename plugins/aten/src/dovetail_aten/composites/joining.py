@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel import contiguous_format
 
 
 def cat_of_nothing(tensors: Sequence[Any], dim: int = 0) -> NoReturn:
@@ -89,6 +90,8 @@ def pad(self: Any, pad: Sequence[int], mode: str = "constant", value: float | No
             f"Padding size {len(pad)} is not supported for {self.ndim}D input tensor. The last 1, "
             "2 or 3 dimensions are padded, and 1 or 2 come before them: use unsqueeze first."
         )
+    if not any(pad):
+        return F.clone(self, memory_format=contiguous_format)
     for position in range(len(pad) // 2):
         dim = self.ndim - 1 - position
         self = _pad_dimension(self, dim, pad[2 * position], pad[2 * position + 1], mode)

@@ -198,7 +198,7 @@ def chain_matmul(matrices: Sequence[Any]) -> Any:
                 f"Tensor dimension is {each.ndim}, expected 2 instead. Use linalg.multi_dot for "
                 "vectors."
             )
-    return matrices[0] if len(matrices) == 1 else F.linalg_multi_dot(matrices)
+    return F.clone(matrices[0]) if len(matrices) == 1 else F.linalg_multi_dot(matrices)
 
 
 def linalg_matrix_power(self: Any, n: int) -> Any:

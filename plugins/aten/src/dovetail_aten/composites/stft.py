@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from dovetail_aten._generated import functions as F
-from dovetail_kernel import int64
+from dovetail_kernel import int64, warn_user
 
 from .fft import BY_ROOT, BY_SIZE, UNSCALED
 
@@ -152,10 +151,9 @@ def istft(
     signal, sums, behind = _put_together(pieces, full, n_fft, hop, center, length)
     signal = F.div(signal, sums)
     if behind > 0:
-        warnings.warn(
+        warn_user(
             "The length of signal is shorter than the length parameter. Result is being padded "
-            "with zeros in the tail. Please check your center and hop_length settings.",
-            stacklevel=2,
+            "with zeros in the tail. Please check your center and hop_length settings."
         )
         signal = F.constant_pad_nd(signal, [0, behind])
     return signal if self.ndim == 3 else F.squeeze(signal, 0)

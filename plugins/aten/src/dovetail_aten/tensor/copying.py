@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copyreg
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pickle import UnpicklingError
@@ -22,6 +21,7 @@ from dovetail_kernel import (
     share_storage,
     state,
     uint8,
+    warn_user,
     wrap,
 )
 from dovetail_kernel.keys.guard import STATE, restoring
@@ -66,12 +66,10 @@ def reduce_tensor(tensor: TensorBase) -> tuple[Any, ...]:
     """
     for hook in (tensor._backward_hooks or {}).values():
         if not getattr(hook, "__torch_unserializable__", False):
-            warnings.warn(
+            warn_user(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
                 "you can decorate the "
-                "function with @dovetail.utils.hooks.unserializable_hook to suppress this warning",
-                UserWarning,
-                stacklevel=3,
+                "function with @dovetail.utils.hooks.unserializable_hook to suppress this warning"
             )
     if tensor.array.__class__ is DatalessArray:
         return rebuild_wrapper, _geometry(tensor), vars(tensor) or None

@@ -11,13 +11,13 @@ from dovetail_dispatcher.calls.array_writes import resize_out
 from dovetail_dispatcher.calls.templates.numpy_names import NUMPY_NAMES
 from dovetail_dispatcher.interception.overrides import call_overrides
 from dovetail_dispatcher.table import registry
-from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import (
     Layout,
     TensorBase,
     dispatch_state,
     get_default_dtype,
     state,
+    warn_user,
 )
 from dovetail_kernel import dtype as DType
 from dovetail_kernel.devices.default_device import innermost

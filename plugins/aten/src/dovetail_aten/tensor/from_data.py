@@ -4,7 +4,6 @@ tensors.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, cast
 
 from dovetail_dispatcher.interception.overrides import call_overrides, overriding
@@ -19,6 +18,7 @@ from dovetail_kernel import (
     int64,
     scalar_dtype,
     state,
+    warn_user,
     wrap,
 )
 from dovetail_kernel import bool as bool_
@@ -91,13 +91,11 @@ def tensor(
     check_pinning(pin_memory)
     wanted = as_dtype(dtype, "tensor")
     if isinstance(data, TensorBase):
-        warnings.warn(
+        warn_user(
             "To copy construct from a tensor, it is recommended to use "
             "sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than "
-            "dovetail.tensor(sourceTensor).",
-            UserWarning,
-            stacklevel=2,
+            "dovetail.tensor(sourceTensor)."
         )
         source: Any = data
         made = source.detach().to(device=device, dtype=wanted, copy=True)
@@ -239,12 +237,10 @@ def _from_anything(data: Any, wanted: dtype | None, device: Any) -> Any:
         return _from_anything(data.__array__(), wanted, device)  # a table's column, or the table
     shape = shape_of_data(data)
     if shape and shape[0] and (is_host_array(data[0]) or is_host_array(data[-1])):
-        warnings.warn(
+        warn_user(
             "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
             "converting the list "
-            "to a single numpy.ndarray with numpy.array() before converting to a tensor.",
-            UserWarning,
-            stacklevel=3,
+            "to a single numpy.ndarray with numpy.array() before converting to a tensor."
         )
     numbers: list[Any] = []
     flatten(data, shape, 0, numbers)

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
 
-from dovetail_dispatcher.table.user_warning import warn_user
-from dovetail_kernel import TensorBase, backend_of_array, int32, int64, uint8
+from dovetail_kernel import TensorBase, backend_of_array, int32, int64, uint8, warn_user
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.signature import ZERO_DIM
 

@@ -7,14 +7,13 @@ or scatter copies.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from operator import index as as_int
 from sys import maxsize
 from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Any
 
-from dovetail_kernel import TensorBase, dtype_of_signature, int64, uint8
+from dovetail_kernel import TensorBase, dtype_of_signature, int64, uint8, warn_user
 from dovetail_kernel import bool as bool_
 from dovetail_kernel.types.dtype import FLOAT
 from dovetail_kernel.types.signature import ZERO_DIM
@@ -162,11 +161,9 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
         or not _is_legacy_tuple(index)
     ):
         return (index,)
-    warnings.warn(
+    warn_user(
         "Using a non-tuple sequence for multidimensional indexing is deprecated: use "
-        "x[tuple(seq)] instead of x[seq], or x[dovetail.tensor(seq)] for an index tensor.",
-        UserWarning,
-        stacklevel=3,
+        "x[tuple(seq)] instead of x[seq], or x[dovetail.tensor(seq)] for an index tensor."
     )
     return tuple(index)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from dovetail_dispatcher.table.user_warning import warn_user
 from dovetail_kernel import (
     Device,
     NamedDtype,
@@ -23,6 +22,7 @@ from dovetail_kernel import (
     int32,
     int64,
     uint8,
+    warn_user,
 )
 from dovetail_kernel import bool as bool_
 from dovetail_kernel import dtype as Dtype

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail_kernel import warn_user
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..engine.backward import grad
@@ -236,13 +236,11 @@ def _check_inputs(arguments: tuple[Any, ...]) -> list[int]:
             continue
         differentiable.append(index)
         if str(value.dtype).rpartition(".")[2] not in ("float64", "complex128"):
-            warnings.warn(
+            warn_user(
                 f"Input #{index} requires gradient and is not a double precision floating point "
                 "or complex. This "
                 "check will likely fail if all the inputs are not of double precision floating "
-                "point or complex.",
-                UserWarning,
-                stacklevel=3,
+                "point or complex."
             )
         if not perturbable(value):
             raise RuntimeError(

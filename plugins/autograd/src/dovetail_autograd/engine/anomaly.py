@@ -4,12 +4,12 @@ nan.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from dovetail_kernel import warn_user
 from dovetail_kernel.keys.guard import Guard, SettingGuard
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
@@ -69,11 +69,10 @@ class detect_anomaly(Guard):
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan
-        warnings.warn(
+        warn_user(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should "
             "only be enabled for "
-            "debugging.",
-            stacklevel=2,
+            "debugging."
         )
 
     def change(self) -> None:
@@ -100,7 +99,7 @@ def watch(node: Node) -> Iterator[None]:
             "anomaly during forward pass for more "
             "information."
         )
-        warnings.warn(f"Error detected in {node.name()}. {detail}", stacklevel=2)
+        warn_user(f"Error detected in {node.name()}. {detail}")
         raise
 
 

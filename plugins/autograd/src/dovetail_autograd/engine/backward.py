@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from dovetail_dispatcher import overridable
+from dovetail_kernel import warn_user
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.types.signature import GRAD
 
@@ -53,11 +53,7 @@ def backward(
     if active_levels():
         _check_not_in_transform()
     if grad_variables is not None:
-        warnings.warn(
-            "`grad_variables` is deprecated. Use `grad_tensors` instead.",
-            FutureWarning,
-            stacklevel=2,
-        )
+        warn_user("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed. Use "
@@ -73,16 +69,14 @@ def backward(
     grads = make_grads(outputs, grad_tensors)
     if create_graph and not _warned_of_cycle:
         _warned_of_cycle.append(True)
-        warnings.warn(
+        warn_user(
             "Using backward() with create_graph=True will create a reference cycle between the "
             "parameter and its "
             "gradient which can cause a memory leak. We recommend using autograd.grad when "
             "creating the graph to avoid "
             "this. If you have to use this function, make sure to reset the .grad fields of your "
             "parameters to None "
-            "after use to break the cycle and avoid the leak.",
-            UserWarning,
-            stacklevel=2,
+            "after use to break the cycle and avoid the leak."
         )
     keep_graph = create_graph if retain_graph is None else retain_graph
     default_engine.run_backward(outputs, grads, keep_graph, create_graph, given, True, True)
@@ -172,12 +166,11 @@ def grad(
         If `allow_unused` is False and `materialize_grads` True.
     """
     if not only_inputs:
-        warnings.warn(
+        warn_user(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To "
             "accumulate gradient for other parts of the graph, please use "
             "dovetail.autograd.backward.",
             FutureWarning,
-            stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(

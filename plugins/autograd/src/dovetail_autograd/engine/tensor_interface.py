@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from dovetail_kernel import dtype, set_autograd_interface
+from dovetail_kernel import dtype, set_autograd_interface, warn_user
 from dovetail_kernel.keys.state import dispatch_state, is_grad_enabled
 from dovetail_kernel.tensor.tensor_base import TensorBase
 from dovetail_kernel.tensor.version import DetachedCounter, share_version
@@ -93,16 +92,14 @@ class TensorInterface(HookInterface):
             grad: TensorBase | None = meta.grad
             return grad
         if not self.is_leaf(tensor):
-            warnings.warn(
+            warn_user(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
                 ".grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad "
                 "field to be populated "
                 "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access "
                 "the non-leaf Tensor "
-                "by mistake, make sure you access the leaf Tensor instead.",
-                UserWarning,
-                stacklevel=3,
+                "by mistake, make sure you access the leaf Tensor instead."
             )
         return None
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
+from dovetail_kernel import warn_user
 from dovetail_kernel.keys.guard import SettingGuard
 from dovetail_kernel.keys.state import (
     Saved,
@@ -68,14 +68,13 @@ class _StateMode:
 
 def _decorate(function: Callable[..., Any], mode: Callable[[], _StateMode]) -> Callable[..., Any]:
     if inspect.isclass(function):
-        warnings.warn(
+        warn_user(
             "Decorating classes is deprecated and will be disabled in future versions. You should "
             "only decorate "
             "functions or methods. To preserve the current behavior of class decoration, you can "
             "directly decorate the "
             "`__init__` method and nothing else.",
             FutureWarning,
-            stacklevel=3,
         )
     if inspect.isasyncgenfunction(function):
 

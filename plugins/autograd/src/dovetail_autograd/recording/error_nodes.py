@@ -4,11 +4,11 @@ not be differentiated.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from dovetail_dispatcher.table import registry
+from dovetail_kernel import warn_user
 from dovetail_kernel.tensor.tensor_base import TensorBase
 
 from ..graph.autograd_meta import gradient_edge
@@ -46,14 +46,12 @@ class NotImplementedNode(Node):
     def apply_tensors(self, *grads: TensorBase | None) -> list[None]:
         """Say what is missing: as a warning, if there is a name to warn of, else as an error."""
         if self.warned_name is not None:
-            warnings.warn(
+            warn_user(
                 f"{self.warned_name}: an autograd kernel was not registered to the Autograd "
                 "key(s) but we are trying "
                 "to backprop through it. This may lead to silently incorrect behavior. Please use "
                 "register_autograd "
-                "to add a formula.",
-                UserWarning,
-                stacklevel=2,
+                "to add a formula."
             )
             return [None] * len(self.next_edges)
         remedy = registry.without_derivatives.get(

@@ -14,8 +14,7 @@ from dovetail_dispatcher.calls.tensor_plans import strip_defaults
 from dovetail_dispatcher.registration.batching_rules import load_batching_rules
 from dovetail_dispatcher.table.batching_rule import BatchingRule
 from dovetail_dispatcher.table.kernel_results import KernelResults
-from dovetail_dispatcher.table.user_warning import warn_user
-from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version
+from dovetail_kernel import DispatchKey, DispatchKeySet, share_storage, share_version, warn_user
 from dovetail_kernel.keys.guard import STATE
 from dovetail_kernel.keys.state import Transition, set_state, state
 from dovetail_kernel.tensor.tensor_base import TensorBase

@@ -101,7 +101,7 @@ class JvpLevel(Level):
             unsupported(op, "it is an out= function")
         if any([argument.is_write for argument in schema.arguments]):
             outputs = call.in_place(physical_args, physical_kwargs)
-        elif schema._is_view_op():
+        elif schema._is_view_op() or op._operator.kind == "unmarked_view":
             for value in given.values():
                 if isinstance(value, TensorBase) and isinstance(self.tangent(value), TensorBase):
                     value.array.tangent = same_layout(value.array.tangent, value.array.physical)

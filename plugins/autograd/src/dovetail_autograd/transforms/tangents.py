@@ -178,7 +178,7 @@ class TangentCall:
         """Return `tangent`, or a copy where a formula returned that of an argument: a write to one
         is not for both.
         """
-        if self.op._schema._is_view_op():
+        if self.op._schema._is_view_op() or self.op._operator.kind == "unmarked_view":
             return tangent
         given = map_tensors(lambda each: each.array, list(self.tangents.values()), {})[0]
         flat = [

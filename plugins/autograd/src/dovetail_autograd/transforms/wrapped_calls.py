@@ -143,8 +143,20 @@ def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) 
             made.append(_presented(output, source))
         if source is not None and not several and not alias.is_write:
             note_view(op, made[0], source, args, kwargs)
+    if op._operator.kind == "unmarked_view":
+        _show(op, made[0], args, kwargs)
     note_writes(op, args, kwargs)
     return tuple(made) if several else made[0]
+
+
+def _show(op: Any, results: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Let the results of an unmarked view share the storage of what they show: each counts its
+    writes by itself.
+    """
+    for each in results if isinstance(results, list) else (results,):
+        if isinstance(each, TensorBase):
+            each._storage = share_storage(args[0])
+    note_view(op, results, args[0], args, kwargs)
 
 
 def note_view(op: Any, results: Any, source: Any, args: Sequence[Any], kwargs: Any) -> None:

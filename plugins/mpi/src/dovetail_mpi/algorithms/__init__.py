@@ -1,5 +1,5 @@
-"""``torch.distributed.algorithms``: hooks for communication."""
+"""``torch.distributed.algorithms``: hooks for communication, uneven inputs."""
 
-from . import ddp_comm_hooks
+from . import ddp_comm_hooks, join
 
-__all__ = ["ddp_comm_hooks"]
+__all__ = ["ddp_comm_hooks", "join"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,11 +11,12 @@ from dovetail.nn import Module
 
 from ..copies import broadcast
 from ..groups import member
+from ..joining import Join, Joinable
 from ..objects import gathered
 from ..process_group import ProcessGroup
 from .buckets import GradBucket
 from .reducer import Reducer
-from .uneven_inputs import UnevenInputs
+from .uneven_inputs import JoinHookOfModel, UnevenInputs
 from .used_parameters import unused_parameters
 
 __all__ = ["DistributedDataParallel"]
@@ -23,7 +24,7 @@ __all__ = ["DistributedDataParallel"]
 _IGNORED = "_ddp_params_and_buffers_to_ignore"
 
 
-class DistributedDataParallel(Module):
+class DistributedDataParallel(Module, Joinable):
     """Runs ``module``, and averages its gradients over all ranks during the backward.
 
     The gradients are those of one process with the batches of all ranks joined, for a loss that is
@@ -37,9 +38,9 @@ class DistributedDataParallel(Module):
     device_ids : sequence, optional
         At most one device.
     broadcast_buffers : bool, default True
-        Whether buffers come from rank 0 before each forward.
+        Whether buffers come from rank 0, at first and before each forward.
     init_sync : bool, default True
-        Whether ranks compare their parameters, and take those of rank 0.
+        Whether ranks compare their parameters, and take them from rank 0.
     process_group : ProcessGroup, optional
         Default: all processes.
     bucket_cap_mb : float, optional
@@ -141,10 +142,22 @@ class DistributedDataParallel(Module):
         return [each for name, each in named if name not in self._ignored and each.numel()]
 
     def _copy_state(self, src: int) -> None:
-        """Copy parameters and buffers of rank `src` of the group."""
+        """Copy parameters, and buffers unless each rank has its own, of rank `src` of the group."""
         parameters = self.module.named_parameters()
         kept = [each.detach() for name, each in parameters if name not in self._ignored]
-        self._copy([*kept, *self._buffers_to_copy()], src)
+        self._copy([*kept, *(self._buffers_to_copy() if self.broadcast_buffers else ())], src)
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Module, names: Iterable[str]) -> None:
+        """Leave parameters and buffers of `module`, which is wrapped afterwards, to each rank.
+
+        Parameters
+        ----------
+        module : Module
+        names : iterable of str
+            As in ``module.state_dict()``.
+        """
+        setattr(module, _IGNORED, list(names))
 
     @dovetail.no_grad()
     def _copy(self, tensors: list[Any], src: int) -> None:
@@ -167,6 +180,7 @@ class DistributedDataParallel(Module):
         syncs = dovetail.is_grad_enabled() and self.require_backward_grad_sync
         if dovetail.is_grad_enabled():
             self.reducer.check_finished()
+        Join.notify_join_context(self)
         src = 0
         if self._uneven is not None:
             src = self._uneven.begin_iteration(syncs)
@@ -227,8 +241,27 @@ class DistributedDataParallel(Module):
             yield
             uneven.shadow_the_others()
         finally:
-            self._uneven = None
-            self.reducer.divisor = self.process_group.size()
+            self.end_uneven_inputs()
+
+    def end_uneven_inputs(self) -> None:
+        """Expect as many batches on all ranks again."""
+        self._uneven = None
+        self.reducer.divisor = self.process_group.size()
+
+    def join_hook(self, divide_by_initial_world_size: bool = True, **_: Any) -> JoinHookOfModel:
+        """Return the hook for a `Join`, with the option of `join`."""
+        self._uneven = UnevenInputs(self, divide_by_initial_world_size, raises=False)
+        return JoinHookOfModel(self, self._uneven)
+
+    @property
+    def join_device(self) -> dovetail.device:
+        """The device of the parameters."""
+        return self.device
+
+    @property
+    def join_process_group(self) -> ProcessGroup:
+        """The group that gradients are averaged in."""
+        return self.process_group
 
     def shadow_iteration(self, syncs: bool, src: int) -> None:
         """Take part in what the other ranks do in one iteration."""

@@ -130,6 +130,8 @@ class Reducer:
                 _after_backward(self._end_first_static)
             return
         if first:
+            if self._finds_unused:
+                _after_backward(self._leave_out_the_rest)
             for unused in sorted(self._unused):
                 self._mark(unused)
         self._left[index] -= 1
@@ -143,6 +145,12 @@ class Reducer:
         self._calls = list(self._counted)
         for index in range(len(self.parameters)):
             self._mark(index)
+
+    def _leave_out_the_rest(self) -> None:
+        """Expect no more gradients: some results of forward are no part of the loss."""
+        if self._has_begun:
+            for index in sorted(set(range(len(self.parameters))) - self._marked):
+                self._mark(index)
 
     def _mark(self, index: int) -> None:
         """Put a gradient into its bucket, and begin the buckets that are full."""
@@ -189,12 +197,7 @@ class Reducer:
     @dovetail.no_grad()
     def _finish(self) -> None:
         """Give every parameter its average."""
-        used = self._used_anywhere()
-        for bucket in self.buckets:
-            self._wait(bucket)
-            for index, view in zip(bucket.indices, bucket.views, strict=True):
-                if index in used:
-                    self._give(self.parameters[index], view)
+        self._give_averages(self._used_anywhere())
         self._used = set()
         self._is_armed = False
         self._reset()
@@ -234,16 +237,23 @@ class Reducer:
 
     @dovetail.no_grad()
     def shadow(self) -> None:
-        """Take part in a backward of the others, with gradients of zero."""
+        """Take part in a backward of the others, with gradients of zero; parameters get the
+        averages, with which an optimizer may go on.
+        """
         self._reset()
         for number, bucket in enumerate(self.buckets):
             bucket.flat.zero_()
             self._begin(number)
         self._used = set()
-        self._used_anywhere()
+        self._give_averages(self._used_anywhere())
+        self._reset()
+
+    def _give_averages(self, used: set[int]) -> None:
         for bucket in self.buckets:
             self._wait(bucket)
-        self._reset()
+            for index, view in zip(bucket.indices, bucket.views, strict=True):
+                if index in used:
+                    self._give(self.parameters[index], view)
 
 
 def _after_backward(callback: Callable[[], None]) -> None:

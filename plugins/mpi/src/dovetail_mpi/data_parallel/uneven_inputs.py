@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import dovetail
 
+from ..joining import JoinHook
 from ..reduce_op import ReduceOp
 from ..reductions import all_reduce
 
 if TYPE_CHECKING:
     from .module import DistributedDataParallel
 
-__all__ = ["UnevenInputs"]
+__all__ = ["JoinHookOfModel", "UnevenInputs"]
 
 
 class UnevenInputs:
@@ -44,14 +45,22 @@ class UnevenInputs:
         rank that came last.
         """
         came_last = True
-        while True:
-            count, syncs, src = self._count(has_batch=False, syncs=False)
-            if count == 0:
-                break
+        while self.shadow_one():
             came_last = False
-            if not self._divides_by_all:
-                self._model.reducer.divisor = count
-            self._model.shadow_iteration(syncs, src)
+        self.take_last_state(came_last)
+
+    def shadow_one(self) -> bool:
+        """Take part in an iteration of the others; return whether there was one."""
+        count, syncs, src = self._count(has_batch=False, syncs=False)
+        if count == 0:
+            return False
+        if not self._divides_by_all:
+            self._model.reducer.divisor = count
+        self._model.shadow_iteration(syncs, src)
+        return True
+
+    def take_last_state(self, came_last: bool) -> None:
+        """Take the state of a rank that came last; `came_last` says whether this one did."""
         group = self._model.process_group
         last = dovetail.tensor([group.rank() if came_last else -1])
         all_reduce(last, ReduceOp.MAX, group)
@@ -75,3 +84,19 @@ class UnevenInputs:
                 f"{[rank for rank, has in enumerate(having) if not has]}."
             )
         return count, bool(every[:, 1].max().item()), having.index(1) if count else 0
+
+
+class JoinHookOfModel(JoinHook):
+    """What a rank without batches does for its model in a `Join` of several objects."""
+
+    def __init__(self, model: DistributedDataParallel, uneven: UnevenInputs) -> None:
+        self._model, self._uneven = model, uneven
+
+    def main_hook(self) -> None:
+        self._uneven.shadow_one()
+
+    def post_hook(self, is_last_joiner: bool) -> None:
+        self._uneven.take_last_state(is_last_joiner)
+
+    def leave(self) -> None:
+        self._model.end_uneven_inputs()

@@ -13,6 +13,7 @@ from dovetail.optim.optimizer import Params
 
 from ..copies import broadcast
 from ..groups import get_global_rank, resolved
+from ..joining import Join, Joinable, JoinHook
 from ..objects import gather_object
 from ..process_group import ProcessGroup
 
@@ -21,7 +22,7 @@ __all__ = ["ZeroRedundancyOptimizer"]
 ParamGroup = dict[str, Any]
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """An optimizer that updates, and has state for, the parameters of this rank; afterwards each
     rank sends its parameters to the others.
 
@@ -172,6 +173,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         The loss of `closure`, or None.
         """
         assert self._local is not None
+        Join.notify_join_context(self)
         _copy_options(self.param_groups, self._local.param_groups)
         loss = self._local.step(closure, **options)
         _copy_options(self._local.param_groups, self.param_groups)
@@ -187,6 +189,22 @@ class ZeroRedundancyOptimizer(Optimizer):
         for work in sent:
             if work is not None:
                 work.wait()
+
+    # -- ranks without inputs ----------------------------------------------------------------------
+
+    def join_hook(self, **_: Any) -> JoinHook:
+        """Return the hook for a `Join`, behind that of the module whose gradients these are."""
+        return _Steps(self)
+
+    @property
+    def join_device(self) -> dovetail.device:
+        """The device of the parameters."""
+        return self._parameters()[0].device
+
+    @property
+    def join_process_group(self) -> ProcessGroup:
+        """The group that parameters are sent in."""
+        return self.process_group
 
     # -- state -------------------------------------------------------------------------------------
 
@@ -244,6 +262,16 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.state = self._local.state
         self._all_state_dicts = []
         _copy_options(self.param_groups, self._local.param_groups)
+
+
+class _Steps(JoinHook):
+    """Updates the parameters of a rank without inputs, and sends them, as the others do."""
+
+    def __init__(self, optimizer: ZeroRedundancyOptimizer) -> None:
+        self._optimizer = optimizer
+
+    def main_hook(self) -> None:
+        self._optimizer.step()
 
 
 def _is_class_of_optimizers(given: object) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from multiprocessing import connection
 from typing import Any, Final, NamedTuple
+
+from dovetail_kernel import warn_user
 
 from ..sampler import drawn_seed
 from .channels import Channel, pair
@@ -74,11 +75,10 @@ class BatchIterator(Iterator[Any]):
                 "configuring the IterableDataset replica at each worker. Let get_worker_info() "
                 "decide which samples each worker yields."
             )
-        warnings.warn(
+        warn_user(
             f"Length of IterableDataset {self.options.dataset} was reported to be {said}"
             f"(when accessing len(dataloader)), but {self._yielded} samples have been fetched. "
-            f"{advice}",
-            stacklevel=3,
+            f"{advice}"
         )
 
 

@@ -6,10 +6,13 @@ import sys
 import warnings
 from types import FrameType
 
+_BETWEEN = ("contextlib", "functools")
+"""Modules whose frames lie between a function of the library and its caller."""
+
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Issue a warning for the innermost caller that is neither part of Dovetail nor a generated
-    entry or route.
+    entry or route, nor a block or a wrapper of the standard library.
 
     A fixed ``stacklevel`` would not do: the first call of an operator has more frames than the
     second, and a warning that falls on a generated function, which belongs to no module, is lost.
@@ -32,5 +35,6 @@ def _is_ours(frame: FrameType) -> bool:
     return (
         top == "dovetail"
         or top.startswith("dovetail_")
+        or top in _BETWEEN
         or frame.f_code.co_filename.startswith("<dovetail ")
     )
