@@ -334,7 +334,7 @@ class CheckpointFunction(Function):
 
 def check_backward_validity(inputs: Sequence[Any]) -> None:
     """Warn if no tensor of `inputs` requires grad: nothing would be computed in backward."""
-    if not any(isinstance(value, Tensor) and value.requires_grad for value in inputs):
+    if not any([isinstance(value, Tensor) and value.requires_grad for value in inputs]):
         warn_user("None of the inputs have requires_grad=True. Gradients will be None")
 
 

@@ -35,7 +35,7 @@ def call_error(op: Operator, error: Exception, *operands: TensorBase | None) -> 
     if mismatch is not None:
         return mismatch
     text = str(error)
-    if isinstance(error, TypeError) and any(words in text for words in _OF_DTYPES):
+    if isinstance(error, TypeError) and any([words in text for words in _OF_DTYPES]):
         return unsupported_error(op.base_name.rstrip("_"), [t.dtype.scalar_name for t in tensors])
     if "read-only" in text:
         return RuntimeError(

@@ -62,8 +62,8 @@ def tensor_of_number(number: complex, tensors: Sequence[TensorBase]) -> TensorBa
     It has the dtype of the first of them that holds its category, else the default of its category.
     """
     category = category_of_number(SCALAR_BITS[type(number)])
-    same = next((t for t in tensors if t.dtype.category >= category), None)
-    wanted = same.dtype if same is not None else scalar_dtype(category)
+    same = [t.dtype for t in tensors if t.dtype.category >= category]
+    wanted = same[0] if same else scalar_dtype(category)
     return number_tensor(number, tensors[0]._device_backend if tensors else _host(), wanted)
 
 

@@ -74,7 +74,7 @@ class OpOverload:
     def is_view(self) -> bool:
         """Whether arguments are aliased and none is written."""
         infos = [a.alias_info for a in self._schema.arguments if a.alias_info is not None]
-        return bool(infos) and not any(info.is_write for info in infos)
+        return bool(infos) and not any([info.is_write for info in infos])
 
     @property
     def op(self) -> Callable[..., Any]:
@@ -152,7 +152,7 @@ class OpOverload:
 
     def has_kernel_for_any_dispatch_key(self, keys: DispatchKeySet) -> bool:
         """Return whether a kernel is registered directly at one of `keys`."""
-        return any(self._operator.newest(key) for key in keys)
+        return any([self._operator.newest(key) for key in keys])
 
     def __repr__(self) -> str:
         return (

@@ -141,8 +141,10 @@ def check_alpha(op: Operator, values: Sequence[Any]) -> None:
     }
     operands = [given[name] for name in op.promote]
     if given["alpha"].__class__ is bool and not all(
-        each.dtype is bool_ if isinstance(each, TensorBase) else each.__class__ is bool
-        for each in operands
+        [
+            each.dtype is bool_ if isinstance(each, TensorBase) else each.__class__ is bool
+            for each in operands
+        ]
     ):
         raise RuntimeError("Boolean alpha only supported for Boolean results. Give an int.")
 

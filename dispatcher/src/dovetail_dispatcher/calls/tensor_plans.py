@@ -149,7 +149,7 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
     except (TypeError, ValueError):
         return False
     names = list(parameters)
-    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()):
+    if any([p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values()]):
         return kernel.is_our_own  # it hands on what it is given, by the schema's order and names
     positional = [a for a in schema.arguments if not a.kwarg_only]
     offset = 1 if kernel.with_keyset else 0
@@ -162,9 +162,11 @@ def takes_all_arguments(kernel: Kernel, schema: FunctionSchema) -> bool:
         if not kernel.is_our_own and not _same_default(own, argument):
             return False
     return all(
-        a.name in parameters and (kernel.is_our_own or _same_default(parameters[a.name], a))
-        for a in schema.arguments
-        if a.kwarg_only
+        [
+            a.name in parameters and (kernel.is_our_own or _same_default(parameters[a.name], a))
+            for a in schema.arguments
+            if a.kwarg_only
+        ]
     )
 
 

@@ -111,7 +111,7 @@ class FunctionExplanation(_Printed, InNotebooks):
     @property
     def records_graph(self) -> bool:
         """Whether a graph is recorded for backward."""
-        return any(inner.decision.records_graph for call in self.calls for inner in call.walk())
+        return any([inner.decision.records_graph for call in self.calls for inner in call.walk()])
 
     def __str__(self) -> str:
         return "\n".join(function_lines(self))
@@ -174,7 +174,7 @@ def explain(op: Any, /, *args: Any, **kwargs: Any) -> Explanation | FunctionExpl
         inner = _inside(inner_calls(operator.handle, args, kwargs), decision)
     known = {field.name: getattr(decision, field.name) for field in fields(decision)}
     known["records_graph"] |= any(
-        each.decision.records_graph for call in inner.calls for each in call.walk()
+        [each.decision.records_graph for call in inner.calls for each in call.walk()]
     )
     return Explanation(
         **known,

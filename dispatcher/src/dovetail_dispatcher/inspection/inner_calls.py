@@ -126,7 +126,7 @@ def _device_of(
 def _takes_device(function: Callable[..., Any]) -> bool:
     schema = getattr(function, "_schema", None)
     if schema is not None:
-        return any(argument.name == _DEVICE for argument in schema.arguments)
+        return any([argument.name == _DEVICE for argument in schema.arguments])
     try:
         return _DEVICE in signature(function).parameters
     except (ValueError, TypeError):

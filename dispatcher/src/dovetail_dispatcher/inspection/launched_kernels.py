@@ -35,7 +35,7 @@ def launched_kernels(
     steps = decision.chain
     if not steps or steps[-1].convention != ARRAY or steps[-1].distribution is None:
         return None
-    if any(each.convention != FORMULA for each in steps[:-1]) or _DRAWS in op.handle.tags:
+    if any([each.convention != FORMULA for each in steps[:-1]]) or _DRAWS in op.handle.tags:
         return None
     backends = {tensor._backend for tensor in tensors_in([args, kwargs])}
     if len(backends) != 1:

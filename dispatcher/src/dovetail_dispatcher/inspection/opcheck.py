@@ -163,7 +163,7 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
         for tensor in tensors_in(output):
             for argument, value in zip(op.schema.arguments, given, strict=True):
                 declared = _may_alias(op.schema, argument.alias_info, number)
-                if not declared and any(_overlap(tensor, t) for t in tensors_in(value)):
+                if not declared and any([_overlap(tensor, t) for t in tensors_in(value)]):
                     raise RuntimeError(
                         f"Argument {argument.name} is not defined to alias output but was "
                         "aliasing. Return a copy "
@@ -179,7 +179,7 @@ def _check_schema(op: Operator, values: list[Any]) -> None:
 
 def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
     if not any(
-        t.requires_grad for value in values for t in tensors_in(value)
+        [t.requires_grad for value in values for t in tensors_in(value)]
     ) or _has_autograd_kernel(op, values):
         return
     given = [_copied(value) for value in values]
@@ -187,7 +187,7 @@ def _check_autograd_registration(op: Operator, values: list[Any]) -> None:
     inputs = {id(t) for value in given for t in tensors_in(value)}
     result = op.handle.redispatch(keys, *_positional(op, given), **_keyword(op, given))
     outputs = [t for output in _outputs(op, result) for t in tensors_in(output)]
-    if any(t.requires_grad for t in outputs if id(t) not in inputs):
+    if any([t.requires_grad for t in outputs if id(t) not in inputs]):
         raise RuntimeError(
             f"{op.qualified_name}: at least one output of this operator has requires_grad=True but "
             "the operator does not have an autograd kernel defined at an autograd key (e.g. "

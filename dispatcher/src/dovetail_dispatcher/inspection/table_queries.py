@@ -40,7 +40,7 @@ def _dispatch_has_kernel_for_any_dispatch_key(name: str, keys: DispatchKeySet) -
     operator.
     """
     op = existing_operator(name)
-    return any(has_kernel(op, key) for key in keys)
+    return any([has_kernel(op, key) for key in keys])
 
 
 def _dispatch_has_computed_kernel_for_dispatch_key(name: str, dispatch_key: Key) -> bool:

@@ -68,7 +68,8 @@ def overloaded_args(candidates: Iterable[Any]) -> list[Any]:
             continue
         if cls in classes:
             continue
-        place = next((i for i, other in enumerate(classes) if issubclass(cls, other)), len(classes))
+        bases = [i for i, other in enumerate(classes) if issubclass(cls, other)]
+        place = bases[0] if bases else len(classes)
         found.insert(place, value)
         classes.insert(place, cls)
     return found

@@ -182,7 +182,7 @@ def dispatching_args(values: Sequence[Any]) -> list[TensorBase]:
 def _argument(op: Operator, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     if name in kwargs:
         return kwargs[name]
-    position = next(i for i, a in enumerate(op.schema.arguments) if a.name == name)
+    position = [a.name for a in op.schema.arguments].index(name)
     return args[position] if position < len(args) else None
 
 
@@ -221,17 +221,15 @@ def _finished(op: Operator, result: Any, args: Sequence[Any], kwargs: Mapping[st
         info = declared.alias_info
         if info is None:
             continue
-        source = next(
-            (
-                a
-                for a in op.schema.arguments
-                if a.alias_info and a.alias_info.before_set & info.after_set
-            ),
-            None,
-        )
-        if source is None:
+        # A generator that is left would lose an interrupt that comes when it is closed.
+        sources = [
+            a.name
+            for a in op.schema.arguments
+            if a.alias_info and a.alias_info.before_set & info.after_set
+        ]
+        if not sources:
             continue
-        value = _argument(op, source.name, args, kwargs)
+        value = _argument(op, sources[0], args, kwargs)
         if info.is_write:
             # Anything but a tensor is left for the check of what a kernel returns.
             if results[position] is None or isinstance(

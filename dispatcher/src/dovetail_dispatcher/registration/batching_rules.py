@@ -46,7 +46,7 @@ def checked_rule(op: Operator, function: Callable[..., Any], where: str) -> Batc
             "calls the operators that it is made of. Register rules for those, or give it a "
             "CompositeExplicitAutograd kernel."
         )
-    if any(a.kwarg_only and is_tensor_like(a) for a in op.schema.arguments):
+    if any([a.kwarg_only and is_tensor_like(a) for a in op.schema.arguments]):
         raise NotImplementedError(
             "register_vmap with kwarg-only Tensor args. In the original definition of the op, "
             f"please make your tensors not kwarg-only. Got: {op.schema}"

@@ -24,14 +24,14 @@ def check_differentiable(schema: FunctionSchema, printed: str, *, views: bool) -
     NotImplementedError
         If it has keyword-only tensors.
     """
-    aliased = any(r.alias_info is not None for r in schema.returns)
+    aliased = any([r.alias_info is not None for r in schema.returns])
     if schema.is_mutable or not schema.returns or (aliased and not views):
         raise RuntimeError(
             f"Cannot register autograd formula for non-functional operator {printed} with schema "
             f"{schema}. Please "
             "create a functional operator and register an autograd formula for that."
         )
-    if any(a.kwarg_only and is_tensor_like(a) for a in schema.arguments):
+    if any([a.kwarg_only and is_tensor_like(a) for a in schema.arguments]):
         raise NotImplementedError(
             "register_autograd with kwarg-only Tensor args. In the original definition of the op, "
             f"please make your tensors not kwarg-only. Got: {schema}"
@@ -95,7 +95,7 @@ def check_mutated(parsed: FunctionSchema, schema: str, mutates_args: MutatesArgs
 
 def check_keyword_tensors(parsed: FunctionSchema, tags: Sequence[Tag]) -> None:
     """Refuse, with a NotImplementedError, keyword-only tensors that are not ``out=``."""
-    if Tag.out not in tags and any(a.kwarg_only and is_tensor_like(a) for a in parsed.arguments):
+    if Tag.out not in tags and any([a.kwarg_only and is_tensor_like(a) for a in parsed.arguments]):
         raise NotImplementedError(
             "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. "
             f"Got: {parsed}"

@@ -182,7 +182,7 @@ class CustomOpDef:
         default device.
         """
         schema = self._operator.schema
-        if any(is_tensor_like(a) for a in schema.arguments) or "BackendSelect" in self._changes:
+        if any([is_tensor_like(a) for a in schema.arguments]) or "BackendSelect" in self._changes:
             return
         position = next((i for i, a in enumerate(schema.arguments) if a.name == "device"), None)
         if position is None:

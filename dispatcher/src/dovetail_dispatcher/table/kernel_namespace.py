@@ -168,9 +168,12 @@ def _is_intercepted(op: Operator, backend: Backend) -> bool:
     backend.
     """
     return any(
-        op.newest(k) for k in (DispatchKey.Autograd, backend_key("AutogradFunctionality", backend))
+        [
+            op.newest(k)
+            for k in (DispatchKey.Autograd, backend_key("AutogradFunctionality", backend))
+        ]
     )
 
 
 def _only_tensors(op: Operator) -> bool:
-    return all(a.real_type.schema_str == "Tensor" for a in op.schema.arguments)
+    return all([a.real_type.schema_str == "Tensor" for a in op.schema.arguments])

@@ -130,7 +130,7 @@ class ManyKernels(Change):
 
 
 def _take_out_kernel(op: Operator, kernel: Kernel) -> None:
-    if any(kernel in layer.kernels.get(kernel.key, ()) for layer in op.layers()):
+    if any([kernel in layer.kernels.get(kernel.key, ()) for layer in op.layers()]):
         with registry.changing([op]):
             take_out(op, [kernel])
     registry.drop_if_empty(op)

@@ -122,7 +122,7 @@ def check_setup_context(
     if parameters is None:
         return
     given = ["ctx", "inputs", "output"]
-    if any(a.kwarg_only for a in schema.arguments):
+    if any([a.kwarg_only for a in schema.arguments]):
         given.insert(2, "keyword_only_inputs")
     missing = [name for name in given if not takes(parameters, name)]
     unknown = sorted(set(parameters.required_names) - set(given))

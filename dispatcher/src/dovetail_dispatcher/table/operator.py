@@ -277,7 +277,7 @@ class Operator:
             or not isinstance(functional.formula, Formula)
         ):
             return self.formula
-        is_inplace = any(a.is_write and not a.kwarg_only for a in self.schema.arguments)
+        is_inplace = any([a.is_write and not a.kwarg_only for a in self.schema.arguments])
         return functional.formula if is_inplace else None
 
     def newest(self, key: DispatchKey) -> Kernel | None:

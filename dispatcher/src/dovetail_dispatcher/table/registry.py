@@ -85,13 +85,13 @@ def find_or_throw(name: str, overload: str = "") -> Operator:
 
 def is_defined(name: str) -> bool:
     """Return whether there is a definition of any overload of `name`."""
-    return any(op.is_defined for op in list(operators.get(name, {}).values()))
+    return any([op.is_defined for op in list(operators.get(name, {}).values())])
 
 
 def defines_in(namespace: str) -> bool:
     """Return whether there is a definition in `namespace`."""
     prefix = f"{namespace}::"
-    return any(is_defined(name) for name in list(operators) if name.startswith(prefix))
+    return any([is_defined(name) for name in list(operators) if name.startswith(prefix)])
 
 
 def all_operators() -> list[Operator]:

@@ -62,7 +62,7 @@ class LoadingThreads:
         if not self.lock.acquire(timeout=timeout):
             return False
         me = get_ident()
-        self._changed.wait_for(lambda: all(each.loader == me for each in self._loading), timeout)
+        self._changed.wait_for(lambda: all([each.loader == me for each in self._loading]), timeout)
         return True
 
     def release(self) -> None:

@@ -141,7 +141,11 @@ class PluginManager:
         name = f"{namespace}.{device_type}"
         with self._lock:
             if not any(
-                entry.name == name for entry in self._installed.entries() if entry.group == KERNELS
+                [
+                    entry.name == name
+                    for entry in self._installed.entries()
+                    if entry.group == KERNELS
+                ]
             ):
                 return False
             was_loaded = self._state(KERNELS, name) == "available"
@@ -153,7 +157,7 @@ class PluginManager:
         nothing.
         """
         with self._lock:
-            found = any(not blocked(entry) for entry in self._installed.candidates(group, name))
+            found = any([not blocked(entry) for entry in self._installed.candidates(group, name)])
         self._load_kernels_after_scan()
         return found
 

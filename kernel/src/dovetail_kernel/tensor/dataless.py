@@ -79,7 +79,7 @@ class DatalessArray:
         """Whether the elements would lie in C order without gaps, as arrays tell it."""
         dense = zip(self.shape, self.element_strides, _contiguous(self.shape), strict=True)
         return SimpleNamespace(
-            c_contiguous=0 in self.shape or all(n == 1 or own == c for n, own, c in dense),
+            c_contiguous=0 in self.shape or all([n == 1 or own == c for n, own, c in dense]),
             writeable=False,
         )
 

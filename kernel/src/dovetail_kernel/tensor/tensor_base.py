@@ -386,7 +386,7 @@ class TensorBase(OtherKinds):
         super().__init_subclass__(**kwargs)
         cls._class_bits = 0 if cls.__dict__.get("_is_plain", False) else class_bits(cls)
         if cls._class_bits & OVERRIDES and not any(
-            base._class_bits & OVERRIDES for base in _tensor_bases(cls)
+            [base._class_bits & OVERRIDES for base in _tensor_bases(cls)]
         ):
             for observer in on_overriding_class:
                 observer(cls)

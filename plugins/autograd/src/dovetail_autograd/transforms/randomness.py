@@ -63,7 +63,7 @@ class _Call:
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        level = next(each for each in reversed(active_levels()) if isinstance(each, VmapLevel))
+        level = [each for each in active_levels() if isinstance(each, VmapLevel)][-1]
         op = self._op.handle
         is_batched = any(
             [

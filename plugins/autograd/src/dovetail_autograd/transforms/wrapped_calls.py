@@ -127,14 +127,12 @@ def present(op: Any, args: Sequence[Any], kwargs: dict[str, Any], outputs: Any) 
         alias = item.alias_info
         source = None
         if alias is not None:
-            source = next(
-                (
-                    given[a.name]
-                    for a in schema.arguments
-                    if a.alias_info and _shares(a.alias_info, alias)
-                ),
-                None,
-            )
+            sources = [
+                given[a.name]
+                for a in schema.arguments
+                if a.alias_info and _shares(a.alias_info, alias)
+            ]
+            source = sources[0] if sources else None
         if alias is not None and alias.is_write and isinstance(source, TensorBase):
             made.append(source)
         elif isinstance(output, (list, tuple)):
@@ -193,8 +191,7 @@ def note_writes(op: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     if not schema.is_mutable or op._operator.newest(DispatchKey.ADInplaceOrView) is not None:
         return
     for name, value in bound_arguments(schema, args, kwargs).items():
-        argument = next(a for a in schema.arguments if a.name == name)
-        if argument.is_write:
+        if any([a.is_write for a in schema.arguments if a.name == name]):
             for tensor in [value] if isinstance(value, TensorBase) else value or ():
                 if isinstance(tensor, TensorBase) and tensor._signature & WRAPPED_BIT:
                     bump_version(tensor)
