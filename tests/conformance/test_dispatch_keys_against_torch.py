@@ -211,19 +211,20 @@ def test_functionalities_are_complete() -> None:
 
 
 MODES = {
-    "inference mode": lambda lib: [lib.inference_mode()],
+    "no mode": lambda lib: [],
     "left within it": lambda lib: [lib.inference_mode(), lib.inference_mode(False)],
-    "left and entered again": lambda lib: [
+    "left twice": lambda lib: [
         lib.inference_mode(),
         lib.inference_mode(False),
         lib.inference_mode(),
+        lib.inference_mode(False),
     ],
     "no_grad": lambda lib: [lib.no_grad(), lib.enable_grad()],
 }
 
 
 @pytest.mark.parametrize("name", MODES)
-def test_modes_include_and_exclude_the_keys_of_torch(name: str) -> None:
+def test_modes_that_were_left_include_and_exclude_the_keys_of_torch(name: str) -> None:
     sets = []
     for lib, own in ((torch, C), (dovetail, dovetail._C)):
         with ExitStack() as stack:

@@ -5,7 +5,7 @@ and last element, and share none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Placement", "share_bytes"]
 
@@ -13,8 +13,7 @@ _MAX_STEPS = 10_000
 """After how many steps the search is given up."""
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(NamedTuple):
     """Where the elements of an array lie.
 
     Attributes

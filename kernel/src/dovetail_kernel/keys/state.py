@@ -38,10 +38,7 @@ def _keys(*prefixes: str) -> DispatchKeySet:
 
 DEFAULT_INCLUDED: Final = DispatchKeySet.of(DispatchKey.BackendSelect, DispatchKey.ADInplaceOrView)
 DEFAULT_EXCLUDED: Final = _keys("Autocast")
-AUTOGRAD_KEYS: Final = DispatchKeySet.of(
-    DispatchKey.AutogradFunctionality, DispatchKey.AutogradOther, DispatchKey.AutogradNestedTensor
-)
-"""Without bits of backends: these would stay in a set that the keys are taken from again."""
+AUTOGRAD_KEYS: Final = _keys("AutogradFunctionality", "AutogradOther", "AutogradNestedTensor")
 
 
 class DispatchState(NamedTuple):
@@ -209,7 +206,8 @@ inference_mode_on: Final = Transition(
 inference_mode_off: Final = Transition(
     lambda s: s._replace(
         included=s.included | DispatchKeySet.of(DispatchKey.ADInplaceOrView),
-        excluded=s.excluded - AUTOGRAD_KEYS,
+        # Of its own keys alone: bits of backends that only Autograd's had would stay.
+        excluded=DispatchKeySet.of(*(s.excluded - AUTOGRAD_KEYS)),
         inference=False,
     ),
     no_grad=False,
