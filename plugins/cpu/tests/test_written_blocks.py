@@ -10,11 +10,11 @@ from weakref import finalize
 import numpy as np
 import pytest
 
-from dovetail_cpu import blocks, elementary, scratch, threads
+from dovetail_cpu import blocks, elementary, scratch, threads, written_gelu
 from dovetail_cpu.written_activations import OF_HARD_ACTIVATIONS, OF_RECTIFIERS, OF_SIGMOIDS
 
 KERNELS = sorted(
-    {*OF_SIGMOIDS, *OF_RECTIFIERS, *OF_HARD_ACTIVATIONS}
+    {*OF_SIGMOIDS, *OF_RECTIFIERS, *OF_HARD_ACTIVATIONS, "threshold_backward"}
     - {"gelu", "gelu_backward", "plain_elu", "elu_backward"}
 )
 MORE = {
@@ -28,11 +28,12 @@ MORE = {
     "softplus": [(), (2,), (1, 3.0)],
     "softplus_backward": [(1, 20), (2, 20), (1, 3.0)],
     "elu": [(), (1, 1.0, 1), (0.5,), (1.7, 1.05), (1, 1, 0.5)],
+    "threshold_backward": [(0,), (0.5,), (-1.0,), (math.inf,)],
     "leaky_relu": [(), (1,), (0.0,), (-2.0,)],
     "hardtanh_backward": [(-1, 1), (-0.5, 2.0)],
 }
 EDGES = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40, -1e-40, 1.0, -1.0, 3.0, -3.0, 90.0, -90.0]
-SIZE = 2 * blocks._WHOLE + 77
+SIZE = 2 * max(blocks._WHOLE, threads.SHARED_FROM // 2) + 77
 
 
 def numbers(dtype, seed):
@@ -125,14 +126,30 @@ def test_other_memory_and_mixed_orders_agree(form, kernel):
         assert made.flags.f_contiguous
 
 
+@pytest.mark.parametrize("fast", [True, False])
 @pytest.mark.parametrize("name", ["log1p", "expm1"])
-def test_elementary_functions_agree_at_the_edges(name):
+def test_elementary_functions_agree_at_the_edges(name, fast, monkeypatch):
+    monkeypatch.setattr(elementary, "FAST", {name} if fast else set())
     x = numbers(np.float32, 3)
     with np.errstate(all="ignore"):
         made, expected = getattr(elementary, name)(x), getattr(np, name)(x)
     np.testing.assert_allclose(made, expected, rtol=4e-7, atol=0)
     kept = ~np.isnan(expected)
     assert np.array_equal(np.signbit(made)[kept], np.signbit(expected)[kept])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("threshold", [0, 0.5, -1.0])
+def test_the_gradient_of_relu_on_several_threads(threshold, dtype, kernel):
+    grad, x = numbers(dtype, 0), numbers(dtype, 1)
+    before = threads.get_num_threads()
+    try:
+        threads.set_num_threads(2)
+        made = kernel("threshold_backward", grad, x, threshold)
+    finally:
+        threads.set_num_threads(before)
+    assert made.dtype == dtype
+    np.testing.assert_array_equal(made, np.where(x <= threshold, dtype(0), grad))
 
 
 def test_the_number_of_threads_does_not_change_a_written_result(kernel):
@@ -146,6 +163,36 @@ def test_the_number_of_threads_does_not_change_a_written_result(kernel):
     finally:
         threads.set_num_threads(before)
     assert np.array_equal(*made)
+
+
+@pytest.mark.parametrize("power", ["exp", "exp2"])
+def test_gelu_by_either_power_is_within_a_few_units_of_the_exact_one(power, monkeypatch):
+    unit = {"exp": 1.0, "exp2": 1 / math.log(2)}[power]
+    scale = unit / written_gelu._PER_POWER[np.dtype(np.float32)]
+    monkeypatch.setitem(written_gelu._POWER, np.dtype(np.float32), getattr(np, power))
+    for name in ("_MINUS_HALF", "_LOGIT"):
+        given = getattr(written_gelu, name)
+        many = given if isinstance(given, list) else [given]
+        scaled = [(each * scale).astype(np.float32) for each in many]
+        monkeypatch.setattr(written_gelu, name, scaled if many is given else scaled[0])
+    x = np.linspace(-20, 20, 100_001).astype(np.float32)
+    made = [np.empty_like(x) for _ in range(4)]
+    wide = x.astype(np.float64)
+    share = np.array([0.5 * math.erfc(-each / math.sqrt(2)) for each in wide.tolist()])
+    density = np.exp(-wide * wide / 2) / math.sqrt(2 * math.pi)
+    with np.errstate(all="ignore"):
+        written_gelu.write_gelu(*made[:3], x)
+        assert (np.abs(made[0] - wide * share) <= 2e-7 * np.abs(wide)).all()
+        written_gelu.write_gelu_gradient(*made, np.ones_like(x), x)
+    assert np.abs(made[0] - (share + wide * density)).max() < 2.5e-7
+
+
+def test_scratch_memory_begins_with_lines_of_the_cache():
+    with scratch.Scratch() as memory:
+        starts = [each.ctypes.data for each in memory]
+        assert all(start % 64 == 0 for start in starts)
+        assert len({start % 4096 for start in starts}) == len(starts)
+        assert memory.shape == (scratch.ROOMS, scratch.BLOCK_BYTES)
 
 
 def test_scratch_memory_is_never_shared_and_is_kept():

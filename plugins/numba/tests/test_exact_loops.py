@@ -163,3 +163,18 @@ def test_a_loop_returns_what_the_cpu_does(
     for number, (found, wanted) in enumerate(zip(results(), expected, strict=True)):
         tolerance = TOLERANCES[dtype] * (10 if name in SUMS else 1)
         compare(found, wanted, f"{name}, result {number}", tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_probabilities_down_to_the_least_subnormal_number(
+    dtype: str, loops_for_all_sizes: None
+) -> None:
+    least = {"float32": -104.5, "float64": -746.0}[dtype]
+    x = np.concatenate([[0.0], np.linspace(least, least / 4, 20_000)]).astype(dtype)
+    found = dovetail.from_numpy(x[None]).softmax(-1).numpy()[0]
+    power = np.exp(x.astype(np.longdouble))
+    expected = power / power.sum()
+    tiny = np.finfo(dtype).smallest_subnormal
+    error = np.abs(found - expected)
+    assert (error <= np.maximum(4 * np.finfo(dtype).eps * expected, 1.01 * tiny)).all()
+    assert found[1] == 0 and 0 < found[found > 0].min() <= 2 * tiny

@@ -34,11 +34,15 @@ _LEAST_ITEM: Final = 4
 """Half precision is computed in single."""
 _WHOLE: Final = BLOCK_BYTES // _LEAST_ITEM
 """Elements up to which there is one block."""
+_WRITTEN_FROM: Final = 1 << 15
+"""Elements above which memory that is kept, and lies at lines of the cache, pays."""
 
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 
 Write = tuple[Callable[..., object], int]
-"""``write(out, *rooms, *arguments)``, and how many rooms it needs, at most three."""
+"""``write(out, *rooms, *arguments)``, and how many rooms it needs, at most four. What steps read
+and write often is better in a room: it lies where vectors are fast.
+"""
 _Family = TypeVar("_Family", bound=type)
 _array: Final = numpy.ndarray
 
@@ -66,10 +70,11 @@ def _in_blocks(method: Function, write: Write | None) -> Function:
 
     @wraps(method)
     def compute(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        if x.size > _WHOLE:
+        if x.size > _WRITTEN_FROM:
             if write and (made := written(*write, (x, *args), kwargs)) is not None:
                 return made
-            return in_blocks(method, self, x, *args, **kwargs)
+            if x.size > _WHOLE:
+                return in_blocks(method, self, x, *args, **kwargs)
         if is_widened and x.dtype not in self.precision.halves:
             try:
                 return inner(self, x, *args, **kwargs)
@@ -122,10 +127,15 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
 
 
 def written(
-    write: Callable[..., object], rooms: int, args: Sequence[Any], kwargs: Mapping[str, Any]
+    write: Callable[..., object],
+    rooms: int,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    result: Any = None,
 ) -> Any | None:
     """Return an array of the dtype and shape of the arrays in `args`, which ``write(out, *rooms,
-    *args, **kwargs)`` writes block by block.
+    *args, **kwargs)`` writes block by block. It is `result`, if given, which is like these arrays,
+    and one of them or no part of their memory.
 
     Returns None if they are not all floats of one dtype and shape, in memory in the same order, or
     `write` returns False: it is not made for the other arguments.
@@ -136,7 +146,8 @@ def written(
     order = _order_of(operands, shape)
     if order is None or dtype not in _FLOATS or any([each.dtype != dtype for each in operands]):
         return None
-    result = numpy.empty(shape, dtype, order)
+    if result is None:
+        result = numpy.empty(shape, dtype, order)
     target, lines = line_of(result, order), [line_of(each, order) for each in operands]
     size, step = target.size, BLOCK_BYTES // dtype.itemsize
 
@@ -155,7 +166,8 @@ def written(
     # What the first block says of the other arguments holds for all.
     if not compute(0, 1):
         return None
-    run_pieces(lambda begin, end: compute(begin + 1, end + 1), -(-size // step) - 1, size)
+    if size > step:
+        run_pieces(lambda begin, end: compute(begin + 1, end + 1), -(-size // step) - 1, size)
     return result
 
 

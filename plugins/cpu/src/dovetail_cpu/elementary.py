@@ -1,7 +1,8 @@
 """Elementary functions in single precision by those that NumPy has vector instructions for.
 
-NumPy's own `log1p` and `expm1` call the mathematics library for every element, ten times as slow
-as its `log` and `exp`.
+On most processors NumPy's own `log1p` and `expm1` call the mathematics library for every element,
+ten times as slow as its `log` and `exp`. With AVX-512 it is the other way: there `expm1` takes half
+of the time of `exp`, so that powers that a number is added to are better taken by it.
 """
 
 from __future__ import annotations
@@ -16,8 +17,19 @@ from dovetail_aten.array_kernels.namespace_names import with_names
 
 from .blocks import BLOCK_BYTES, written
 from .quick_functions import QUICK_FUNCTIONS, clip
+from .vector_functions import FAST
 
-__all__ = ["TUNED", "define_elementary", "expm1", "log1p", "write_expm1", "write_log1p"]
+__all__ = [
+    "BASE_TWO",
+    "POWERS",
+    "TUNED",
+    "define_elementary",
+    "expm1",
+    "log1p",
+    "write_expm1",
+    "write_log1p",
+    "write_one_plus_power",
+]
 
 _SINGLE: Final = numpy.dtype(numpy.float32)
 _FEW: Final = 256
@@ -37,16 +49,25 @@ _SERIES: Final = [numpy.array(1 / each, _SINGLE) for each in (5040, 720, 120, 24
 """Coefficients of ``(exp(x) - 1 - x) / x ** 2``, of which within the bounds the rest is below the
 precision.
 """
+BASE_TWO: Final = "exp2" in FAST
+"""Whether powers of 2 take less time in float32 than those of e."""
+POWERS: Final = {
+    dtype: (numpy.expm1, numpy.array(2, dtype))
+    if dtype == _SINGLE and "expm1" in FAST
+    else (numpy.exp, numpy.array(1, dtype))
+    for dtype in map(numpy.dtype, (numpy.float32, numpy.float64))
+}
+"""A power, or what it exceeds 1 by, and the number that makes one plus the power of it."""
 
 
 def log1p(x: Any) -> Any:
     """Return ``log(1 + x)``, accurate where `x` is small."""
-    return _computed(x, numpy.log1p, write_log1p, 1)
+    return numpy.log1p(x) if "log1p" in FAST else _computed(x, numpy.log1p, write_log1p, 1)
 
 
 def expm1(x: Any) -> Any:
     """Return ``exp(x) - 1``, accurate where `x` is small."""
-    return _computed(x, numpy.expm1, write_expm1, 2)
+    return numpy.expm1(x) if "expm1" in FAST else _computed(x, numpy.expm1, write_expm1, 2)
 
 
 def _computed(x: Any, ufunc: Any, write: Any, rooms: int) -> Any:
@@ -81,8 +102,18 @@ def _bounded(ufunc: Any, x: Any, other: Any, none: float, place: int) -> Any:
     return clip(array, bounds[place], bounds[1 - place])
 
 
+def write_one_plus_power(out: Any, x: Any) -> None:
+    """Write ``1 + exp(x)`` of an array of single or double precision, which may be `out`."""
+    power, rest = POWERS[out.dtype]
+    power(x, out)
+    numpy.add(out, rest, out)
+
+
 def write_log1p(out: Any, lost: Any, x: Any) -> None:
     """Write ``log(u) + (x - (u - 1)) / u`` for ``u = 1 + x``: what rounding took off is added."""
+    if "log1p" in FAST:
+        numpy.log1p(x, out)
+        return
     numpy.add(x, _ONE, out)
     numpy.subtract(out, _ONE, lost)
     numpy.subtract(x, lost, lost)
@@ -98,6 +129,9 @@ def write_log1p(out: Any, lost: Any, x: Any) -> None:
 
 def write_expm1(out: Any, near: Any, series: Any, x: Any) -> None:
     """Write ``exp(x) - 1``, within the bounds by its series."""
+    if "expm1" in FAST:
+        numpy.expm1(x, out)
+        return
     clip(x, _MINUS_BOUND, _BOUND, near)
     numpy.multiply(near, _SERIES[0], series)
     for coefficient in _SERIES[1:]:

@@ -12,11 +12,12 @@ from dovetail_aten.array_kernels.capabilities import Capabilities
 from dovetail_aten.array_kernels.rectifiers import Rectifiers
 from dovetail_aten.array_kernels.sigmoids import Sigmoids
 
-from .blocks import blockwise
+from .blocks import blockwise, written
 from .constants import zeros_of
-from .elementary import TUNED
+from .elementary import POWERS, TUNED
 from .quick_functions import clip
-from .written_activations import OF_RECTIFIERS, OF_SIGMOIDS
+from .threads import SHARED_FROM, get_num_threads
+from .written_activations import OF_RECTIFIERS, OF_SIGMOIDS, write_threshold_gradient
 from .written_gelu import write_gelu, write_gelu_gradient
 
 _SINGLE = numpy.dtype(numpy.float32)
@@ -27,7 +28,7 @@ _ONES = {each: numpy.array(1, each) for each in _FLOATS}
 _INFINITY = {each: numpy.array(math.inf, each) for each in _FLOATS}
 _maximum, _where, _less_equal = numpy.maximum, numpy.where, numpy.less_equal
 _logical_not, _multiply = numpy.logical_not, numpy.multiply
-_add, _divide, _exp, _negative = numpy.add, numpy.divide, numpy.exp, numpy.negative
+_add, _divide, _negative = numpy.add, numpy.divide, numpy.negative
 _putmask = numpy.putmask
 _FEW = 1024
 """Elements up to which to choose them one by one costs less than three passes."""
@@ -38,14 +39,15 @@ _SMALL = 4096
 def _gelu(x: Any) -> Any:
     """Return the exact gelu of a float32 array."""
     out = _multiply(x, x)  # in the order of memory that NumPy chooses
-    write_gelu(out, numpy.empty_like(out), x)
+    write_gelu(out, numpy.empty_like(out), numpy.empty_like(out), x)
     return out
 
 
 def _gelu_backward(grad: Any, x: Any) -> Any:
     """Return the gradient of the exact gelu of a float32 array."""
     out = _multiply(grad, x)
-    write_gelu_gradient(out, numpy.empty_like(out), numpy.empty_like(out), grad, x)
+    share, square, other = [numpy.empty_like(out) for _ in range(3)]
+    write_gelu_gradient(out, share, square, other, grad, x)
     return out
 
 
@@ -104,6 +106,10 @@ class FastRectifiers(Rectifiers):
                 bits = grad_output.view(_BITS[grad_output.dtype])
                 return _multiply(_logical_not(dropped), bits).view(grad_output.dtype)
             return _where(dropped, self._zeros[grad_output.dtype], grad_output)
+        if x.size >= SHARED_FROM and get_num_threads() > 1:
+            made = written(write_threshold_gradient, 0, (grad_output, x, threshold), {})
+            if made is not None:
+                return made
         if (
             threshold == 0
             and grad_output.dtype is _SINGLE
@@ -139,16 +145,16 @@ class FastSigmoids(Sigmoids):
         dtype = x.dtype
         if dtype not in _FLOATS or not x.ndim:
             return Sigmoids.sigmoid(self, x)
-        one, made = _ONES[dtype], _negative(x)
-        return _divide(one, _add(_exp(made, made), one, made), made)
+        (power, rest), made = POWERS[dtype], _negative(x)
+        return _divide(_ONES[dtype], _add(power(made, made), rest, made), made)
 
     def silu(self, x: Any) -> Any:
         """Return ``x * sigmoid(x)``."""
         dtype = x.dtype
         if dtype not in _FLOATS or not x.ndim:
             return Sigmoids.silu(self, x)
-        made = _negative(x)
-        return _divide(x, _add(_exp(made, made), _ONES[dtype], made), made)
+        (power, rest), made = POWERS[dtype], _negative(x)
+        return _divide(x, _add(power(made, made), rest, made), made)
 
     def gelu(self, x: Any, *, approximate: str = "none") -> Any:
         """Return gelu, in float32 with an approximated error function."""

@@ -13,13 +13,15 @@ from dovetail_aten.array_kernels import Function, KernelTable
 from dovetail_aten.array_kernels.arithmetic import Arithmetic
 from dovetail_aten.array_kernels.capabilities import Capabilities
 
-from .blocks import in_blocks
+from .blocks import in_blocks, written
 
 _FACTORS = 256
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _FLOATS = (_SINGLE, _DOUBLE)
 _WRITTEN_OVER = 1 << 15
 """Elements from which a temporary that is written over pays for looking whether it may be."""
+_BLOCKS_FROM = 1 << 18
+"""Elements from which blocks pay."""
 _VERY_MANY = 1 << 16
 """Elements from which importing SciPy pays."""
 _LEAST = 1e-30
@@ -44,11 +46,40 @@ def _are_alike(*arrays: Any) -> bool:
     )
 
 
-def _added(x: Any, part: Any, factor: Any) -> Any:
-    """Return ``x + factor * part``, written over `part`; a factor of None is none."""
+def _add_scaled(out: Any, room: Any, x: Any, other: Any, factor: Any) -> None:
+    """Write ``x + factor * other``."""
+    _multiply(other, factor, room)
+    _add(x, room, out)
+
+
+def _subtract_scaled(out: Any, room: Any, x: Any, other: Any, factor: Any) -> None:
+    """Write ``x - factor * other``."""
+    _multiply(other, factor, room)
+    numpy.subtract(x, room, out)
+
+
+def _combine(out: Any, ufunc: Any, x: Any, first: Any, second: Any, factor: Any) -> None:
+    """Write ``x + factor * ufunc(first, second)``."""
+    ufunc(first, second, out)
+    _multiply(out, factor, out)
+    _add(x, out, out)
+
+
+def _combined(ufunc: Any, x: Any, first: Any, second: Any, factor: Any) -> Any:
+    """Return ``x + factor * ufunc(first, second)`` of arrays that are alike; a factor of None is
+    none.
+    """
+    if factor is not None and x.size >= _BLOCKS_FROM:
+        return written(_combine, 0, (ufunc, x, first, second, factor), {})
+    part = ufunc(first, second)
     if factor is not None:
         _multiply(part, factor, part)
     return _add(x, part, part)
+
+
+def _are_apart(x: Any, other: Any) -> bool:
+    """Return whether arrays are alike and share no memory."""
+    return _are_alike(x, other) and not numpy.may_share_memory(x, other)
 
 
 def _may_be_added(alpha: Any, x: Any, other: Any) -> bool:
@@ -56,8 +87,7 @@ def _may_be_added(alpha: Any, x: Any, other: Any) -> bool:
     return (
         alpha.__class__ in (int, float)
         and _LEAST < abs(alpha) < 1 / _LEAST  # what is 0 or infinite BLAS may leave out
-        and _are_alike(x, other)
-        and not numpy.may_share_memory(x, other)
+        and _are_apart(x, other)
     )
 
 
@@ -131,7 +161,7 @@ class FastArithmetic(Arithmetic):
     def addcmul(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Return ``x + value * tensor1 * tensor2``."""
         if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
-            return _added(x, _multiply(tensor1, tensor2), self._factor(x, value))
+            return _combined(_multiply, x, tensor1, tensor2, self._factor(x, value))
         if value == 1:
             return _add(x, _multiply(tensor1, tensor2))
         return Arithmetic.addcmul(self, x, tensor1, tensor2, value=value)
@@ -139,7 +169,7 @@ class FastArithmetic(Arithmetic):
     def addcdiv(self, x: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
         """Return ``x + value * tensor1 / tensor2``."""
         if x.size >= _WRITTEN_OVER and _are_alike(x, tensor1, tensor2):
-            return _added(x, numpy.divide(tensor1, tensor2), self._factor(x, value))
+            return _combined(numpy.divide, x, tensor1, tensor2, self._factor(x, value))
         return Arithmetic.addcdiv(self, x, tensor1, tensor2, value=value)
 
     def _factor(self, x: Any, value: Any) -> Any:
@@ -158,15 +188,15 @@ class FastArithmetic(Arithmetic):
             or not end.flags.c_contiguous
         ):
             return Arithmetic.lerp_number(self, x, end, weight)
-        step = numpy.subtract(end, x)
         if abs(weight) < 0.5:
-            return _added(x, step, self.numbers.like(step, weight))
-        return _added(end, step, self.numbers.like(step, weight - 1))
+            return _combined(numpy.subtract, x, end, x, self.numbers.like(x, weight))
+        return _combined(numpy.subtract, end, end, x, self.numbers.like(x, weight - 1))
 
     def _sum_into(self, ufunc: Any, generic: Function, sign: int) -> Function:
         """Return the function that writes the sum with a scaled addend into `out`."""
         factors: dict[tuple[float, Any], Any] = {}
         of_dtype = self.numbers.of_dtype
+        write = _add_scaled if sign == 1 else _subtract_scaled
 
         def sum_into(x: Any, other: Any, *, alpha: Any, out: Any) -> Any:
             dtype = x.dtype
@@ -176,14 +206,15 @@ class FastArithmetic(Arithmetic):
                 add(other.reshape(-1), out.reshape(-1), a=alpha * sign)
                 return out
             factor = factors.get((alpha, dtype))
-            if factor is not None:
-                return ufunc(x, _multiply(other, factor), out=out)
-            if alpha.__class__ is float and dtype.kind == "f":
+            if factor is None and alpha.__class__ is float and dtype.kind == "f":
                 if len(factors) >= _FACTORS:
                     factors.clear()
                 factor = of_dtype(alpha, dtype)
                 if alpha:  # of zeros only one would be found again
                     factors[alpha, dtype] = factor
+            if factor is not None:
+                if x is out and x.size >= _BLOCKS_FROM and _are_apart(x, other):
+                    return written(write, 1, (x, other, factor), {}, out)
                 return ufunc(x, _multiply(other, factor), out=out)
             result = generic(x, other, alpha=alpha)
             if result.shape != out.shape:

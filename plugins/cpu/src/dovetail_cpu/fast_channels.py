@@ -15,6 +15,7 @@ from dovetail_aten.array_kernels.channel_normalization import (
 )
 
 from .constants import ones_of
+from .silence import LONG_ROW, row_by_row
 from .threads import run_pieces
 
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
@@ -29,6 +30,8 @@ def _in_blocks(x: Any, compute: Callable[[slice], object]) -> None:
     """Call `compute` with slices of images that are a block together."""
     images = len(x)
     step = max(1, _BLOCK * images // x.size)
+    if x.shape[-1] >= LONG_ROW:
+        compute = row_by_row(compute)
 
     def some(first: int, last: int) -> None:
         for start in range(first * step, min(last * step, images), step):
@@ -204,7 +207,7 @@ class FastChannelNormalization(ChannelNormalization):
             scale = rstd[some].repeat(each, 1)
             self._stretch(made[some], scale if weight is None else scale * weight, bias)
 
-        _in_blocks(x, transform)
+        _in_blocks(made, transform)
         return made.reshape(x.shape), mean, rstd
 
     def group_norm_backward(

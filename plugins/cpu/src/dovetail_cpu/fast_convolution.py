@@ -21,6 +21,7 @@ from dovetail_aten.array_kernels.window_geometry import Window
 from .fast_windows import FastWindows
 from .gathered_patches import gathered_patches
 from .planes import planes_over, window_span
+from .silence import row_by_row
 from .threads import run_pieces
 
 _ELEMENTS: Final = 1 << 18
@@ -70,7 +71,8 @@ class FastConvolutions(FastWindows, Convolutions):
         if bias is None or bias.dtype in self.precision.halves:
             return Convolutions._convolved(self, input, weight, bias, windows, transposed, groups)
         made = Convolutions._convolved(self, input, weight, None, windows, transposed, groups)
-        return numpy.add(made, bias.reshape(-1, *[1] * len(windows)), out=made)
+        _add_to_channels(made, bias.reshape(-1, *[1] * len(windows)))
+        return made
 
     def _correlated(self, x: Any, weight: Any, windows: Sequence[Window], groups: int) -> Any:
         """Return ``(images, channels out, *counts)``."""
@@ -198,6 +200,11 @@ class FastConvolutions(FastWindows, Convolutions):
                 compute(start, min(start + step, images))
 
         run_pieces(some, -(-images // step), images * elements)
+
+
+@row_by_row
+def _add_to_channels(images: Any, bias: Any) -> None:
+    numpy.add(images, bias, out=images)
 
 
 def _total(sums: Sequence[Any]) -> Any:

@@ -19,6 +19,7 @@ from dovetail_aten.array_kernels.pointwise import Pointwise
 
 from .blocks import blockwise, in_blocks
 from .elementary import TUNED
+from .erf import write_erf
 from .half_precision import MANY
 from .quick_functions import clip
 from .silence import silent
@@ -67,7 +68,7 @@ class FastGatedUnits(GatedUnits):
         super().__init__(TUNED, capabilities, table)
 
 
-@blockwise("erf", "erfc")
+@blockwise("erfc", writing={"erf": (write_erf, 2)})
 class FastPointwise(Pointwise):
     """Elementary functions in blocks."""
 

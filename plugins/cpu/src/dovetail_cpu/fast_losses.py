@@ -54,7 +54,7 @@ def _sum_of_bends(room: Any, x: Any, target: Any, bound: float = 1.0) -> Any:
     """Return the sum of Huber's loss: of ``l * d - l * l / 2`` where d is the distance and l is d
     limited to `bound`.
     """
-    away, near, _ = room
+    away, near = room[:2]
     numpy.subtract(x, target, away)
     limit = away.dtype.type(bound)
     clip(away, -limit, limit, near)

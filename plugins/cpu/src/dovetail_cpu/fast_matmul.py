@@ -11,6 +11,8 @@ import numpy
 from dovetail_aten.array_kernels import Function
 from dovetail_aten.array_kernels.matmul import MatrixProducts
 
+from .silence import LONG_ROW, row_by_row
+
 _SINGLE = numpy.dtype(numpy.float32)
 _BLAS = frozenset(
     map(numpy.dtype, (numpy.float32, numpy.float64, numpy.complex64, numpy.complex128))
@@ -18,6 +20,8 @@ _BLAS = frozenset(
 
 
 _add, _matmul = numpy.add, numpy.matmul
+_LARGE = 1 << 15
+"""Elements from which it pays to say how the iterator goes over them."""
 _SMALL_RESULT, _SMALL_WORK, _SMALL_WEIGHT = 1200, 1_000_000, 4800
 """Up to so many results, and products of numbers, BLAS has loops that need no exchange; it is never
 less for matrices of up to the last number of elements.
@@ -41,6 +45,12 @@ def _exchanged(x: Any, other: Any, bias: Any) -> bool:
         and (rows * columns > _SMALL_RESULT or rows * columns * inner > _SMALL_WORK)
         and other.flags.fnc
     )
+
+
+@row_by_row
+def _add_long(rows: Any, bias: Any) -> Any:
+    """Add a bias to every row, in place."""
+    return _add(rows, bias, rows)
 
 
 def _product(ndim: int, other_ndim: int, generic: Function) -> Function:
@@ -98,6 +108,8 @@ class FastMatrixProducts(MatrixProducts):
                 ):
                     return _add(weight.dot(input.T).T, bias, order="C")
                 result = input.dot(weight.T)
+                if result.size >= _LARGE and result.shape[-1] >= LONG_ROW:
+                    return _add_long(result, bias)
                 return _add(result, bias, out=result)
             except ValueError:
                 pass
@@ -130,6 +142,8 @@ class FastMatrixProducts(MatrixProducts):
         if alpha != 1:
             numpy.multiply(result, self.numbers.of_dtype(alpha, dtype), out=result)
         try:
+            if result.size >= _LARGE and result.shape[-1] >= LONG_ROW:
+                return _add_long(result, x)
             return _add(result, x, out=result)
         except ValueError:
             return MatrixProducts.addmm(self, x, mat1, mat2, beta=beta, alpha=alpha)

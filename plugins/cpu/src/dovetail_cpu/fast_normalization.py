@@ -13,6 +13,9 @@ from dovetail_aten.array_kernels.normalization import Normalization, check_layer
 
 from .constants import ones_of
 from .repeating import across, down
+from .scratch import BLOCK_BYTES, Scratch
+from .silence import LONG_ROW, row_by_row
+from .threads import run_pieces
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 16
@@ -21,8 +24,6 @@ _SMALL = 4096
 """Elements up to which repeating a column costs less than broadcasting it."""
 _SHORT = 64
 """Length of rows below which a product for each costs more than one for all."""
-_LONG = 512
-"""Length of rows from which a pass with a column costs little more than one over two blocks."""
 _FAR = 64.0
 """Deviations that a mean may be away from 0 for sums of products not to lose many digits."""
 _add: Any = numpy.add.reduce
@@ -50,7 +51,7 @@ def _normalize(
     given for them; `room` is memory for as many rows.
 
     A pass over two whole blocks takes half the time of one with a row or a column, which is why the
-    reciprocals are multiplied by the weight first; of long rows the weight is repeated.
+    reciprocals are multiplied by the weight first.
     """
     count, length = rows.shape
     average, is_small = _average(length, rows.dtype), rows.size <= _SMALL
@@ -64,15 +65,51 @@ def _normalize(
     _sum(rstd, epsilon, rstd)
     _sqrt(rstd, rstd)
     _reciprocal(rstd, rstd)
-    if scale is None or scale.ndim == 2:
+    if scale is None:
         _multiply(out, across(rstd, length) if is_small else rstd[:, None], out)
-        if scale is not None:
-            _multiply(out, scale, out)
     else:
         _multiply(out, rstd[:, None].dot(scale[None], room), out)
     if shift is not None:
         _sum(out, down(shift, count) if shift.ndim == 1 else shift, out)
     return out, mean, rstd
+
+
+def _is_long(count: int, length: int) -> bool:
+    """Return whether rows are long enough for passes that go row by row, and fit into a block."""
+    least = _SMALL if length >= 2 * LONG_ROW else _BLOCK
+    return length >= LONG_ROW and count * length > least and length * 8 <= BLOCK_BYTES
+
+
+@row_by_row
+def _normalize_long(rows: Any, epsilon: Any, scale: Any, shift: Any) -> tuple[Any, Any, Any]:
+    """Return normalized rows, their means and reciprocal deviations."""
+    dtype, (count, length) = rows.dtype, rows.shape
+    average = _average(length, dtype)
+    result = numpy.empty(rows.shape, dtype)
+    mean, rstd = numpy.empty(count, dtype), numpy.empty(count, dtype)
+    step = BLOCK_BYTES // (length * dtype.itemsize)
+
+    def compute(begin: int, end: int) -> None:
+        with Scratch() as memory:
+            room = memory[0].view(dtype)[: step * length].reshape(step, length)
+            for start in range(begin * step, min(end * step, count), step):
+                block = slice(start, start + step)
+                some, out, inverse = rows[block], result[block], rstd[block]
+                away = room[: len(some)]
+                _subtract(some, some.dot(average, mean[block])[:, None], away)
+                numpy.vecdot(away, away, out=inverse)
+                _multiply(inverse, average[0], inverse)
+                _sum(inverse, epsilon, inverse)
+                _reciprocal(_sqrt(inverse, inverse), inverse)
+                last = away if scale is not None or shift is not None else out
+                _multiply(away, inverse[:, None], last)
+                if scale is not None:
+                    _multiply(away, scale, away if shift is not None else out)
+                if shift is not None:
+                    _sum(away, shift, out)
+
+    run_pieces(compute, -(-count // step), rows.size)
+    return result, mean, rstd
 
 
 class FastNormalization(Normalization):
@@ -104,21 +141,19 @@ class FastNormalization(Normalization):
         epsilon = self.numbers.of_dtype(eps, dtype)
         kept = input.shape[:lead] + (1,) * (input.ndim - lead)
         step = max(1, _BLOCK // length)
-        if step >= len(rows):
+        if _is_long(*rows.shape):
+            result, mean, rstd = _normalize_long(rows, epsilon, scale, shift)
+        elif step >= len(rows):
             result, mean, rstd = _normalize(rows, epsilon, scale, shift)
         else:
             result = numpy.empty(rows.shape, dtype)
             mean, rstd = numpy.empty(len(rows), dtype), numpy.empty(len(rows), dtype)
             shift = None if shift is None else numpy.repeat(shift[None], step, 0)
-            if scale is not None and length >= _LONG:
-                scale = numpy.repeat(scale[None], step, 0)
             room = numpy.empty((step, length), dtype)
             for start in range(0, len(rows), step):
                 block = slice(start, start + step)
                 some = rows[block]
                 own = None if shift is None else shift[: len(some)]
-                if scale is not None and scale.ndim == 2:
-                    scale = scale[: len(some)]
                 _normalize(
                     *(some, epsilon, scale, own, result[block], mean[block], rstd[block]),
                     room[: len(some)],
@@ -171,6 +206,7 @@ class FastNormalization(Normalization):
             )
         scale = ones_of(length, dtype) if weight is None else weight.reshape(length)
         result = numpy.empty(rows.shape, dtype) if needs_input else None
+        gradients = _gradients_of_long if _is_long(*rows.shape) else _gradients
         to_weight: Any = None
         to_bias: Any = None
         step = max(1, _BLOCK // length)
@@ -182,7 +218,7 @@ class FastNormalization(Normalization):
                 to_bias = _plus(to_bias, ones_of(len(grad), dtype).dot(grad))
             if not needs_input and not needs_weight:
                 continue
-            gain = _gradients(
+            gain = gradients(
                 *(grad, rows[block], centers[block], inverses[block], scale),
                 None if result is None else result[block],
                 room[: len(grad)],
@@ -260,8 +296,15 @@ def _gradients(
     slope *= share
     rest = slope * center
     rest += total * inverse * share
-    inverse[:, None].dot(scale[None], out)
-    _multiply(out, grad, out)
+    if length >= LONG_ROW:
+        _multiply(grad, inverse[:, None], out)
+        _multiply(out, scale, out)
+    else:
+        inverse[:, None].dot(scale[None], out)
+        _multiply(out, grad, out)
     _sum(out, _multiply(rows, slope[:, None], out=product), out=out)
     _subtract(out, rest[:, None], out=out)
     return gain
+
+
+_gradients_of_long = row_by_row(_gradients)

@@ -14,9 +14,11 @@ from dovetail_aten.array_kernels.recurrent_sequences import (
     places,
 )
 
+from .elementary import POWERS
+
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _ONES = {each: numpy.array(1, each) for each in _FLOATS}
-_add, _multiply, _tanh, _exp = numpy.add, numpy.multiply, numpy.tanh, numpy.exp
+_add, _multiply, _tanh = numpy.add, numpy.multiply, numpy.tanh
 _negative, _reciprocal, _subtract = numpy.negative, numpy.reciprocal, numpy.subtract
 _FEWEST_ROWS = 64
 """Rows of all steps from which a weight is turned before the first."""
@@ -30,7 +32,8 @@ def _step(gates: Any, cx: Any, cy: Any, hy: Any, new: Any) -> None:
     Parameters
     ----------
     gates
-        Of shape ``(..., 4 * hidden_size)``.
+        What opens them with its sign changed, of shape ``(..., 4 * hidden_size)``: as powers take
+        it.
     cx
         The cell state before.
     cy, hy
@@ -41,14 +44,14 @@ def _step(gates: Any, cx: Any, cy: Any, hy: Any, new: Any) -> None:
     size = cx.shape[-1]
     candidate = gates[..., 2 * size : 3 * size]
     _tanh(candidate, new)
-    _negative(gates, gates)
-    _exp(gates, gates)
-    _add(gates, _ONES[gates.dtype], gates)
+    power, rest = POWERS[gates.dtype]
+    power(gates, gates)
+    _add(gates, rest, gates)
     _reciprocal(gates, gates)
-    candidate[...] = new
+    _negative(new, candidate)
     _multiply(gates[..., size : 2 * size], cx, cy)
     _multiply(gates[..., :size], new, new)
-    _add(cy, new, cy)
+    _subtract(cy, new, cy)
     _tanh(cy, hy)
     _multiply(hy, gates[..., 3 * size :], hy)
 
@@ -77,6 +80,7 @@ class FastRecurrentCells(RecurrentCells):
         gates = _add(input_gates, hidden_gates, order="C")
         for bias in biases:
             _add(gates, bias, out=gates)
+        _negative(gates, gates)
         hy, cy, new = [numpy.empty(cx.shape, dtype) for _ in range(3)]
         _step(gates, cx, cy, hy, new)
         return hy, cy, gates
@@ -98,7 +102,10 @@ class FastRecurrentSequences(RecurrentSequences):
         ):
             return RecurrentSequences.lstm_sequence(self, gates, hx, cx, weight, bias, reverse)
         check_lstm_sequence(gates, hx, cx, weight, bias)
-        opened = gates.copy() if bias is None else _add(gates, bias, order="C")
+        if bias is None:
+            opened = _negative(gates, order="C")
+        else:
+            opened = _subtract(_negative(bias), gates, order="C")
         states = (*gates.shape[:-1], cx.shape[-1])
         hidden, cells = numpy.empty(states, dtype), numpy.empty(states, dtype)
         new, own = numpy.empty(cx.shape, dtype), numpy.empty(opened.shape[1:], dtype)
@@ -111,7 +118,7 @@ class FastRecurrentSequences(RecurrentSequences):
             turned = self.capabilities.contiguous(turned)
         for place in places(gates, reverse):
             step = opened[place]
-            _add(step, numpy.dot(hx, turned, own), step)
+            _subtract(step, numpy.dot(hx, turned, own), step)
             _step(step, cx, cells[place], hidden[place], new)
             hx, cx = hidden[place], cells[place]
         return hidden, cells, opened

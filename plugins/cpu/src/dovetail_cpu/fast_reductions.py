@@ -13,6 +13,7 @@ from dovetail_aten.array_kernels.family import never_warns
 from dovetail_aten.array_kernels.reductions import Dims, Reductions
 
 from .constants import ones_of, starts_of_rows
+from .extrema_of_rows import extrema_of_last
 from .half_precision import MANY
 from .products_of_rows import product_of_rows
 from .repeating import across, down
@@ -25,10 +26,8 @@ _ORDERED = "biuf"
 _BLAS = frozenset(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _MANY = 1 << 14
 """Elements from which a product with ones pays."""
-_BEYOND = 1 << 22
-"""Elements from which memory is what a sum waits for, and a plain one reads it best."""
-_ROW = 128
-"""Length of the rows that a sum of everything is made of."""
+_ROW, _LONG_ROW, _VERY_MANY = 128, 1024, 1 << 20
+"""Length of the rows of a sum of everything, and from how many elements on it is the second."""
 _FEW = 1 << 10
 """Elements up to which a plain sum costs less than finding a better one."""
 _LONGEST = 1 << 12
@@ -129,8 +128,8 @@ def _whole(reduce: Any, generic: Function) -> Function:
     return never_warns(extremum)
 
 
-def _extremum(reduce: Any, generic: Function) -> Function:
-    """Return the method that finds extrema by `reduce`."""
+def _extremum(reduce: Any, find: Any, generic: Function) -> Function:
+    """Return the method that finds extrema by `reduce`, those of many rows by their places."""
     silently = silent(generic)
 
     def extremum(self: Any, x: Any, dim: Dims = (), keepdim: bool = False) -> Any:
@@ -141,7 +140,10 @@ def _extremum(reduce: Any, generic: Function) -> Function:
                 return made
         if not x.size or not ndim or x.dtype.kind not in _ORDERED:
             return silently(self, x, dim, keepdim)
-        result = reduce(x, wrap_dims(dim, ndim), None, None, keepdim)
+        dims = wrap_dims(dim, ndim)
+        if dims == (ndim - 1,) and (made := extrema_of_last(x, find, keepdim)) is not None:
+            return made
+        result = reduce(x, dims, None, None, keepdim)
         return result if ndim < _CUBE or result.flags.c_contiguous else result.copy()
 
     extremum.__doc__ = generic.__doc__
@@ -207,8 +209,8 @@ class FastReductions(Reductions):
     all = _tested(numpy.logical_and.reduce, _are_all, Reductions.all)
     max = _whole(numpy.maximum.reduce, Reductions.max)
     min = _whole(numpy.minimum.reduce, Reductions.min)
-    amax = _extremum(numpy.maximum.reduce, Reductions.amax)
-    amin = _extremum(numpy.minimum.reduce, Reductions.amin)
+    amax = _extremum(numpy.maximum.reduce, numpy.ndarray.argmax, Reductions.amax)
+    amin = _extremum(numpy.minimum.reduce, numpy.ndarray.argmin, Reductions.amin)
     max_along = _extremum_along(numpy.maximum.reduce, numpy.ndarray.argmax, Reductions.max_along)
     min_along = _extremum_along(numpy.minimum.reduce, numpy.ndarray.argmin, Reductions.min_along)
     argmax = _place(numpy.ndarray.argmax, Reductions.argmax)
@@ -245,8 +247,9 @@ class FastReductions(Reductions):
         if x.dtype not in _BLAS or not x.flags.c_contiguous:
             return None
         flat = x.reshape(-1)
-        whole = flat.size - flat.size % _ROW
-        total = _add(flat[:whole].reshape(-1, _ROW).dot(ones_of(_ROW, x.dtype)))
+        row = _ROW if flat.size < _VERY_MANY else _LONG_ROW
+        whole = flat.size - flat.size % row
+        total = _add(flat[:whole].reshape(-1, row).dot(ones_of(row, x.dtype)))
         return total if whole == flat.size else total + _add(flat[whole:])
 
     def sum(self, x: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -277,11 +280,7 @@ class FastReductions(Reductions):
             size = x.size
             if size <= _LONGEST and not keepdim and (own is _SINGLE or own in _BLAS):
                 return x.ravel().dot(ones_of(size, own))
-            if (
-                _MANY <= size < _BEYOND
-                and not keepdim
-                and (result := self._sum_of_rows(x)) is not None
-            ):
+            if size >= _MANY and not keepdim and (result := self._sum_of_rows(x)) is not None:
                 return result
             return _add(x, None, None, None, keepdim)
         ndim = x.ndim

@@ -15,7 +15,10 @@ from dovetail_aten.array_kernels import wrap_dim
 from dovetail_aten.array_kernels.softmax import Softmax
 
 from .constants import ones_of, starts_of_rows
+from .extrema_of_rows import extrema_of_rows
 from .repeating import across
+from .scratch import BLOCK_BYTES, Scratch
+from .silence import LONG_ROW, row_by_row
 from .threads import run_pieces
 
 _SINGLE = numpy.dtype(numpy.float32)
@@ -109,12 +112,20 @@ def _along(function: Any, axis: int, *arrays: Any) -> Any:
     parts = [each.reshape(form) for each in (result, *arrays)]
     step = max(1, _BLOCK // (length * inner))
 
+    if form[-1] >= LONG_ROW:
+        function = row_by_row(function)
+
     def compute(first: int, last: int) -> None:
         for start in range(first * step, min(last * step, lead), step):
             function(1, *[each[start : start + step] for each in parts])
 
     run_pieces(compute, -(-lead // step), result.size)
     return result
+
+
+def _greatest(x: Any, axis: int) -> Any:
+    """Return the maxima along `axis`, which stays."""
+    return extrema_of_rows(x)[:, None] if x.ndim == 2 else _highest(x, axis, None, None, True)
 
 
 def _sum(x: Any, axis: int) -> Any:
@@ -128,7 +139,7 @@ def _softmax_of(axis: int, result: Any, x: Any) -> None:
     _exp(x, out=result)
     total = _sum(result, axis)
     if not are_within(total):
-        _subtract(x, _highest(x, axis, None, None, True), out=result)
+        _subtract(x, _greatest(x, axis), out=result)
         _exp(result, out=result)
         total = _sum(result, axis)
     _multiply(result, numpy.reciprocal(total, out=total), out=result)
@@ -138,7 +149,7 @@ def _safe_softmax_of(axis: int, result: Any, x: Any) -> None:
     _exp(x, out=result)
     total = _sum(result, axis)
     if not are_within(total):
-        greatest = _highest(x, axis, None, None, True)
+        greatest = _greatest(x, axis)
         # Of what is all minus infinity, powers are 0 and so is their sum: both are to stay.
         greatest[numpy.equal(greatest, -inf)] = 0
         _subtract(x, greatest, out=result)
@@ -149,8 +160,13 @@ def _safe_softmax_of(axis: int, result: Any, x: Any) -> None:
 
 
 def _log_softmax_of(axis: int, result: Any, x: Any) -> None:
-    _subtract(x, _highest(x, axis, None, None, True), out=result)
-    total = _sum(_exp(result), axis)
+    _subtract(x, _greatest(x, axis), out=result)
+    if result.nbytes > BLOCK_BYTES:
+        total = _sum(_exp(result), axis)
+    else:
+        with Scratch() as memory:
+            power = memory[0, : result.nbytes].view(result.dtype).reshape(result.shape)
+            total = _sum(_exp(result, power), axis)
     _subtract(result, _log(total, out=total), out=result)
 
 

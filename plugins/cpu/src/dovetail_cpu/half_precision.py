@@ -63,7 +63,7 @@ def converted(x: Any, dtype: Any) -> Any | None:
 
     def compute(begin: int, end: int) -> None:
         with Scratch() as memory:
-            rooms = memory.view(numpy.int32)
+            rooms = memory[:3].view(numpy.int32)
             for start in range(begin * _STEP, min(end * _STEP, x.size), _STEP):
                 block = source[start : start + _STEP]
                 write(target[start : start + _STEP], rooms[:, : block.size], block)

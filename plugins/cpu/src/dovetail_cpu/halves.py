@@ -186,7 +186,7 @@ def _in_blocks(ufunc: Any, operands: tuple[Any, ...], dtype: Any, out: Any) -> A
         part = pass_over.copy()
         part.iterrange = begin * _STEP, min(end * _STEP, size)
         with Scratch() as memory:
-            rooms = memory.view(_SINGLE)
+            rooms = memory[:3].view(_SINGLE)
             for *blocks, target in part:
                 wide = [_widened(*each) for each in zip(blocks, rooms, strict=False)]
                 _write(ufunc, target, rooms, wide if len(wide) == ufunc.nin else wide * 2)

@@ -15,6 +15,8 @@ _MANY = 1 << 15
 """Elements from which importing SciPy pays."""
 _WIDER = 8
 """How many times as large as the rows the target may be: a product makes all of its rows."""
+_VERY_WIDE = 2048
+"""Columns from which adding one row after the other costs no more than what is around it."""
 _WIDE = 257
 """Columns from which rows are added as they are."""
 _FEW = 1 << 12
@@ -29,6 +31,11 @@ def add_rows(target: Any, index: Any, rows: Any) -> None:
     """Add rows to the rows of `target` that `index` names, which are there: first all first
     occurrences, then the second ones, …
     """
+    if rows.shape[1] >= _VERY_WIDE and rows.dtype in _FLOATS and target.dtype == rows.dtype:
+        for place, row in zip(index.tolist(), rows, strict=True):
+            line = target[place]
+            numpy.add(line, row, line)
+        return
     if rows.size >= _MANY and rows.dtype in _FLOATS and target.size <= _WIDER * rows.size:
         _add_by_product(target, index, rows)
         return

@@ -18,7 +18,7 @@ from dovetail_kernel.forks import call_in_child, renewed_after_fork
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["get_num_threads", "processors", "run_pieces", "set_num_threads"]
+__all__ = ["SHARED_FROM", "get_num_threads", "processors", "run_pieces", "set_num_threads"]
 
 SHARED_FROM: Final = 1 << 17
 """Elements from which several threads pay: less takes them some 100 µs."""

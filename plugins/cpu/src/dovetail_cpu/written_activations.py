@@ -12,14 +12,19 @@ from typing import Any, Final
 import numpy
 
 from .blocks import Write
-from .elementary import write_expm1, write_log1p
+from .elementary import write_expm1, write_log1p, write_one_plus_power
 from .quick_functions import clip
 from .written_gelu import write_gelu, write_gelu_gradient
 
-__all__ = ["OF_HARD_ACTIVATIONS", "OF_RECTIFIERS", "OF_SIGMOIDS"]
+__all__ = [
+    "OF_HARD_ACTIVATIONS",
+    "OF_RECTIFIERS",
+    "OF_SIGMOIDS",
+    "write_threshold_gradient",
+]
 
 _BITS: Final = {numpy.dtype(f"f{size}"): numpy.dtype(f"i{size}") for size in (4, 8)}
-_ONE_BYTE: Final = numpy.array(1, numpy.int8)
+_BIT: Final = {each: numpy.array(1, each) for each in _BITS.values()}
 _ZEROS, _ONES, _THREES, _SIXES, _MINUS_THREES, _THIRDS, _HALVES, _LEAST = (
     {each: numpy.array(value, each) for each in _BITS}
     for value in (0, 1, 3, 6, -3, 1 / 3, 0.5, -math.inf)
@@ -28,32 +33,33 @@ _add, _subtract, _multiply = numpy.add, numpy.subtract, numpy.multiply
 _divide, _exp, _negative = numpy.divide, numpy.exp, numpy.negative
 
 
-def _sigmoid(out: Any, x: Any) -> None:
+def _sigmoid(out: Any, room: Any, x: Any) -> None:
     """Write ``1 / (1 + exp(-x))``."""
-    one = _ONES[out.dtype]
-    _negative(x, out)
-    _exp(out, out)
-    _add(out, one, out)
-    _divide(one, out, out)
+    _negative(x, room)
+    write_one_plus_power(room, room)
+    _divide(_ONES[out.dtype], room, out)
 
 
-def _silu(out: Any, x: Any) -> None:
+def _silu(out: Any, room: Any, x: Any) -> None:
     """Write ``x / (1 + exp(-x))``."""
-    _negative(x, out)
-    _exp(out, out)
-    _add(out, _ONES[out.dtype], out)
-    _divide(x, out, out)
+    _negative(x, room)
+    write_one_plus_power(room, room)
+    _divide(x, room, out)
 
 
-def _silu_gradient(out: Any, slope: Any, grad_output: Any, x: Any) -> None:
+def _silu_gradient(out: Any, share: Any, slope: Any, grad_output: Any, x: Any) -> None:
     """Write ``grad * s * (1 + x * (1 - s))`` for s = sigmoid(x)."""
     one = _ONES[out.dtype]
-    _sigmoid(out, x)
-    _subtract(one, out, slope)
+    # Where the slope is near 0 digits cancel out: then the steps have to be those of the kernel.
+    _negative(x, share)
+    _exp(share, share)
+    _add(share, one, share)
+    _divide(one, share, share)
+    _subtract(one, share, slope)
     _multiply(slope, x, slope)
     _add(slope, one, slope)
-    _multiply(out, slope, out)
-    _multiply(out, grad_output, out)
+    _multiply(share, slope, share)
+    _multiply(share, grad_output, out)
 
 
 def _sigmoid_gradient(out: Any, grad_output: Any, output: Any) -> None:
@@ -70,11 +76,10 @@ def _tanh_gradient(out: Any, grad_output: Any, output: Any) -> None:
     _multiply(out, grad_output, out)
 
 
-def _log_sigmoid_gradient(out: Any, grad_output: Any, x: Any, buffer: Any) -> None:
+def _log_sigmoid_gradient(out: Any, room: Any, grad_output: Any, x: Any, buffer: Any) -> None:
     """Write ``grad / (1 + exp(x))``."""
-    _exp(x, out)
-    _add(out, _ONES[out.dtype], out)
-    _divide(grad_output, out, out)
+    write_one_plus_power(room, x)
+    _divide(grad_output, room, out)
 
 
 def _sixth(out: Any, x: Any) -> None:
@@ -103,6 +108,11 @@ def _hardtanh_gradient(
     return None
 
 
+def write_threshold_gradient(out: Any, grad_output: Any, x: Any, threshold: Any) -> None:
+    """Write the gradient where `x` is above the threshold or NaN, else 0."""
+    _keep(numpy.less_equal(x, numpy.array(threshold, out.dtype)), grad_output, out)
+
+
 def _keep(dropped: Any, a: Any, out: Any) -> None:
     """Write `a` where the mask is false, else 0."""
     bits = _BITS[out.dtype]
@@ -113,7 +123,8 @@ def _keep(dropped: Any, a: Any, out: Any) -> None:
 
 def _bits_where_not(out: Any, mask: Any) -> None:
     """Write integers without bits where the mask is true, with all bits where it is false."""
-    _subtract(mask.view(numpy.int8), _ONE_BYTE, out, dtype=out.dtype)
+    numpy.copyto(out, mask.view(numpy.int8))
+    _subtract(out, _BIT[out.dtype], out)
 
 
 def _leaky_relu(out: Any, x: Any, negative_slope: Any = 0.01) -> bool | None:
@@ -189,10 +200,9 @@ def _softplus_gradient(
     """Write ``grad * sigmoid(x)``, and the gradient where `x` is above the threshold."""
     if beta != 1:
         return False
-    _negative(x, out)
-    _exp(out, out)
-    _add(out, _ONES[out.dtype], out)
-    _divide(grad_output, out, out)
+    _negative(x, room)
+    write_one_plus_power(room, room)
+    _divide(grad_output, room, out)
     _keep_linear(out, room, x, grad_output, threshold)
     return None
 
@@ -238,16 +248,16 @@ def _elu_gradient(
 
 
 OF_SIGMOIDS: Final[dict[str, Write]] = {
-    "sigmoid": (_sigmoid, 0),
+    "sigmoid": (_sigmoid, 1),
     "sigmoid_backward": (_sigmoid_gradient, 0),
     "tanh_backward": (_tanh_gradient, 0),
-    "silu": (_silu, 0),
-    "silu_backward": (_silu_gradient, 1),
-    "log_sigmoid_backward": (_log_sigmoid_gradient, 0),
+    "silu": (_silu, 1),
+    "silu_backward": (_silu_gradient, 2),
+    "log_sigmoid_backward": (_log_sigmoid_gradient, 1),
     "softplus": (_softplus, 2),
     "softplus_backward": (_softplus_gradient, 1),
-    "gelu": (write_gelu, 1),
-    "gelu_backward": (write_gelu_gradient, 2),
+    "gelu": (write_gelu, 2),
+    "gelu_backward": (write_gelu_gradient, 3),
 }
 OF_RECTIFIERS: Final[dict[str, Write]] = {
     "elu": (_elu, 3),

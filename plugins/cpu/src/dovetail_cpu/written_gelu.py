@@ -2,7 +2,9 @@
 
 In float32 the exact one needs no error function: erf(y) = tanh(y p(y²)) to a relative error of 3e-7
 after rounding, where p was fitted. So the normal distribution function is the logistic function of
-2 y p(y²) for y = x / sqrt(2), which takes one power, and loses nothing where it is small.
+2 y p(y²) for y = x / sqrt(2), which takes one power, and loses nothing where it is small. p was
+fitted up to y = 4.2, where erf is 1 in single precision; from there on it grows, to infinity where
+the powers of y² do, so that nothing has to be bounded.
 """
 
 from __future__ import annotations
@@ -12,97 +14,99 @@ from typing import Any, Final
 
 import numpy
 
-from .quick_functions import clip
+from .elementary import BASE_TWO
+from .erf import SINGLE_COEFFICIENTS
 
 __all__ = ["write_gelu", "write_gelu_gradient"]
 
-_SINGLE: Final = numpy.dtype(numpy.float32)
+_SINGLE, _DOUBLE = map(numpy.dtype, (numpy.float32, numpy.float64))
 _add, _subtract, _multiply = numpy.add, numpy.subtract, numpy.multiply
-_divide, _exp = numpy.divide, numpy.exp
-_ONE, _ZERO = numpy.array(1, _SINGLE), numpy.array(0, _SINGLE)
-_MINUS_HALF: Final = numpy.array(-0.5, _SINGLE)
+_divide = numpy.divide
+_ONE: Final = numpy.array(1, _SINGLE)
 _DENSITY: Final = numpy.array(1 / math.sqrt(2 * math.pi), _SINGLE)
-_BOUND: Final = numpy.array(2 * 4.2**2, _SINGLE)
-"""From here on the error function of the root of a half is 1 in single precision."""
+_POWER: Final = {_SINGLE: numpy.exp2 if BASE_TWO else numpy.exp, _DOUBLE: numpy.exp}
+_PER_POWER: Final = {_SINGLE: 1 / math.log(2) if BASE_TWO else 1.0, _DOUBLE: 1.0}
+"""The power that is taken, and how many of its units one of the power of e is."""
 _LOGIT: Final = [
-    numpy.array(-2 * coefficient * 0.5 ** (power + 0.5), _SINGLE)
-    for power, coefficient in enumerate(
-        (
-            1.12837927,
-            0.102769056,
-            -0.000191830615,
-            -0.000619784873,
-            8.76374258e-05,
-            -5.66849438e-06,
-            1.41853436e-07,
-        )
-    )
+    numpy.array(-2 * _PER_POWER[_SINGLE] * coefficient * 0.5 ** (power + 0.5), _SINGLE)
+    for power, coefficient in enumerate(SINGLE_COEFFICIENTS)
 ]
 """The coefficients of p with x put in, for the power of minus the argument."""
+_MINUS_HALF: Final = numpy.array(-0.5 * _PER_POWER[_SINGLE], _SINGLE)
 _SCALE: Final = math.sqrt(2 / math.pi)
 _CUBIC: Final = 0.044715
 
 
 def _of_each(value: float) -> dict[Any, Any]:
-    return {each: numpy.array(value, each) for each in map(numpy.dtype, ("f4", "f8"))}
+    return {each: numpy.array(value, each) for each in (_SINGLE, _DOUBLE)}
+
+
+def _in_powers(value: float) -> dict[Any, Any]:
+    return {each: numpy.array(value * unit, each) for each, unit in _PER_POWER.items()}
 
 
 _ONES: Final = _of_each(1)
-_MINUS_LINEAR, _MINUS_CUBIC = _of_each(-2 * _SCALE), _of_each(-2 * _SCALE * _CUBIC)
+_MINUS_LINEAR, _MINUS_CUBIC = _in_powers(-2 * _SCALE), _in_powers(-2 * _SCALE * _CUBIC)
 _SLOPE, _SLOPE_SQUARE = _of_each(2 * _SCALE), _of_each(6 * _SCALE * _CUBIC)
 
 
-def write_gelu(out: Any, room: Any, x: Any, *, approximate: str = "none") -> bool | None:
+def write_gelu(
+    out: Any, rest: Any, square: Any, x: Any, *, approximate: str = "none"
+) -> bool | None:
     """Write the gelu of `x`, the exact one if it is float32."""
     if approximate == "tanh":
-        _multiply(x, x, out)
-        _write_rest_of_tanh(out, out, x)
-        _divide(x, out, out)
-        return None
-    if approximate != "none" or x.dtype != _SINGLE:
+        _multiply(x, x, square)
+        _write_rest_of_tanh(rest, square, x)
+    elif approximate != "none" or x.dtype != _SINGLE:
         return False
-    _multiply(x, x, room)
-    _write_rest(out, room, x)
-    _divide(x, out, out)
+    else:
+        _multiply(x, x, square)
+        _write_rest(rest, square, x)
+    _divide(x, rest, out)
     return None
 
 
 def write_gelu_gradient(
-    out: Any, room: Any, other: Any, grad_output: Any, x: Any, *, approximate: str = "none"
+    out: Any,
+    share: Any,
+    square: Any,
+    other: Any,
+    grad_output: Any,
+    x: Any,
+    *,
+    approximate: str = "none",
 ) -> bool | None:
     """Write the gradient of gelu: the distribution function plus x times the density, or the
     derivative of the approximation.
     """
     if approximate == "tanh":
-        _write_slope_of_tanh(out, room, other, x)
-        _multiply(out, grad_output, out)
-        return None
-    if approximate != "none" or x.dtype != _SINGLE:
+        _write_slope_of_tanh(share, other, square, x)
+    elif approximate != "none" or x.dtype != _SINGLE:
         return False
-    _multiply(x, x, room)
-    _multiply(room, _MINUS_HALF, other)
-    _write_rest(out, room, x)
-    _divide(_ONE, out, out)
-    _exp(other, other)
-    _multiply(other, _DENSITY, other)
-    _multiply(other, x, other)
-    _add(out, other, out)
-    _multiply(out, grad_output, out)
+    else:
+        _multiply(x, x, square)
+        _write_rest(share, square, x)
+        _divide(_ONE, share, share)
+        _multiply(square, _MINUS_HALF, other)
+        _POWER[_SINGLE](other, other)
+        _multiply(other, _DENSITY, other)
+        _multiply(other, x, other)
+        _add(share, other, share)
+    _multiply(share, grad_output, out)
     return None
 
 
 def _write_rest(out: Any, square: Any, x: Any) -> None:
     """Write ``1 + exp(-s)``, where the logistic function of s is the normal distribution function
-    of the float32 array `x`; limits its square.
+    of the float32 array `x`.
     """
-    clip(square, _ZERO, _BOUND, square)
     _multiply(square, _LOGIT[-1], out)
     for coefficient in _LOGIT[-2:0:-1]:
         _add(out, coefficient, out)
         _multiply(out, square, out)
     _add(out, _LOGIT[0], out)
     _multiply(out, x, out)
-    _exp(out, out)
+    _POWER[_SINGLE](out, out)
     _add(out, _ONE, out)
 
 
@@ -112,7 +116,7 @@ def _write_rest_of_tanh(out: Any, square: Any, x: Any) -> None:
     _multiply(square, _MINUS_CUBIC[dtype], out)
     _add(out, _MINUS_LINEAR[dtype], out)
     _multiply(out, x, out)
-    _exp(out, out)
+    _POWER[dtype](out, out)
     _add(out, _ONES[dtype], out)
 
 

@@ -26,6 +26,7 @@ MODULES: Final = (
     "indexing",
     "losses",
     "normalization",
+    "recurrence",
     "rows",
     "windows",
 )

@@ -24,8 +24,6 @@ def mean_backward(k: Any, grad: Any, sizes: Sequence[int], dims: Any, keepdim: b
 
 def scale_grad_by_count(k: Any, grad: Any, mask: Any, dims: Any) -> Any:
     """Return `grad` shared evenly by the elements that `mask` chooses along `dims`."""
-    if not isinstance(mask, TensorBase):  # over arrays, where no mode sees the cast
-        mask = k._to_copy(mask, dtype=grad.dtype)
     return k.div(k.mul(grad, mask), count_along(k, mask, dims, grad))
 
 

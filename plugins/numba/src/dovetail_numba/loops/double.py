@@ -56,6 +56,10 @@ def exp(x: Any) -> Any:
     return p * bits((half + _BIAS) << _SHIFT) * bits((k - half + _BIAS) << _SHIFT)
 
 
+exp_below = exp
+"""The power of e of a number that is not above 0."""
+
+
 @_exact
 def expm1(x: Any) -> Any:
     """Return ``exp(x) - 1``."""
@@ -100,4 +104,14 @@ def erf(x: Any) -> Any:
     return math.erf(x)
 
 
-__all__ = ["MAGNITUDE", "SIGN_SHIFT", "erf", "exp", "expm1", "integer", "log1p_below_one", "real"]
+__all__ = [
+    "MAGNITUDE",
+    "SIGN_SHIFT",
+    "erf",
+    "exp",
+    "exp_below",
+    "expm1",
+    "integer",
+    "log1p_below_one",
+    "real",
+]

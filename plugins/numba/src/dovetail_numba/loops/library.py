@@ -13,6 +13,7 @@ from .depthwise import add_depthwise
 from .elementwise import loops_of
 from .indexing import add_indexing
 from .normalization import add_normalization
+from .recurrence import add_recurrence
 from .reductions import add_reductions
 from .scans import add_scans
 from .softmax import add_softmax
@@ -33,6 +34,7 @@ def library(dtype: Any) -> SimpleNamespace:
         add_indexing,
         add_windows,
         add_depthwise,
+        add_recurrence,
         add_reductions,
     ):
         add(m, collection)

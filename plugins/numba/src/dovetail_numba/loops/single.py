@@ -25,6 +25,7 @@ _LOG2_E = real(1.44269504)
 _MAGIC = real(12582912.0)  # 1.5 * 2**23: what is added to it is rounded to an integer
 _MAGIC_BITS = np.int32(0x4B400000)
 _LN2_HIGH, _LN2_LOW = real(0.693359375), real(-2.12194440e-4)
+_RAISED_BIAS, _LOWERED = np.int32(127 + 64), real(2.0**-64)
 _BIAS, _SHIFT, _ONE_BIT = np.int32(127), np.int32(23), np.int32(1)
 
 
@@ -54,6 +55,19 @@ def exp(x: Any) -> Any:
     return (
         p * bits(np.int32((half + _BIAS) << _SHIFT)) * bits(np.int32((k - half + _BIAS) << _SHIFT))
     )
+
+
+@_exact
+def exp_below(x: Any) -> Any:
+    """Return the power of e of a number that is not above 0, as exactly as `exp`: scaled up, its
+    power of two is in the range, and the last product is rounded once where that is subnormal.
+    """
+    bounded = real(-104.0) if x < real(-104.0) else x
+    shifted = bounded * _LOG2_E + _MAGIC
+    n = shifted - _MAGIC
+    p = _power_series(bounded - n * _LN2_HIGH - n * _LN2_LOW) + real(1)
+    scale = bits(np.int32((bits(shifted) - _MAGIC_BITS + _RAISED_BIAS) << _SHIFT))
+    return p * scale * _LOWERED
 
 
 @_exact
@@ -193,6 +207,7 @@ __all__ = [
     "erf",
     "erfc",
     "exp",
+    "exp_below",
     "expm1",
     "integer",
     "log",

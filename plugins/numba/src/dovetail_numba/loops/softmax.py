@@ -16,7 +16,7 @@ from .collection import Collection
 
 def add_softmax(m: Any, loop: Collection) -> None:
     """Add the loops over the numbers of a module, `single` or `double`."""
-    real, exp, m_log1p = m.real, m.exp, m.log1p_below_one
+    real, exp, exp_below, m_log1p = m.real, m.exp, m.exp_below, m.log1p_below_one
     shift, magnitude, integer = m.SIGN_SHIFT, m.MAGNITUDE, m.integer
     least = np.iinfo(integer).min
     zero = real(0)
@@ -39,7 +39,7 @@ def add_softmax(m: Any, loop: Collection) -> None:
             top = greatest(row)
             total = zero
             for j in range(row.size):
-                power = exp(row[j] - top)
+                power = exp_below(row[j] - top)
                 to[j] = power
                 total += power
             share = real(1) / total
@@ -53,7 +53,7 @@ def add_softmax(m: Any, loop: Collection) -> None:
             top = greatest(row)
             total = zero
             for j in range(row.size):
-                total += exp(row[j] - top)
+                total += exp_below(row[j] - top)
             lost = real(math.log(total))
             for j in range(row.size):
                 to[j] = (row[j] - top) - lost
@@ -62,7 +62,7 @@ def add_softmax(m: Any, loop: Collection) -> None:
     def log_sigmoid(out, buffer, x):
         for i in range(x.size):
             value = x[i]
-            power = exp(-abs(value))
+            power = exp_below(-abs(value))
             buffer[i] = power
             out[i] = (zero if value > zero else value) - m_log1p(power)
 
