@@ -95,6 +95,8 @@ class Strict:
             assert len(args) <= required or name == "broadcast_arrays", (
                 f"an array kernel gave {name} an optional argument by position"
             )
+            if name in ("reshape", "broadcast_to"):
+                assert isinstance(args[1], tuple), f"an array kernel gave {name} no tuple"
             result = found(*map(plain, args), **kwargs)
             return wrapped(result, self._array_type)
 

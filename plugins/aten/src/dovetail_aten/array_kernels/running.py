@@ -30,4 +30,4 @@ class Running(Family):
         """Return the number of each element along `axis`, to be broadcast with `x`."""
         sizes = [1] * x.ndim
         sizes[axis] = x.shape[axis]
-        return self.xp.reshape(self.xp.arange(x.shape[axis], dtype=self.xp.int64), sizes)
+        return self.xp.reshape(self.xp.arange(x.shape[axis], dtype=self.xp.int64), tuple(sizes))

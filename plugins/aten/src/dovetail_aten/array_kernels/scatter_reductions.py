@@ -119,7 +119,7 @@ class ScatterReductions(PlacesAlong):
         for dim, length in enumerate(index.shape):
             shape = [1] * index.ndim
             shape[dim] = length
-            key.append(index if dim == axis else xp.reshape(xp.arange(length), shape))
+            key.append(index if dim == axis else xp.reshape(xp.arange(length), tuple(shape)))
         return tuple(key)
 
     def _combined(

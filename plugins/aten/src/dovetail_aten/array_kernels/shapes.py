@@ -304,9 +304,10 @@ class Shapes(Family):
         if first == second:
             raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
         size = x.shape[-1] + abs(offset)
-        sizes = list(x.shape[:-1])
+        inserted = list(x.shape[:-1])
         for dim in sorted((first, second)):
-            sizes.insert(dim, size)
+            inserted.insert(dim, size)
+        sizes = tuple(inserted)
         places = xp.reshape(xp.arange(math.prod(sizes)), sizes)
         flat = self.capabilities.diagonal(places, offset, first, second)
         zeros = xp.zeros(math.prod(sizes), dtype=x.dtype)
