@@ -140,13 +140,7 @@ class PluginManager:
         """
         name = f"{namespace}.{device_type}"
         with self._lock:
-            if not any(
-                [
-                    entry.name == name
-                    for entry in self._installed.entries()
-                    if entry.group == KERNELS
-                ]
-            ):
+            if name not in [e.name for e in self._installed.entries() if e.group == KERNELS]:
                 return False
             was_loaded = self._state(KERNELS, name) == "available"
         self._load(KERNELS, name)
