@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from time import perf_counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +36,17 @@ def test_arrays_share_bytes_where_some_address_is_in_both(a, b):
     expected = bool(bytes_of(a) & bytes_of(b))
     assert share_bytes(a, b) is expected
     assert share_bytes(b, a) is expected
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3,)])
+@pytest.mark.parametrize("itemsize", [1, 4])
+def test_neighbours_share_nothing_and_a_byte_less_is_shared(shape, itemsize):
+    strides = [itemsize] * len(shape)
+    a, size = Placement(100, shape, strides, itemsize), itemsize * (shape or (1,))[0]
+    for distance in (size, -size):
+        assert not share_bytes(a, a._replace(address=100 + distance))
+    for distance in (size - 1, 1 - size):
+        assert share_bytes(a, a._replace(address=100 + distance))
 
 
 def test_columns_and_blocks_of_a_large_matrix_share_nothing():
