@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import dovetail_aten as aten
@@ -157,8 +156,7 @@ def get_num_threads() -> int:
 def set_num_threads(num: int) -> None:
     """Let `num` threads share the work of an operator on large tensors of the cpu.
 
-    Products of matrices have threads of their own, of NumPy's BLAS: `threadpoolctl` sets their
-    number too where it is installed; without it a warning says that they keep it.
+    Products of matrices have threads of their own, of NumPy's BLAS: their number is set too.
 
     Raises
     ------
@@ -169,15 +167,8 @@ def set_num_threads(num: int) -> None:
         raise RuntimeError(f"set_num_threads expects an int, but got {type(num).__name__}")
     if num <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
-    before = dovetail_cpu.get_num_threads()
     dovetail_cpu.set_num_threads(num)
-    if find_spec("threadpoolctl") is not None:
-        import_module("threadpoolctl").threadpool_limits(num, user_api="blas")
-    elif num != before:
-        warn_user(
-            "set_num_threads changes nothing for products of matrices without threadpoolctl. "
-            f"Install it, or set OPENBLAS_NUM_THREADS={num} before the program starts."
-        )
+    import_module("threadpoolctl").threadpool_limits(num, user_api="blas")
 
 
 def get_num_interop_threads() -> int:

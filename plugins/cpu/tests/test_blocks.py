@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -168,7 +170,71 @@ def test_an_error_in_a_piece_is_raised_when_all_pieces_have_ended():
 
     with pytest.raises(ValueError, match="piece"):
         threads.run_pieces(fail, 3, threads.SHARED_FROM)
-    assert sorted(ended) == [0, 1, 2]
+    seen = sorted(ended)
+    assert 0 in seen  # of the others those that had begun
+    time.sleep(0.05)
+    assert sorted(ended) == seen
+
+
+def test_an_error_in_a_piece_of_another_thread_is_raised():
+    threads.set_num_threads(2)
+    begun = threading.Event()
+
+    def fail(start, stop):
+        if start:
+            begun.set()
+            raise ValueError(f"piece {start}")
+        assert begun.wait(30)
+
+    with pytest.raises(ValueError, match="piece 1"):
+        threads.run_pieces(fail, 2, threads.SHARED_FROM)
+
+
+def test_a_caller_computes_what_no_thread_has_time_for():
+    threads.set_num_threads(2)
+    busy, leave = threading.Event(), threading.Event()
+
+    def block(start, stop):
+        if start:
+            busy.set()
+        assert leave.wait(30)
+
+    other = threading.Thread(target=threads.run_pieces, args=(block, 2, threads.SHARED_FROM))
+    other.start()
+    assert busy.wait(30)
+    seen = []
+    threads.run_pieces(
+        lambda start, stop: seen.append(threading.current_thread()), 2, threads.SHARED_FROM
+    )
+    assert seen == [threading.current_thread()] * 2
+    leave.set()
+    other.join()
+
+
+def test_another_number_of_threads_ends_those_there_were():
+    threads.set_num_threads(3)
+    threads.run_pieces(lambda start, stop: None, 3, threads.SHARED_FROM)
+    before = [each for each in threading.enumerate() if each.name.startswith("dovetail_cpu")]
+    threads.set_num_threads(1)
+    for each in before:
+        each.join(30)
+        assert not each.is_alive()
+
+
+@given(
+    step=st.integers(1, 5000),
+    count=st.integers(1, 100_000),
+    unit=st.sampled_from((1, 16, 64)),
+    number=st.integers(1, 9),
+)
+def test_a_shared_step_gives_each_thread_a_block_that_begins_at_a_unit(step, count, unit, number):
+    threads.set_num_threads(number)
+    found = threads.shared_step(step, count, threads.SHARED_FROM, unit)
+    assert 1 <= found <= step
+    assert found == step or not found % unit
+    blocks = -(-count // found)
+    assert blocks >= min(number, -(-count // unit)) / 2 or found == step
+    assert threads.shared_step(step, count, threads.SHARED_FROM - 1, unit) == step
 
 
 def test_threads_share_the_pool_and_pieces_are_not_shared_again(kernel):
@@ -178,11 +244,16 @@ def test_threads_share_the_pool_and_pieces_are_not_shared_again(kernel):
     with ThreadPoolExecutor(4) as callers:
         for found in callers.map(lambda _: kernel("silu", x), range(12)):
             np.testing.assert_array_equal(found, expected)
-    inner = []
-    threads.run_pieces(
-        lambda a, b: threads.run_pieces(lambda c, d: inner.append((c, d)), 4, 1 << 20), 2, 1 << 20
-    )
-    assert (0, 4) in inner
+    inner, begun = [], threading.Event()
+
+    def share(start, stop):
+        if start:
+            begun.set()
+        assert begun.wait(30)  # so that the second piece is not left to the caller
+        threads.run_pieces(lambda a, b: inner.append((start, a, b)), 4, threads.SHARED_FROM)
+
+    threads.run_pieces(share, 2, threads.SHARED_FROM)
+    assert (1, 0, 4) in inner
 
 
 def _in_child(answers, x, expected):

@@ -102,6 +102,17 @@ class CpuArrays(CpuRandom):
             return False
         return not isinstance(getattr(function, "__self__", function), np.ufunc)
 
+    def scipy(self, function: str) -> Any | None:
+        """Return a function of SciPy, by its dotted name."""
+        found = CpuRandom.scipy(self, function)
+        if not function.startswith("linalg.") or found is None:
+            return found
+        from .scipy_blas import in_calling_thread
+
+        if not function.startswith("linalg.get_"):
+            return in_calling_thread(found)
+        return lambda *args: [in_calling_thread(each) for each in found(*args)]
+
     def for_halves(self, function: Any) -> Any:
         """Return what computes many numbers in half precision by single precision, in blocks."""
         from .halves import for_halves  # needs families, which are loaded by now

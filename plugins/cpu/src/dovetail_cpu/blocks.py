@@ -18,7 +18,7 @@ from dovetail_aten.array_kernels import Function
 from dovetail_aten.array_kernels.broadcasting import raise_misfit
 
 from .scratch import BLOCK_BYTES, Scratch
-from .threads import run_pieces
+from .threads import run_pieces, shared_step
 
 __all__ = [
     "BLOCK_BYTES",
@@ -34,6 +34,10 @@ _LEAST_ITEM: Final = 4
 """Half precision is computed in single."""
 _WHOLE: Final = BLOCK_BYTES // _LEAST_ITEM
 """Elements up to which there is one block."""
+_UNIT: Final = 64
+"""Elements that vectors of any length divide: blocks begin at multiples of it."""
+_OF_FIRST: Final = 4
+"""Blocks of each thread, where the first is computed alone."""
 _WRITTEN_FROM: Final = 1 << 15
 """Elements above which memory that is kept, and lies at lines of the cache, pays."""
 
@@ -101,6 +105,8 @@ def in_blocks(function: Function, *args: Any, **kwargs: Any) -> Any:
     lines = [line_of(each, order) for each in operands]
     size = lines[0].size
     step = BLOCK_BYTES // max(_LEAST_ITEM, *[each.itemsize for each in operands])
+    # The first block shows what there is to write to: it is computed before all others.
+    step = shared_step(step, -(-size // _OF_FIRST), size, _UNIT)
 
     def block(start: int) -> Any:
         given = list(args)
@@ -149,9 +155,11 @@ def written(
     if result is None:
         result = numpy.empty(shape, dtype, order)
     target, lines = line_of(result, order), [line_of(each, order) for each in operands]
-    size, step = target.size, BLOCK_BYTES // dtype.itemsize
+    size = target.size
+    step = shared_step(BLOCK_BYTES // dtype.itemsize, size, size, _UNIT)
+    refused = []
 
-    def compute(begin: int, end: int) -> bool:
+    def compute(begin: int, end: int) -> None:
         given = list(args)
         with Scratch() as memory:
             room = memory[:rooms].view(dtype)
@@ -160,15 +168,12 @@ def written(
                 for place, line in zip(places, lines, strict=True):
                     given[place] = line[start : start + step]
                 if write(out, *room[:, : out.size], *given, **kwargs) is False:
-                    return False
-        return True
+                    refused.append(start)
+                    return
 
-    # What the first block says of the other arguments holds for all.
-    if not compute(0, 1):
-        return None
-    if size > step:
-        run_pieces(lambda begin, end: compute(begin + 1, end + 1), -(-size // step) - 1, size)
-    return result
+    run_pieces(compute, -(-size // step), size)
+    # What a block says of the other arguments all say.
+    return None if refused else result
 
 
 def _order_of(operands: list[Any], shape: tuple[int, ...]) -> Any:

@@ -24,6 +24,11 @@ _BLOCKS_FROM = 1 << 18
 """Elements from which blocks pay."""
 _VERY_MANY = 1 << 16
 """Elements from which importing SciPy pays."""
+_IN_ONE_THREAD = 10_000
+"""Elements up to which OpenBLAS adds in the calling thread. SciPy has an OpenBLAS of its own: its
+threads and those of NumPy's, which wait for the next product by spinning, would take the processors
+from each other, some milliseconds each time.
+"""
 _LEAST = 1e-30
 _MANY = 1 << 10
 """Elements from which division in double precision pays."""
@@ -203,7 +208,10 @@ class FastArithmetic(Arithmetic):
             if x is out and x.size >= _VERY_MANY and _may_be_added(alpha, x, other):
                 blas = import_module("scipy.linalg.blas")
                 add = blas.saxpy if dtype == _SINGLE else blas.daxpy
-                add(other.reshape(-1), out.reshape(-1), a=alpha * sign)
+                source, target, factor = other.reshape(-1), out.reshape(-1), alpha * sign
+                for start in range(0, x.size, _IN_ONE_THREAD):
+                    some = slice(start, start + _IN_ONE_THREAD)
+                    add(source[some], target[some], a=factor)
                 return out
             factor = factors.get((alpha, dtype))
             if factor is None and alpha.__class__ is float and dtype.kind == "f":

@@ -16,7 +16,7 @@ from dovetail_aten.array_kernels.channel_normalization import (
 
 from .constants import ones_of
 from .silence import LONG_ROW, row_by_row
-from .threads import run_pieces
+from .threads import run_pieces, shared_step
 
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _MANY: Final = 1 << 14
@@ -29,7 +29,7 @@ _add: Any = numpy.add.reduce
 def _in_blocks(x: Any, compute: Callable[[slice], object]) -> None:
     """Call `compute` with slices of images that are a block together."""
     images = len(x)
-    step = max(1, _BLOCK * images // x.size)
+    step = shared_step(max(1, _BLOCK * images // x.size), images, x.size)
     if x.shape[-1] >= LONG_ROW:
         compute = row_by_row(compute)
 

@@ -22,10 +22,12 @@ from .fast_windows import FastWindows
 from .gathered_patches import gathered_patches
 from .planes import planes_over, window_span
 from .silence import row_by_row
-from .threads import run_pieces
+from .threads import SHARED_FROM, run_pieces, shared_step
 
 _ELEMENTS: Final = 1 << 18
 """How many elements of patches are made at a time: they stay in the cache."""
+_SUMS: Final = 4
+"""Into how many sums a gradient that several threads may share is parted, at least."""
 _NARROW: Final = 24
 """Rows of patches below which a product is not worth a start of its own."""
 _WIDER: Final = 4
@@ -158,7 +160,7 @@ class FastConvolutions(FastWindows, Convolutions):
             return Convolutions._weighed(self, x, y, windows, groups)
         inner = places // windows[0].kernel
         starts = windows[0].kernel
-        step = max(1, _ELEMENTS // max(1, groups * channels * _elements(windows)))
+        step = _step_of_sums(images, groups * channels * _elements(windows))
         pieces = -(-images // step)
         sums: list[Any] = [None] * pieces
 
@@ -180,7 +182,7 @@ class FastConvolutions(FastWindows, Convolutions):
         """Return ``(groups, channels out of a group, channels in of a group * places)``."""
         planes, images = planes_over(tuple(windows)), len(x)
         elements = math.prod(x.shape[1:3]) * len(planes.starts) * planes.length
-        step = max(1, _ELEMENTS // max(1, elements))
+        step = _step_of_sums(images, elements)
         sums: list[Any] = [None] * -(-images // step)
 
         def compute(first: int, last: int) -> None:
@@ -193,7 +195,7 @@ class FastConvolutions(FastWindows, Convolutions):
 
     def _by_images(self, images: int, elements: int, compute: Callable[[int, int], None]) -> None:
         """Call ``compute(start, stop)`` for as many images at a time as have some `elements`."""
-        step = max(1, _ELEMENTS // max(1, elements))
+        step = shared_step(max(1, _ELEMENTS // max(1, elements)), images, images * elements)
 
         def some(first: int, last: int) -> None:
             for start in range(first * step, min(last * step, images), step):
@@ -205,6 +207,14 @@ class FastConvolutions(FastWindows, Convolutions):
 @row_by_row
 def _add_to_channels(images: Any, bias: Any) -> None:
     numpy.add(images, bias, out=images)
+
+
+def _step_of_sums(images: int, elements: int) -> int:
+    """Return over how many images, of so many `elements` each, a gradient is summed at a time: the
+    same for any number of threads, and so the sum.
+    """
+    step = max(1, _ELEMENTS // max(1, elements))
+    return min(step, -(-images // _SUMS)) if images * elements >= SHARED_FROM else step
 
 
 def _total(sums: Sequence[Any]) -> Any:

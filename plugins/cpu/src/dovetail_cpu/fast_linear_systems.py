@@ -13,6 +13,8 @@ import numpy
 
 from dovetail_aten.array_kernels.linear_systems import LinearSystems
 
+from .scipy_blas import in_calling_thread
+
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _MANY: Final = 128
 """Equations and right sides from which the copies pay."""
@@ -25,8 +27,8 @@ def _solve(matrix: Any, sides: Any) -> Any | None:
     A matrix in C order is its transpose in Fortran order, which is LAPACK's, so that nothing is
     turned: of ``matrix.T = P L U`` follows ``X.T P L U = sides.T``.
     """
-    factor = import_module("scipy.linalg.lapack").dgetrf
-    solve = import_module("scipy.linalg.blas").dtrsm
+    factor = in_calling_thread(import_module("scipy.linalg.lapack").dgetrf)
+    solve = in_calling_thread(import_module("scipy.linalg.blas").dtrsm)
     dtype, shares = matrix.dtype, matrix.dtype == _DOUBLE
     factors, pivots, info = factor(matrix.T.astype(_DOUBLE, copy=False), overwrite_a=not shares)
     if info:

@@ -18,7 +18,7 @@ from dovetail_aten.array_kernels.pooling_geometry import pooled_windows
 from dovetail_aten.array_kernels.window_geometry import Window
 
 from .constants import ones_of
-from .threads import run_pieces
+from .threads import run_pieces, shared_step
 
 _BITS: Final = {
     numpy.dtype(numpy.float32): numpy.dtype(numpy.int32),
@@ -85,7 +85,7 @@ class FastMaxPooling(MaxPooling):
         made = numpy.empty((len(images), windows), values.dtype)
         where = numpy.empty((len(images), windows), numpy.int64)
         code = numpy.dtype(numpy.uint8 if count <= 256 else numpy.uint16)
-        step = max(1, _BLOCK // math.prod(sizes))
+        step = shared_step(max(1, _BLOCK // math.prod(sizes)), len(images), values.size)
 
         def compute(begin: int, end: int) -> None:
             for start in range(begin * step, min(end * step, len(images)), step):

@@ -15,7 +15,7 @@ from .constants import ones_of
 from .repeating import across, down
 from .scratch import BLOCK_BYTES, Scratch
 from .silence import LONG_ROW, row_by_row
-from .threads import run_pieces
+from .threads import ROWS_TOGETHER, run_pieces, shared_step
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
 _BLOCK = 1 << 16
@@ -88,6 +88,7 @@ def _normalize_long(rows: Any, epsilon: Any, scale: Any, shift: Any) -> tuple[An
     result = numpy.empty(rows.shape, dtype)
     mean, rstd = numpy.empty(count, dtype), numpy.empty(count, dtype)
     step = BLOCK_BYTES // (length * dtype.itemsize)
+    step = shared_step(step, count, rows.size, ROWS_TOGETHER)
 
     def compute(begin: int, end: int) -> None:
         with Scratch() as memory:

@@ -13,7 +13,7 @@ from dovetail_aten.array_kernels.reductions import Dims
 
 from .constants import ones_of
 from .fast_softmax import are_within, is_small
-from .threads import run_pieces
+from .threads import ROWS_TOGETHER, run_pieces, shared_step
 
 _FLOATS: Final = (numpy.dtype(numpy.float32), numpy.dtype(numpy.float64))
 _MANY: Final = 1 << 14
@@ -92,7 +92,7 @@ class FastNorms(Norms):
         rows = x.reshape(prod(shape), -1)
         length = rows.shape[1]
         made = numpy.empty(len(rows), x.dtype)
-        step = max(1, _BLOCK // length)
+        step = shared_step(max(1, _BLOCK // length), len(rows), x.size, ROWS_TOGETHER)
 
         def compute(first: int, last: int) -> None:
             for start in range(first * step, min(last * step, len(rows)), step):

@@ -19,7 +19,7 @@ from .extrema_of_rows import extrema_of_rows
 from .repeating import across
 from .scratch import BLOCK_BYTES, Scratch
 from .silence import LONG_ROW, row_by_row
-from .threads import run_pieces
+from .threads import ROWS_TOGETHER, run_pieces, shared_step
 
 _SINGLE = numpy.dtype(numpy.float32)
 _FLOATS = (_SINGLE, numpy.dtype(numpy.float64))
@@ -110,7 +110,7 @@ def _along(function: Any, axis: int, *arrays: Any) -> Any:
     lead, length, inner = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
     form = (lead, length) if inner == 1 else (lead, length, inner)
     parts = [each.reshape(form) for each in (result, *arrays)]
-    step = max(1, _BLOCK // (length * inner))
+    step = shared_step(max(1, _BLOCK // (length * inner)), lead, result.size, ROWS_TOGETHER)
 
     if form[-1] >= LONG_ROW:
         function = row_by_row(function)

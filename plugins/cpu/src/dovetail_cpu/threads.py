@@ -7,32 +7,77 @@ of matrices have those of BLAS, whose number is another setting of the process.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextvars import Context, copy_context
+from collections.abc import Callable
+from contextvars import copy_context
 from itertools import pairwise
-from threading import Lock, local
+from threading import Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Final
 
 from dovetail_kernel.forks import call_in_child, renewed_after_fork
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+    from queue import SimpleQueue
 
-__all__ = ["SHARED_FROM", "get_num_threads", "processors", "run_pieces", "set_num_threads"]
+__all__ = [
+    "ROWS_TOGETHER",
+    "SHARED_FROM",
+    "get_num_threads",
+    "processors",
+    "run_pieces",
+    "set_num_threads",
+    "shared_step",
+]
 
-SHARED_FROM: Final = 1 << 17
-"""Elements from which several threads pay: less takes them some 100 µs."""
+SHARED_FROM: Final = 1 << 18
+"""Elements from which several threads pay: each step of a kernel waits for the interpreter, which
+the other thread may have just then.
+"""
+
+ROWS_TOGETHER: Final = 16
+"""Divided by the number of rows that BLAS computes together in products with a vector."""
 
 
-class _Worker(local):
+class _Helper(local):
     """Whether this thread is one of the pool: what it computes is not shared once more."""
 
     is_one = False
 
 
-_worker: Final = _Worker()
-_lock: Final = renewed_after_fork(Lock())
-_pool: ThreadPoolExecutor | None = None
+class _Piece:
+    """A part of a kernel's work, for the first thread that takes it."""
+
+    __slots__ = ("_context", "_error", "_function", "_is_done", "_start", "_stop", "take")
+
+    def __init__(self, function: Callable[[int, int], object], start: int, stop: int) -> None:
+        self._context, self._function = copy_context(), function
+        self._start, self._stop = start, stop
+        self._error: BaseException | None = None
+        self._is_done = Lock()
+        self._is_done.acquire()
+        self.take: Callable[[bool], bool] = Lock().acquire
+
+    def compute(self) -> None:
+        """Compute the piece, which this thread has taken, and keep an error for `result`."""
+        try:
+            self._context.run(self._function, self._start, self._stop)
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._is_done.release()
+
+    def wait(self) -> None:
+        """Wait until the thread that took the piece is done with it."""
+        self._is_done.acquire()
+
+    def check(self) -> None:
+        """Raise the error of the piece."""
+        if self._error is not None:
+            raise self._error
+
+
+_helper: Final = _Helper()
+_lock: Final = renewed_after_fork(RLock())  # a finalizer may compute while a pool is made
+_pool: SimpleQueue[_Piece | None] | None = None
 
 
 def processors() -> int:
@@ -60,9 +105,11 @@ def set_num_threads(number: int) -> None:
     """Let `number` threads, at least 1, share the work of a kernel from now on."""
     global _number, _pool
     with _lock:
-        before, _pool, _number = _pool, None, number
+        before, _pool = _pool, None
+        helpers, _number = _number - 1, number
     if before is not None:
-        before.shutdown(wait=False)
+        for _ in range(helpers):
+            before.put(None)
 
 
 def _forget() -> None:
@@ -74,6 +121,20 @@ def _forget() -> None:
 call_in_child(_forget)
 
 
+def shared_step(step: int, count: int, work: int, unit: int = 1) -> int:
+    """Return how many of `count` items a block has: `step`, or less where that leaves a thread
+    without a block though several pay for `work` elements.
+
+    What a block begins with is a multiple of `unit`: of lines the number of elements, of matrices
+    that of rows which are computed together, so that the results are the same for any number of
+    threads.
+    """
+    number = _number
+    if number == 1 or work < SHARED_FROM or _helper.is_one:
+        return step
+    return min(step, -(-count // (number * unit)) * unit)
+
+
 def run_pieces(function: Callable[[int, int], object], count: int, work: int) -> None:
     """Call ``function(start, stop)`` for parts of ``range(count)``, which are independent of each
     other, on several threads if `work`, in elements, is enough.
@@ -81,35 +142,49 @@ def run_pieces(function: Callable[[int, int], object], count: int, work: int) ->
     All parts have ended when this returns or raises; of several errors one is raised. The
     function runs in the context of the caller.
     """
-    if _number == 1 or count < 2 or work < SHARED_FROM or _worker.is_one:
+    number = _number
+    if number == 1 or count < 2 or work < SHARED_FROM or _helper.is_one:
         function(0, count)
         return
-    from concurrent.futures import wait  # imports logging
-
-    parts = min(_number, count)
+    parts = min(number, count)
     ends = [count * part // parts for part in range(parts + 1)]
-    futures = _submit(function, list(pairwise(ends[1:])))
+    pieces = [_Piece(function, *piece) for piece in pairwise(ends[1:])]
+    pool = _pool or _new_pool()
+    failed = True
     try:
+        for piece in pieces:
+            pool.put(piece)
         function(0, ends[1])
+        failed = False
     finally:
-        wait(futures)
-    for future in futures:
-        future.result()
+        for piece in pieces:
+            if not piece.take(False):
+                piece.wait()
+            elif not failed:  # the others are busy with the work of another call
+                piece.compute()
+    for piece in pieces:
+        piece.check()
 
 
-def _submit(
-    function: Callable[[int, int], object], pieces: Sequence[tuple[int, int]]
-) -> list[Future[object]]:
-    """Hand pieces to the threads of the pool, which is made when there is none."""
+def _new_pool() -> SimpleQueue[_Piece | None]:
+    """Return where the threads of the pool wait for pieces; start them if there are none."""
     global _pool
-    from concurrent.futures import ThreadPoolExecutor
+    from queue import SimpleQueue
 
     with _lock:
         if _pool is None:
-            _pool = ThreadPoolExecutor(max(1, _number - 1), "dovetail_cpu")
-        return [_pool.submit(_work, copy_context(), function, *piece) for piece in pieces]
+            _pool = SimpleQueue()
+            for index in range(max(1, _number - 1)):
+                Thread(
+                    target=_help, args=(_pool,), name=f"dovetail_cpu_{index}", daemon=True
+                ).start()
+        return _pool
 
 
-def _work(context: Context, function: Callable[[int, int], object], start: int, stop: int) -> None:
-    _worker.is_one = True
-    context.run(function, start, stop)
+def _help(pool: SimpleQueue[_Piece | None]) -> None:
+    """Compute the pieces that no other thread has taken, until there is None."""
+    _helper.is_one = True
+    while (piece := pool.get()) is not None:
+        if piece.take(False):
+            piece.compute()
+        del piece  # holds arrays

@@ -7,7 +7,7 @@ from typing import Final
 
 from dovetail_cpu.threads import SHARED_FROM, get_num_threads, run_pieces
 
-_WORTH: Final = 200_000
+_WORTH: Final = 40_000
 """Nanoseconds of work from which several threads pay."""
 
 

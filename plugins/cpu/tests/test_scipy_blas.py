@@ -1,0 +1,119 @@
+"""SciPy's BLAS leaves the processors to NumPy's: its small products stay in the calling thread."""
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+from threadpoolctl import ThreadpoolController
+
+from dovetail_cpu import CpuArrays, scipy_blas
+from dovetail_cpu.scipy_blas import in_calling_thread
+
+
+class Library:
+    """What sets the number of threads of a BLAS, and notes it."""
+
+    def __init__(self):
+        self.number, self.set = 8, []
+
+    def get_num_threads(self):
+        return self.number
+
+    def set_num_threads(self, number):
+        self.number = number
+        self.set.append(number)
+
+
+@pytest.fixture
+def library(monkeypatch):
+    made = Library()
+    monkeypatch.setattr(scipy_blas, "_library", lambda: made)
+    return made
+
+
+def test_a_small_matrix_is_computed_in_one_thread(library):
+    seen = in_calling_thread(lambda matrix, *, lower: (library.number, lower))(
+        np.ones((3, 3)), lower=1
+    )
+    assert seen == (1, 1)
+    assert library.number == 8
+
+
+def test_a_large_matrix_has_all_threads(library):
+    large = np.broadcast_to(np.float32(0), (1024, 1024))
+    assert in_calling_thread(lambda number, matrix: library.number)(2.0, large) == 8
+    assert not library.set
+
+
+def test_an_error_gives_the_threads_back(library):
+    def fail(matrix):
+        raise ValueError("not positive definite")
+
+    with pytest.raises(ValueError, match="not positive definite"):
+        in_calling_thread(fail)(np.ones((2, 2)))
+    assert library.number == 8
+
+
+def test_the_last_of_several_callers_gives_the_threads_back(library):
+    entered, leave = threading.Event(), threading.Event()
+
+    def wait(matrix):
+        entered.set()
+        assert leave.wait(30)
+
+    other = threading.Thread(target=in_calling_thread(wait), args=(np.ones((2, 2)),))
+    other.start()
+    assert entered.wait(30)
+    in_calling_thread(np.linalg.inv)(np.eye(2))
+    assert library.number == 1
+    leave.set()
+    other.join()
+    assert library.number == 8
+
+
+@pytest.mark.parametrize("name", ["get_blas_funcs", "get_lapack_funcs", "expm"])
+def test_every_function_of_linear_algebra_is_such_a_function(name, library, monkeypatch):
+    seen = []
+
+    def found(*args):
+        seen.append(library.number)
+        return args[0]
+
+    monkeypatch.setattr(scipy.linalg, name, found if name == "expm" else lambda *_: [found])
+    function = CpuArrays().scipy(f"linalg.{name}")
+    if name != "expm":
+        (function,) = function(("potrf",), (np.ones((2, 2)),))
+    function(np.ones((2, 2)))
+    assert seen == [1]
+
+
+def test_functions_of_another_kind_are_scipy_s_own():
+    assert CpuArrays().scipy("special.gammaln") is scipy.special.gammaln
+    assert CpuArrays().scipy("linalg.no_such_function") is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Elsewhere SciPy may share NumPy's BLAS.")
+def test_the_library_is_the_one_that_scipy_brought():
+    blas = [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
+    if len(blas) < 2:
+        pytest.skip("NumPy and SciPy share a BLAS here")
+    assert "scipy" in scipy_blas._library().filepath.split("/")[-2]
+
+
+def test_a_scaled_sum_of_many_elements_starts_no_threads(monkeypatch, table):
+    sizes = []
+
+    def add(source, target, *, a):
+        sizes.append(source.size)
+        target += a * source
+
+    monkeypatch.setattr(scipy.linalg.blas, "saxpy", add)
+    x, other = np.ones((2, 300, 301), np.float32)
+    found = table.kernels["add.Tensor"].general_out_function(x, other, alpha=0.5, out=x)
+    np.testing.assert_array_equal(found, np.full((300, 301), np.float32(1.5)))
+    assert sum(sizes) == x.size
+    # OpenBLAS has no threads for less (`MULTI_THREAD_MINIMAL` of its interface/axpy.c).
+    assert max(sizes) <= 10_000
