@@ -18,7 +18,8 @@ from dovetail_dispatcher.calls.steps.kernel_calls import CallKernel
 from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.table.changes import Change, open_transaction, take_back
 from dovetail_dispatcher.table.definitions import define_many
-from dovetail_kernel import TensorBase, dispatch_state
+from dovetail_dispatcher.table.registry import forget_all_routes
+from dovetail_kernel import TensorBase, backend, dispatch_state
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -334,9 +335,39 @@ def test_the_route_of_equal_dtypes_neither_promotes_nor_looks_dtypes_up(
     from dovetail_dispatcher import explain
 
     text = explain(pointwise.add, tensor([1.0]), tensor([2.0])).route
-    assert "if alpha == 1:\n            array = fast_path(self.array, other.array)\n" in text
+    assert re.search(r"if alpha == 1:\n +array = .*fast_path.*\(self.array, other.array\)\n", text)
     assert "promote" not in text
     assert "dtype_bits" not in text
+
+
+def test_a_backend_may_call_another_function_for_large_arrays(
+    pointwise: Any, tensor: Tensors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dovetail_dispatcher import explain
+
+    calls: list[int] = []
+
+    def add(x: Any, y: Any, out: Any = None) -> Any:
+        calls.append(x.size)
+        return np.add(x, y, out=out)
+
+    monkeypatch.setattr(
+        backend("cpu").arrays,
+        "for_large",
+        lambda function: (3, add) if function is np.add else None,
+        raising=False,
+    )
+    forget_all_routes()
+    try:
+        for size in (2, 3, 4):
+            x = tensor([1.0] * size)
+            assert pointwise.add(x, x).array.tolist() == [2.0] * size
+            assert pointwise.add_(x, x).array.tolist() == [2.0] * size
+        assert calls == [3, 3, 4, 4]
+        assert "self.array.size < 3" in explain(pointwise.add, x, x).route
+    finally:
+        monkeypatch.undo()
+        forget_all_routes()
 
 
 def test_a_replaced_kernel_takes_effect_in_the_variants_too(

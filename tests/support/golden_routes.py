@@ -40,6 +40,7 @@ def present_routes() -> dict[str, Texts]:
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("DOVETAIL_")
     }
+    environment["OMP_NUM_THREADS"] = "1"  # with several, routes look at sizes too
     command = [sys.executable, __file__, "--collect"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:

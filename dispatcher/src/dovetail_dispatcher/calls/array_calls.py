@@ -4,7 +4,7 @@ promoted, and the call itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ from .steps.arguments import (
     PromoteOperands,
 )
 from .steps.array_results import CheckOwn, CheckWritten
-from .steps.kernel_calls import CallKernel, KernelCall, Quiet, Rewording
+from .steps.kernel_calls import CallKernel, KernelCall, Large, Quiet, Rewording
 from .templates.arguments import OPTIONAL_TENSOR, TENSOR, is_tensor_like, spelling
 from .templates.entry import numbers_allowed
 
@@ -188,8 +188,14 @@ def general_call(
     function = _for_dtype(call, function)
     positional = [promotion.operands[a.name] for a in call.inputs if not a.kwarg_only]
     keywords = [(a.name, promotion.operands[a.name]) for a in call.inputs if a.kwarg_only]
+    large = None if keywords else _large(call, function, positional)
     return KernelCall(
-        role, function, tuple(positional), tuple(keywords), quiet=_quiet(call, function)
+        role,
+        function,
+        tuple(positional),
+        tuple(keywords),
+        large=large,
+        quiet=_quiet(call, function),
     )
 
 
@@ -198,8 +204,16 @@ def call_of_tensors(
 ) -> KernelCall:
     """Return the call of `function` with the tensors alone."""
     function = _for_dtype(call, function)
-    tensors = [promotion.operands[a.name] for a in call.inputs if is_tensor_like(a)]
-    return KernelCall(role, function, tuple(tensors), quiet=_quiet(call, function))
+    tensors = tuple([promotion.operands[a.name] for a in call.inputs if is_tensor_like(a)])
+    large = _large(call, function, tensors)
+    return KernelCall(role, function, tensors, large=large, quiet=_quiet(call, function))
+
+
+def _large(call: ArrayCall, function: Callable[..., Any], given: Sequence[Operand]) -> Large | None:
+    """Return what is called in the place of `function` where the first tensor is large."""
+    found = call.backend.arrays.for_large(function)
+    tensors = [each for each in given if isinstance(each, ArrayOf) and each.kind == "Tensor"]
+    return Large(tensors[0], *found) if found and tensors else None
 
 
 def _for_dtype(call: ArrayCall, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -80,6 +80,13 @@ class ArrayBackend:
         """
         return function
 
+    def for_large(self, function: Callable[..., Any]) -> tuple[int, Callable[..., Any]] | None:
+        """Return from how many elements on a route calls another function, with the same results,
+        in the place of an array function, and which; None: it never does. A backend whose library
+        computes in one thread may share large arrays among several.
+        """
+        return None
+
     def asarray(self, value: Any, native_dtype: Any = None) -> Any:
         """Return `value` (a Python number, nested sequence, host array or array of this backend) as
         an array.

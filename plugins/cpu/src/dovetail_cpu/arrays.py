@@ -18,7 +18,9 @@ from .accumulation import add_at_leading, add_slices, scatter_into
 from .half_precision import converted
 from .quick_functions import QUICK_FUNCTIONS
 from .random_arrays import CpuRandom
+from .shared_functions import LARGE, shared
 from .silence import silent
+from .threads import get_num_threads
 
 Array = np.ndarray[Any, Any]
 
@@ -118,6 +120,13 @@ class CpuArrays(CpuRandom):
         from .halves import for_halves  # needs families, which are loaded by now
 
         return for_halves(function)
+
+    def for_large(self, function: Any) -> tuple[int, Any] | None:
+        """Return what shares large arrays among threads, if there are several."""
+        if get_num_threads() == 1 or not isinstance(function, np.ufunc):
+            return None
+        found = shared(function)
+        return None if found is None else (LARGE, found)
 
     # -- making arrays -----------------------------------------------------------------------------
 

@@ -79,5 +79,6 @@ def nameless(function: Callable[..., Any]) -> Callable[..., Any]:
         function.__defaults__,
         function.__closure__,
     )
+    made.__kwdefaults__ = function.__kwdefaults__
     setattr(made, "never_warns", True)  # noqa: B010  (a function's type knows no attributes)
     return made

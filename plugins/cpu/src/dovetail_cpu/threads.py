@@ -13,6 +13,7 @@ from itertools import pairwise
 from threading import Lock, RLock, Thread, local
 from typing import TYPE_CHECKING, Final
 
+from dovetail_dispatcher.table.registry import forget_all_routes
 from dovetail_kernel.forks import call_in_child, renewed_after_fork
 
 if TYPE_CHECKING:
@@ -110,6 +111,8 @@ def set_num_threads(number: int) -> None:
     if before is not None:
         for _ in range(helpers):
             before.put(None)
+    if (helpers > 0) != (number > 1):
+        forget_all_routes()  # they call what shares arrays, or what does not
 
 
 def _forget() -> None:

@@ -9,10 +9,31 @@ from typing import TYPE_CHECKING, Any
 from ...record import Record
 from ..array_writes import write_into
 from ..plan import Operand, Step, Value
-from .arguments import CastArray
+from .arguments import ArrayOf, CastArray
 
 if TYPE_CHECKING:
     from ..printer import Printer
+
+
+class Large(Record):
+    """Calls another function for arrays of many elements.
+
+    Attributes
+    ----------
+    array
+        The argument whose elements count.
+    least
+        How many are many.
+    """
+
+    array: ArrayOf
+    least: int
+    function: Callable[..., Any]
+
+    def text(self, to: Printer, function: str) -> str:
+        """Return the expression of the function that is called in the place of `function`."""
+        many = to.bind("for_many", self.function)
+        return f"({function} if {self.array.text(to)}.size < {self.least} else {many})"
 
 
 class KernelCall(Record):
@@ -29,6 +50,8 @@ class KernelCall(Record):
         The tensor that the result is written into by the dispatcher; None: no such tensor.
     checked
         Checks the result that is written; None: it need not be checked.
+    large
+        What is called in the place of the function for large arrays; None: nothing else is.
     quiet
         How floating-point warnings of the function are kept from the user; None: there are none.
     """
@@ -40,6 +63,7 @@ class KernelCall(Record):
     out: Value | None = None
     written: Value | None = None
     checked: Callable[..., Any] | None = None
+    large: Large | None = None
     quiet: Quiet | None = None
 
     def print(self, to: Printer, results: tuple[Value, ...]) -> None:
@@ -47,7 +71,10 @@ class KernelCall(Record):
         given += [f"{name}={each.text(to)}" for name, each in self.keywords]
         if self.out is not None:
             given.append(f"out={to.name(self.out)}.array")
-        call = f"{to.bind(self.role, self.function)}({', '.join(given)})"
+        function = to.bind(self.role, self.function)
+        if self.large is not None:
+            function = self.large.text(to, function)
+        call = f"{function}({', '.join(given)})"
         if self.written is not None:
             if self.checked is not None:
                 call = f"{to.bind('checked', self.checked)}({call})"
