@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail_cpu import CpuArrays, threads
-from dovetail_cpu.shared_functions import LARGE, shared
+from dovetail_cpu.shared_functions import shared
 
 ONE = (np.exp, np.negative, np.sqrt, np.isnan, np.logical_not)
 TWO = (np.add, np.divide, np.maximum, np.less, np.arctan2)
@@ -99,7 +99,7 @@ def test_what_a_function_refuses_is_refused_as_by_numpy():
 
 
 def test_no_thread_warns():
-    x = np.full(LARGE, -1.0)
+    x = np.full(threads.SHARED_FROM, -1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.isnan(shared(np.sqrt)(x)).all()
@@ -112,6 +112,6 @@ def test_functions_of_other_kinds_are_not_shared():
 
 
 def test_with_one_thread_nothing_is_shared():
-    assert CpuArrays().for_large(np.add) == (LARGE, shared(np.add))
+    assert CpuArrays().for_large(np.add) == (threads.SHARED_FROM, shared(np.add))
     threads.set_num_threads(1)
     assert CpuArrays().for_large(np.add) is None

@@ -18,9 +18,9 @@ from .accumulation import add_at_leading, add_slices, scatter_into
 from .half_precision import converted
 from .quick_functions import QUICK_FUNCTIONS
 from .random_arrays import CpuRandom
-from .shared_functions import LARGE, shared
+from .shared_functions import shared
 from .silence import silent
-from .threads import get_num_threads
+from .threads import SHARED_FROM, get_num_threads
 
 Array = np.ndarray[Any, Any]
 
@@ -109,7 +109,7 @@ class CpuArrays(CpuRandom):
         found = CpuRandom.scipy(self, function)
         if not function.startswith("linalg.") or found is None:
             return found
-        from .scipy_blas import in_calling_thread
+        from .blas_threads import in_calling_thread
 
         if not function.startswith("linalg.get_"):
             return in_calling_thread(found)
@@ -126,7 +126,7 @@ class CpuArrays(CpuRandom):
         if get_num_threads() == 1 or not isinstance(function, np.ufunc):
             return None
         found = shared(function)
-        return None if found is None else (LARGE, found)
+        return None if found is None else (SHARED_FROM, found)
 
     # -- making arrays -----------------------------------------------------------------------------
 

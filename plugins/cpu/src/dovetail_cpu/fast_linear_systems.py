@@ -13,7 +13,7 @@ import numpy
 
 from dovetail_aten.array_kernels.linear_systems import LinearSystems
 
-from .scipy_blas import in_calling_thread
+from .blas_threads import in_calling_thread
 
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _MANY: Final = 128

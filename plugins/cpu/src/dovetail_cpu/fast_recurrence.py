@@ -14,6 +14,7 @@ from dovetail_aten.array_kernels.recurrent_sequences import (
     places,
 )
 
+from .blas_threads import numpy_in_calling_thread
 from .elementary import POWERS
 
 _FLOATS = tuple(map(numpy.dtype, (numpy.float32, numpy.float64)))
@@ -116,11 +117,12 @@ class FastRecurrentSequences(RecurrentSequences):
         ):
             # BLAS multiplies few rows by it up to three times as fast as by a view.
             turned = self.capabilities.contiguous(turned)
-        for place in places(gates, reverse):
-            step = opened[place]
-            _subtract(step, numpy.dot(hx, turned, own), step)
-            _step(step, cx, cells[place], hidden[place], new)
-            hx, cx = hidden[place], cells[place]
+        with numpy_in_calling_thread(batch * weight.size):
+            for place in places(gates, reverse):
+                step = opened[place]
+                _subtract(step, numpy.dot(hx, turned, own), step)
+                _step(step, cx, cells[place], hidden[place], new)
+                hx, cx = hidden[place], cells[place]
         return hidden, cells, opened
 
     def lstm_sequence_backward(
@@ -155,21 +157,22 @@ class FastRecurrentSequences(RecurrentSequences):
         kept = gates[..., cx.shape[-1] : 2 * cx.shape[-1]]
         back, to_cell = numpy.zeros(hx.shape, dtype), numpy.zeros(cx.shape, dtype)
         new = numpy.empty(cx.shape, dtype)
-        for place in places(gates, not reverse):
-            if to_hidden is not None:
-                _add(back, to_hidden[place], back)
-            if to_cells is not None:
-                _add(to_cell, to_cells[place], to_cell)
-            _add(to_cell, _multiply(back, through[place], new), to_cell)
-            step = parts[place]
-            of_cell, of_hidden = step[:, :3], step[:, 3]
-            _multiply(of_cell, to_cell[:, None], of_cell)
-            _multiply(of_hidden, back, of_hidden)
-            step = made[place]
-            if own is not None:
-                _add(step, own[place], step)
-            numpy.dot(step, weight, back)
-            _multiply(to_cell, kept[place], to_cell)
+        with numpy_in_calling_thread(len(cx) * weight.size):
+            for place in places(gates, not reverse):
+                if to_hidden is not None:
+                    _add(back, to_hidden[place], back)
+                if to_cells is not None:
+                    _add(to_cell, to_cells[place], to_cell)
+                _add(to_cell, _multiply(back, through[place], new), to_cell)
+                step = parts[place]
+                of_cell, of_hidden = step[:, :3], step[:, 3]
+                _multiply(of_cell, to_cell[:, None], of_cell)
+                _multiply(of_hidden, back, of_hidden)
+                step = made[place]
+                if own is not None:
+                    _add(step, own[place], step)
+                numpy.dot(step, weight, back)
+                _multiply(to_cell, kept[place], to_cell)
         parameters = self._to_parameters(made, hx, hidden, weight, bias, reverse, mask)
         return made, back, to_cell, *parameters
 

@@ -13,12 +13,9 @@ from typing import Any, Final
 import numpy
 
 from .silence import nameless, silent
-from .threads import SHARED_FROM, run_pieces
+from .threads import run_pieces
 
-__all__ = ["LARGE", "shared"]
-
-LARGE: Final = 2 * SHARED_FROM
-"""Elements from which parts of one pass over memory pay."""
+__all__ = ["shared"]
 _UNIT: Final = 64
 """Elements that vectors of any length divide: parts begin at multiples of it."""
 _array: Final = numpy.ndarray

@@ -29,7 +29,7 @@ __all__ = [
     "shared_step",
 ]
 
-SHARED_FROM: Final = 1 << 18
+SHARED_FROM: Final = 1 << 19
 """Elements from which several threads pay: each step of a kernel waits for the interpreter, which
 the other thread may have just then.
 """

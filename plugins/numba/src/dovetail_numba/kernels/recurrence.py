@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail_aten.array_kernels.recurrent_sequences import check_lstm_sequence, places
+from dovetail_cpu.blas_threads import numpy_in_calling_thread
 
 from .covering import over, over_helper
 from .dense_arrays import are_dense, is_float, loops_for
@@ -46,11 +47,12 @@ def lstm_sequence(
     turned = np.ascontiguousarray(weight.T) if len(gates) > 1 else weight.T
     shift = _zeros(weight.shape[:1], dtype) if bias is None else bias
     run = loops_for(dtype).lstm_step.ready()
-    for place in places(gates, reverse):
-        cell, state = cells[place], hidden[place]
-        np.dot(hx, turned, products)
-        run(opened[place], cell, state, gates[place], products, shift, cx)
-        hx, cx = state, cell
+    with numpy_in_calling_thread(len(hx) * weight.size):
+        for place in places(gates, reverse):
+            cell, state = cells[place], hidden[place]
+            np.dot(hx, turned, products)
+            run(opened[place], cell, state, gates[place], products, shift, cx)
+            hx, cx = state, cell
     return hidden, cells, opened
 
 
@@ -81,16 +83,17 @@ def lstm_sequence_backward(
     to_hidden, to_cells = given
     made, back, to_cell = np.empty(gates.shape, dtype), np.zeros_like(hx), np.zeros_like(cx)
     run, first = loops_for(dtype).lstm_step_backward.ready(), len(gates) - 1 if reverse else 0
-    for place in places(gates, not reverse):
-        step = made[place]
-        run(
-            *(step, to_cell, back),
-            nothing if to_hidden is None else to_hidden[place],
-            nothing if to_cells is None else to_cells[place],
-            *(gates[place], cells[place]),
-            cx if place == first else cells[place + (1 if reverse else -1)],
-        )
-        np.dot(step, weight, back)
+    with numpy_in_calling_thread(len(cx) * weight.size):
+        for place in places(gates, not reverse):
+            step = made[place]
+            run(
+                *(step, to_cell, back),
+                nothing if to_hidden is None else to_hidden[place],
+                nothing if to_cells is None else to_cells[place],
+                *(gates[place], cells[place]),
+                cx if place == first else cells[place + (1 if reverse else -1)],
+            )
+            np.dot(step, weight, back)
     to_weight = to_bias = None
     rows = made.reshape(-1, made.shape[-1])
     if mask[3]:

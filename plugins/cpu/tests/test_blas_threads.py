@@ -1,4 +1,4 @@
-"""SciPy's BLAS leaves the processors to NumPy's: its small products stay in the calling thread."""
+"""Small products stay in the calling thread: threads of a BLAS wait for each other by spinning."""
 
 import sys
 import threading
@@ -9,8 +9,8 @@ import scipy.linalg
 import scipy.special
 from threadpoolctl import ThreadpoolController
 
-from dovetail_cpu import CpuArrays, scipy_blas
-from dovetail_cpu.scipy_blas import in_calling_thread
+from dovetail_cpu import CpuArrays, blas_threads, threads
+from dovetail_cpu.blas_threads import OneThread, in_calling_thread, numpy_in_calling_thread
 
 
 class Library:
@@ -30,7 +30,8 @@ class Library:
 @pytest.fixture
 def library(monkeypatch):
     made = Library()
-    monkeypatch.setattr(scipy_blas, "_library", lambda: made)
+    limit = OneThread(made)
+    monkeypatch.setattr(blas_threads, "_limit", lambda package: limit)
     return made
 
 
@@ -95,12 +96,33 @@ def test_functions_of_another_kind_are_scipy_s_own():
     assert CpuArrays().scipy("linalg.no_such_function") is None
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Elsewhere SciPy may share NumPy's BLAS.")
-def test_the_library_is_the_one_that_scipy_brought():
+@pytest.mark.skipif(sys.platform != "linux", reason="Elsewhere the packages may share a BLAS.")
+@pytest.mark.parametrize("package", ["numpy", "scipy"])
+def test_what_is_limited_is_the_library_that_a_package_brought(package):
     blas = [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
     if len(blas) < 2:
         pytest.skip("NumPy and SciPy share a BLAS here")
-    assert "scipy" in scipy_blas._library().filepath.split("/")[-2]
+    (one,) = [each for each in blas if package in each.filepath.split("/")[-2]]
+    before = one.get_num_threads()
+    one.set_num_threads(2)
+    try:
+        with blas_threads._limit(package):
+            assert one.get_num_threads() == 1
+        assert one.get_num_threads() == 2
+    finally:
+        one.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("count", "number", "expected"), [(9, 2, 1), (1 << 21, 2, 8), (9, 1, 8)])
+def test_products_of_few_elements_are_computed_in_one_thread(count, number, expected, library):
+    before = threads.get_num_threads()
+    threads.set_num_threads(number)
+    try:
+        with numpy_in_calling_thread(count):
+            assert library.number == expected
+    finally:
+        threads.set_num_threads(before)
+    assert library.number == 8
 
 
 def test_a_scaled_sum_of_many_elements_starts_no_threads(monkeypatch, table):
