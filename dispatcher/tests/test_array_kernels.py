@@ -19,7 +19,7 @@ from dovetail_dispatcher.calls.steps.results import WrapArray
 from dovetail_dispatcher.table.changes import Change, open_transaction, take_back
 from dovetail_dispatcher.table.definitions import define_many
 from dovetail_dispatcher.table.registry import forget_all_routes
-from dovetail_kernel import TensorBase, backend, dispatch_state
+from dovetail_kernel import BySize, TensorBase, backend, dispatch_state
 
 Libraries = Callable[..., Library]
 Tensors = Callable[..., TensorBase]
@@ -353,8 +353,8 @@ def test_a_backend_may_call_another_function_for_large_arrays(
 
     monkeypatch.setattr(
         backend("cpu").arrays,
-        "for_large",
-        lambda function: (3, add) if function is np.add else None,
+        "by_size",
+        lambda function, dtype: BySize(np.add, 3, add) if function is np.add else None,
         raising=False,
     )
     forget_all_routes()

@@ -3,7 +3,7 @@ manager.
 """
 
 from .devices.allocator import Allocator, DataPtr, MemoryStatistics
-from .devices.array_backend import ArrayBackend
+from .devices.array_backend import ArrayBackend, BySize
 from .devices.backends import (
     Backend,
     all_backends,
@@ -135,6 +135,7 @@ __all__ = [
     "AutogradInterface",
     "Backend",
     "BackendSpec",
+    "BySize",
     "DLDeviceType",
     "DataPtr",
     "DatalessArray",

@@ -4,7 +4,7 @@ promoted, and the call itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, Final
 
@@ -188,14 +188,10 @@ def general_call(
     function = _for_dtype(call, function)
     positional = [promotion.operands[a.name] for a in call.inputs if not a.kwarg_only]
     keywords = [(a.name, promotion.operands[a.name]) for a in call.inputs if a.kwarg_only]
-    large = None if keywords else _large(call, function, positional)
+    if not keywords:
+        return _call_by_size(call, promotion, role, function, tuple(positional))
     return KernelCall(
-        role,
-        function,
-        tuple(positional),
-        tuple(keywords),
-        large=large,
-        quiet=_quiet(call, function),
+        role, function, tuple(positional), tuple(keywords), quiet=_quiet(call, function)
     )
 
 
@@ -205,15 +201,22 @@ def call_of_tensors(
     """Return the call of `function` with the tensors alone."""
     function = _for_dtype(call, function)
     tensors = tuple([promotion.operands[a.name] for a in call.inputs if is_tensor_like(a)])
-    large = _large(call, function, tensors)
-    return KernelCall(role, function, tensors, large=large, quiet=_quiet(call, function))
+    return _call_by_size(call, promotion, role, function, tensors)
 
 
-def _large(call: ArrayCall, function: Callable[..., Any], given: Sequence[Operand]) -> Large | None:
-    """Return what is called in the place of `function` where the first tensor is large."""
-    found = call.backend.arrays.for_large(function)
-    tensors = [each for each in given if isinstance(each, ArrayOf) and each.kind == "Tensor"]
-    return Large(tensors[0], *found) if found and tensors else None
+def _call_by_size(
+    call: ArrayCall,
+    promotion: Promotion,
+    role: str,
+    function: Callable[..., Any],
+    given: tuple[Operand, ...],
+) -> KernelCall:
+    """Return the call of `function`, or of what the backend has for that size of a tensor."""
+    large, tensors = None, [each for each in given if isinstance(each, ArrayOf) and each.is_one]
+    found = call.backend.arrays.by_size(function, promotion.dtype) if tensors else None
+    if found is not None:
+        function, large = found.few, Large(tensors[0], found.least, found.many)
+    return KernelCall(role, function, given, large=large, quiet=_quiet(call, function))
 
 
 def _for_dtype(call: ArrayCall, function: Callable[..., Any]) -> Callable[..., Any]:

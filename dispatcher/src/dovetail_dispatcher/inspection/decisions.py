@@ -11,6 +11,7 @@ from dovetail_kernel import (
     DispatchState,
     after_ADInplaceOrView_keyset,
     after_autograd_keyset,
+    backends_of_signature,
     full_after,
 )
 
@@ -21,6 +22,7 @@ from ..calls.composition import (
     call_keys,
     fused_plan,
 )
+from ..calls.promotion_rules import static_dtype
 from ..table import registry
 from ..table.computed_table import Entry, compute, without_fallthrough
 from ..table.derivative_formula import Formula
@@ -195,6 +197,20 @@ def _steps(composition: Composition, keys: DispatchKeySet) -> list[Step]:
 _ARRAYS = "gets the backend's arrays; the route unwraps and wraps"
 
 
+def _by_size(key: DispatchKey, kernel: Kernel, composition: Composition) -> str:
+    """Return in words what the route calls in the place of a kernel, by the size of an argument."""
+    backends = (key.backend, *backends_of_signature(composition.key)[-1:])
+    backend = next((each for each in backends if each is not None and each.is_attached), None)
+    function = kernel.fast_path or kernel.fn
+    if backend is None or function is None:
+        return ""
+    found = backend.arrays.by_size(function, static_dtype(composition.key))
+    if found is None:
+        return ""
+    few, many = [getattr(each, "__name__", repr(each)) for each in (found.few, found.many)]
+    return f"; for fewer than {found.least} elements {few}, for more {many}"
+
+
 def _below(
     key: DispatchKey, entry: Entry, composition: Composition
 ) -> tuple[DispatchKeySet | None, str]:
@@ -221,7 +237,7 @@ def _below(
         case "array":
             if entry.kernel.covered is not None:
                 return None, f"computes {entry.kernel.when}, and hands other calls on"
-            return None, _ARRAYS
+            return None, _ARRAYS + _by_size(key, entry.kernel, composition)
         case "boxed":
             return None, "backend fallback: gets the operator and the arguments"
         case "wrapped":

@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..types.dtype import dtype
 from ..types.named_dtype import AskedDtypes
 from .allocator import Allocator, DataPtr
+
+
+class BySize(NamedTuple):
+    """What a route calls by the number of elements of its first tensor.
+
+    Attributes
+    ----------
+    few
+        The function for fewer than `least`.
+    many
+        That for others.
+    """
+
+    few: Callable[..., Any]
+    least: int
+    many: Callable[..., Any]
 
 
 class ArrayBackend:
@@ -80,10 +96,17 @@ class ArrayBackend:
         """
         return function
 
-    def for_large(self, function: Callable[..., Any]) -> tuple[int, Callable[..., Any]] | None:
-        """Return from how many elements on a route calls another function, with the same results,
-        in the place of an array function, and which; None: it never does. A backend whose library
-        computes in one thread may share large arrays among several.
+    def by_size(self, function: Callable[..., Any], dtype: dtype | None) -> BySize | None:
+        """Return what a route calls in the place of an array function, by the number of elements;
+        None: always the function. A backend whose library computes in one thread may share large
+        arrays among several, or have something faster for few elements.
+
+        Parameters
+        ----------
+        function
+            An array function.
+        dtype
+            Of the arrays that it is given, if the route is for those of one dtype.
         """
         return None
 

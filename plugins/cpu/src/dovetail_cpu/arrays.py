@@ -11,10 +11,11 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
-from dovetail_kernel import DatalessArray, bfloat16, dtype
+from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
 from .accumulation import add_at_leading, add_slices, scatter_into
+from .few_elements import few_of
 from .half_precision import converted
 from .quick_functions import QUICK_FUNCTIONS
 from .random_arrays import CpuRandom
@@ -121,12 +122,17 @@ class CpuArrays(CpuRandom):
 
         return for_halves(function)
 
-    def for_large(self, function: Any) -> tuple[int, Any] | None:
-        """Return what shares large arrays among threads, if there are several."""
-        if get_num_threads() == 1 or not isinstance(function, np.ufunc):
+    def by_size(self, function: Any, dtype: dtype | None) -> BySize | None:
+        """Return what shares large arrays among threads, if there are several, and functions of
+        SciPy for few elements.
+        """
+        if isinstance(function, np.ufunc):
+            many = shared(function) if get_num_threads() > 1 else None
+            return None if many is None else BySize(function, SHARED_FROM, many)
+        few = few_of(function)
+        if few is None or dtype not in few.dtypes:
             return None
-        found = shared(function)
-        return None if found is None else (SHARED_FROM, found)
+        return BySize(few.load(), few.least, silent(function))
 
     # -- making arrays -----------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from dovetail_aten.array_kernels.sigmoids import Sigmoids
 from .blocks import blockwise, written
 from .constants import zeros_of
 from .elementary import POWERS, TUNED
+from .few_elements import GELU, SIGMOID, SILU, few
 from .quick_functions import clip
 from .threads import SHARED_FROM, get_num_threads
 from .written_activations import OF_RECTIFIERS, OF_SIGMOIDS, write_threshold_gradient
@@ -136,10 +137,17 @@ class FastSigmoids(Sigmoids):
         super().__init__(TUNED, capabilities, table)
 
     def define_in(self, kernel: KernelTable) -> None:
-        """Define the kernels; gelu has no other form for its default argument."""
+        """Define the kernels; the exact gelu is that of this family."""
         super().define_in(kernel)
-        kernel("gelu", self.gelu)
+        kernel("gelu", self.gelu, fast_path=self.exact_gelu)
 
+    @few(GELU)
+    def exact_gelu(self, x: Any) -> Any:
+        """Return the exact gelu, in float32 with an approximated error function."""
+        is_single = x.dtype is _SINGLE and x.ndim
+        return _gelu(x) if is_single else Sigmoids.exact_gelu(self, x)
+
+    @few(SIGMOID)
     def sigmoid(self, x: Any) -> Any:
         """Return ``1 / (1 + exp(-x))``."""
         dtype = x.dtype
@@ -148,6 +156,7 @@ class FastSigmoids(Sigmoids):
         (power, rest), made = POWERS[dtype], _negative(x)
         return _divide(_ONES[dtype], _add(power(made, made), rest, made), made)
 
+    @few(SILU)
     def silu(self, x: Any) -> Any:
         """Return ``x * sigmoid(x)``."""
         dtype = x.dtype
@@ -157,9 +166,9 @@ class FastSigmoids(Sigmoids):
         return _divide(x, _add(power(made, made), rest, made), made)
 
     def gelu(self, x: Any, *, approximate: str = "none") -> Any:
-        """Return gelu, in float32 with an approximated error function."""
-        if approximate == "none" and x.dtype is _SINGLE and x.ndim:
-            return _gelu(x)
+        """Return gelu."""
+        if approximate == "none":
+            return self.exact_gelu(x)
         return Sigmoids.gelu(self, x, approximate=approximate)
 
     def gelu_backward(self, grad_output: Any, x: Any, *, approximate: str = "none") -> Any:

@@ -20,6 +20,7 @@ from dovetail_aten.array_kernels.pointwise import Pointwise
 from .blocks import blockwise, in_blocks
 from .elementary import TUNED
 from .erf import write_erf
+from .few_elements import ERF, ERFC, few
 from .half_precision import MANY
 from .quick_functions import clip
 from .silence import silent
@@ -76,6 +77,16 @@ class FastPointwise(Pointwise):
         self, xp: Any, capabilities: Capabilities, table: KernelTable | None = None
     ) -> None:
         super().__init__(TUNED, capabilities, table)
+
+    @few(ERF)
+    def erf(self, x: Any) -> Any:
+        """Return the error function."""
+        return Pointwise.erf(self, x)
+
+    @few(ERFC)
+    def erfc(self, x: Any) -> Any:
+        """Return the complementary error function."""
+        return Pointwise.erfc(self, x)
 
     def sign(self, x: Any) -> Any:
         """Return -1, 0 or 1, of floats by the difference of two masks, as bytes; 0 for NaN."""

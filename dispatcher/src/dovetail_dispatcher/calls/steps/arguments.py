@@ -77,6 +77,11 @@ class ArrayOf(Expression):
     value: Value
     kind: str = "Tensor"
 
+    @property
+    def is_one(self) -> bool:
+        """Whether it is always one array."""
+        return self.kind == "Tensor"
+
     def text(self, to: Printer) -> str:
         name = to.name(self.value)
         match self.kind:

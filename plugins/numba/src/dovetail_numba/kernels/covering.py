@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dovetail_aten.array_kernels import Function
+from dovetail_cpu.few_elements import few as few_elements
+from dovetail_cpu.few_elements import few_of
 from dovetail_dispatcher.calls.array_errors import broadcast_shape, shape_of_output_error
 from dovetail_dispatcher.compilation import compile_source
 
@@ -135,7 +137,9 @@ def chooser(
         f"    return large(general, {passed})\n"
     )
     bindings = {"below": below, "large": cover.large, "general": silenced(general or below)}
-    return _compiled(source, name, cover, {**parameters.bindings(), **bindings})
+    made = _compiled(source, name, cover, {**parameters.bindings(), **bindings})
+    few = few_of(below)
+    return few_elements(few)(made) if few and few.least <= cover.least else made
 
 
 def writer(cover: Cover, below: Any, parameters: Parameters, counted: str) -> Function:
