@@ -76,5 +76,6 @@ def _kept_taps(
 ) -> Taps:
     """Return taps of a kind, each an array of a row for each tap."""
     made = getattr(Upsampling, kind)(family, *details)(place, size, length, dtype)
-    weights = None if made.weights is None else numpy.stack(made.weights)
-    return Taps(numpy.stack(made.indices), weights)
+    indices: Any = numpy.stack(made.indices)
+    weights: Any = None if made.weights is None else numpy.stack(made.weights)
+    return Taps(indices, weights)
