@@ -14,6 +14,7 @@ import numpy
 from dovetail_aten.array_kernels.linear_systems import LinearSystems
 
 from .blas_threads import in_calling_thread
+from .fast_matrices import FastMatrices
 
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _MANY: Final = 128
@@ -43,8 +44,8 @@ def _solve(matrix: Any, sides: Any) -> Any | None:
     return made.T.take(order, 0).astype(dtype, copy=False)
 
 
-class FastLinearSystems(LinearSystems):
-    """Large systems with many right sides."""
+class FastLinearSystems(FastMatrices, LinearSystems):
+    """Small systems, and large ones with many right sides."""
 
     def _linalg(self, name: str) -> Callable[..., Any]:
         """Return a function of NumPy's `linalg`, which raises for matrices that fail."""
