@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from dovetail_aten._generated import functions as F
+from dovetail_kernel.keys.interception import NOT_PLAIN
+from dovetail_kernel.keys.state import state
+from dovetail_kernel.types.signature import GRAD, NO_GRAD, WRAPPED_BIT
 
 from .views import reshape
+
+_SEEN: Final = NOT_PLAIN | WRAPPED_BIT
+"""Signatures of tensors whose class, mode or transform sees the operators that are called."""
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
@@ -72,17 +78,42 @@ def _folded(self: Any, other: Any) -> Any:
     return F._unsafe_view(F.mm(rows, other), (*batch, other.array.shape[1]))
 
 
+def _is_unseen(self: Any, other: Any) -> bool:
+    """Return whether nobody sees which operators are called: no graph, no mode, no transform."""
+    now = state()
+    bits = self._signature | other._signature
+    if now & ~NO_GRAD or bits & _SEEN:
+        return False
+    # A view may have the bit though it does not require grad.
+    return bool(now or not bits & GRAD or not (self.requires_grad or other.requires_grad))
+
+
 def _batched(self: Any, other: Any) -> Any:
+    shapes = self.array.shape, other.array.shape
+    has_batches = len(shapes[0]) > 2 and len(shapes[1]) > 2
+    if has_batches and shapes[0][:-2] == shapes[1][:-2] and _is_unseen(self, other):
+        return _of_one_batch(self, other)
     left = F.unsqueeze(self, 0) if self.ndim == 1 else self
     right = F.unsqueeze(other, -1) if other.ndim == 1 else other
     *first, rows, inner = left.array.shape
     *second, depth, columns = right.array.shape
-    batch = _broadcast(first, second)
+    batch = tuple(first) if first == second else _broadcast(first, second)
     count = math.prod(batch)
-    stack = F.reshape(F.expand(left, (*batch, rows, inner)), (count, rows, inner))
-    others = F.reshape(F.expand(right, (*batch, depth, columns)), (count, depth, columns))
+    stack = reshape(F.expand(left, (*batch, rows, inner)), (count, rows, inner))
+    others = reshape(F.expand(right, (*batch, depth, columns)), (count, depth, columns))
     kept = (*batch, *(() if self.ndim == 1 else (rows,)), *(() if other.ndim == 1 else (columns,)))
     return F._unsafe_view(F.bmm(stack, others), kept)
+
+
+def _of_one_batch(self: Any, other: Any) -> Any:
+    """Return the products of matrices of the same batch."""
+    *batch, rows, inner = self.array.shape
+    if len(batch) == 1:
+        return F.bmm(self, other)
+    depth, columns = other.array.shape[-2:]
+    count = math.prod(batch)
+    sides = reshape(self, (count, rows, inner)), reshape(other, (count, depth, columns))
+    return F._unsafe_view(F.bmm(*sides), (*batch, rows, columns))
 
 
 def _broadcast(first: Any, second: Any) -> tuple[int, ...]:

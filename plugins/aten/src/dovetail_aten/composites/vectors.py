@@ -107,15 +107,15 @@ def cov(self: Any, *, correction: int = 1, fweights: Any = None, aweights: Any =
         _check_weights("aweights", aweights, count, integral=False)
         weights = aweights if weights is None else F.mul(weights, aweights)
     weighted = x if weights is None else F.mul(x, weights)
-    total = F.new_full(x, (), count, dtype=int64) if weights is None else F.sum(weights)
+    total: Any = count if weights is None else F.sum(weights)
     centred = F.sub(x, F.div(F.sum(weighted, (1,), True), total))
-    freedom = F.sub(total, correction)
+    freedom: Any = total - correction if weights is None else F.sub(total, correction)
     if aweights is not None and correction:
         spread = F.sum(F.mul(weights, aweights))
         freedom = F.sub(total, F.div(F.mul(spread, correction), total))
     scaled = centred if weights is None else F.mul(centred, weights)
     product = F.mm(centred, F.conj(F.t(F.to(scaled, centred.dtype))))
-    made = F.div(product, F.clamp(freedom, 0))
+    made = F.div(product, max(freedom, 0) if weights is None else F.clamp(freedom, 0))
     return F.reshape(made, ()) if made.shape == (1, 1) else made
 
 
