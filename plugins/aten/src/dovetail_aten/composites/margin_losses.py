@@ -11,6 +11,7 @@ from dovetail_kernel import int64
 from .losses import reduce
 
 _COSINE_EPS = 1e-12
+_MATRIX = 2
 
 
 def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction: int = MEAN) -> Any:
@@ -137,7 +138,7 @@ def _check_scores(name: str, self: Any) -> None:
 def _multi_margin_rows(self: Any, target: Any, weight: Any) -> tuple[Any, Any]:
     """Return the scores as a matrix, and the classes as a column."""
     _check_scores("multi_margin_loss_cpu_kernel", self)
-    samples, count = self.shape if self.ndim == 2 else (1, self.numel())
+    samples, count = self.shape if self.ndim == _MATRIX else (1, self.numel())
     if target.ndim > 1 or target.numel() != samples:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
@@ -158,7 +159,8 @@ def _multi_margin_rows(self: Any, target: Any, weight: Any) -> tuple[Any, Any]:
             f"expected scalar type {self.dtype.scalar_name} but found {weight.dtype.scalar_name}. "
             "Convert the weight."
         )
-    return F.reshape(self, (samples, count)), F.reshape(target, (samples, 1))
+    rows = self if self.ndim == _MATRIX else F.reshape(self, (samples, count))
+    return rows, F.reshape(target, (samples, 1))
 
 
 def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
@@ -171,16 +173,17 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
             f"inconsistent target size: {list(target.shape)} for input of size: "
             f"{list(self.shape)}. Fill the labels of every sample up with -1."
         )
-    samples, count = self.shape if self.ndim == 2 else (1, self.numel())
-    rows = F.reshape(self, (samples, count))
-    labels = F.to(F.reshape(target, (samples, count)), int64)
-    counts = F.eq(F.cumsum(F.to(F.eq(labels, -1), int64), 1), 0)
-    labels = F.where(counts, labels, F.new_zeros(labels, ()))
+    count = self.shape[1] if self.ndim == _MATRIX else self.numel()
+    is_single = self.ndim < 2
+    rows, labels = [F.reshape(x, (1, count)) if is_single else x for x in (self, target)]
+    labels = F.to(labels, int64)
+    counts = F.eq(F.cumsum(F.eq(labels, -1), 1), 0)
     marks = F.to(counts, int64)
+    labels = F.mul(labels, marks)
     is_label = F.gt(F.scatter_add(F.zeros_like(marks), 1, labels, marks), 0)
     behind = F.rsub(F.sub(F.unsqueeze(F.gather(rows, 1, labels), 2), F.unsqueeze(rows, 1)), 1)
     compared = F.logical_and(F.unsqueeze(counts, 2), F.unsqueeze(F.logical_not(is_label), 1))
     # Where the margin is kept to the last digit nothing is lost, and no gradient flows.
     short = F.where(compared, F.relu(behind), F.new_zeros(behind, ()))
     loss = F.div(F.sum(short, (1, 2)), count)
-    return reduce(F.reshape(loss, ()) if self.ndim < 2 else loss, reduction)
+    return reduce(F.reshape(loss, ()) if is_single else loss, reduction)
