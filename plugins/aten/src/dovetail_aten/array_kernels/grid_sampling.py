@@ -341,7 +341,10 @@ def check_grid_sampler(
     NotImplementedError
         For images that are not of floating point.
     """
-    sizes = f"got input with sizes {list(shape)} and grid with sizes {list(points)}"
+
+    def sizes() -> str:
+        return f"got input with sizes {list(shape)} and grid with sizes {list(points)}"
+
     if own is not other:
         raise RuntimeError(
             "grid_sampler(): expected input and grid to have same dtype, but input has "
@@ -357,11 +360,11 @@ def check_grid_sampler(
         words = "4D or 5D" if ndim is None else f"{ndim}D"
         raise RuntimeError(
             f"grid_sampler(): expected {words} input and grid with same number of dimensions, but "
-            f"{sizes}."
+            f"{sizes()}."
         )
     if shape[0] != points[0]:
         raise RuntimeError(
-            f"grid_sampler(): expected grid and input to have same batch size, but {sizes}."
+            f"grid_sampler(): expected grid and input to have same batch size, but {sizes()}."
         )
     if points[-1] != len(shape) - 2:
         raise RuntimeError(
