@@ -188,11 +188,7 @@ def general_call(
     function = _for_dtype(call, function)
     positional = [promotion.operands[a.name] for a in call.inputs if not a.kwarg_only]
     keywords = [(a.name, promotion.operands[a.name]) for a in call.inputs if a.kwarg_only]
-    if not keywords:
-        return _call_by_size(call, promotion, role, function, tuple(positional))
-    return KernelCall(
-        role, function, tuple(positional), tuple(keywords), quiet=_quiet(call, function)
-    )
+    return _call_by_size(call, promotion, role, function, tuple(positional), tuple(keywords))
 
 
 def call_of_tensors(
@@ -210,13 +206,15 @@ def _call_by_size(
     role: str,
     function: Callable[..., Any],
     given: tuple[Operand, ...],
+    keywords: tuple[tuple[str, Operand], ...] = (),
 ) -> KernelCall:
     """Return the call of `function`, or of what the backend has for that size of a tensor."""
     large, tensors = None, [each for each in given if isinstance(each, ArrayOf) and each.is_one]
-    found = call.backend.arrays.by_size(function, promotion.dtype) if tensors else None
-    if found is not None:
-        function, large = found.few, Large(tensors[0], found.least, found.many)
-    return KernelCall(role, function, given, large=large, quiet=_quiet(call, function))
+    if tensors and call.op.kind not in _COMPUTE_NOTHING:
+        found = call.backend.arrays.by_size(function, promotion.dtype)
+        if found is not None and (found.writes or not role.endswith("out_function")):
+            function, large = found.few, Large(tensors[0], found.least, found.many)
+    return KernelCall(role, function, given, keywords, large=large, quiet=_quiet(call, function))
 
 
 def _for_dtype(call: ArrayCall, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,11 +21,17 @@ class BySize(NamedTuple):
         The function for fewer than `least`.
     many
         That for others.
+    writes
+        Whether it is better too where it writes into an array that there is, ``out=``.
+    note
+        Which function is called when, for `explain`; empty if that makes no difference but in time.
     """
 
     few: Callable[..., Any]
     least: int
     many: Callable[..., Any]
+    writes: bool = False
+    note: str = ""
 
 
 class ArrayBackend:

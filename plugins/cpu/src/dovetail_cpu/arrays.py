@@ -15,6 +15,7 @@ from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 
 from . import erf as error_functions
 from .accumulation import add_at_leading, add_slices, scatter_into
+from .aligned_memory import LARGE, aligned
 from .few_elements import few_of
 from .half_precision import converted
 from .quick_functions import QUICK_FUNCTIONS
@@ -123,16 +124,19 @@ class CpuArrays(CpuRandom):
         return for_halves(function)
 
     def by_size(self, function: Any, dtype: dtype | None) -> BySize | None:
-        """Return what shares large arrays among threads, if there are several, and functions of
-        SciPy for few elements.
+        """Return what computes large arrays in aligned memory, on several threads if there are,
+        and functions of SciPy for few elements.
         """
-        if isinstance(function, np.ufunc):
-            many = shared(function) if get_num_threads() > 1 else None
-            return None if many is None else BySize(function, SHARED_FROM, many)
         few = few_of(function)
-        if few is None or dtype not in few.dtypes:
-            return None
-        return BySize(few.load(), few.least, silent(function))
+        if few is not None and dtype in few.dtypes:
+            return BySize(few.load(), few.least, silent(function), note=few.note)
+        if isinstance(function, np.ufunc) and get_num_threads() > 1:
+            many = shared(function)
+            if many is not None:
+                note = f"on several threads from {SHARED_FROM} elements on"
+                return BySize(function, LARGE, many, writes=True, note=note)
+        many = aligned(function)
+        return None if many is function else BySize(function, LARGE, many)
 
     # -- making arrays -----------------------------------------------------------------------------
 
