@@ -10,6 +10,7 @@ from devices import own_key
 
 import dovetail as dt
 from dovetail import func
+from dovetail.amp.autocast_mode import autocast_decorator
 from dovetail.autograd import Function, forward_ad, graph
 from dovetail.func import functionalize
 from dovetail.library import Library, _scoped_library, custom_op
@@ -162,6 +163,17 @@ for _name, _make in blocks().items():
 @program
 def decorated_no_grad():
     dt.no_grad()(lambda: PLAIN * 2)()
+
+
+@program
+def decorated_guards():
+    for guard in (
+        dt.autocast("cpu"),
+        graph.disable_saved_tensors_hooks("no"),
+        checkpoints.set_checkpoint_early_stop(False),
+    ):
+        guard(lambda: PLAIN * 2)()
+    autocast_decorator(dt.autocast("cpu"), lambda: PLAIN * 2)()
 
 
 @program
@@ -403,6 +415,17 @@ def checkpointed():
 
 
 @program
+def checkpointed_selectively():
+    def contexts():
+        return checkpoints.create_selective_checkpoint_contexts([dt.ops.aten.exp.default])
+
+    checkpoints.checkpoint(
+        lambda x: (x * x).exp(), LEAF, use_reentrant=False, context_fn=contexts
+    ).sum().backward()
+    LEAF.grad = None
+
+
+@program
 def checkpointed_reentrant():
     checkpoints.checkpoint(lambda x: (x * x).exp(), LEAF, use_reentrant=True).sum().backward()
     LEAF.grad = None
@@ -421,6 +444,16 @@ def saving():
     dt.save({"a": PLAIN, "b": [MATRIX]}, file)
     file.seek(0)
     dt.load(file)
+
+
+@program
+def tracing_a_function():
+    dt.jit.trace(lambda x: x * 2, (PLAIN,), check_trace=False)(PLAIN)
+
+
+@program
+def checking_an_operator():
+    dt.library.opcheck(scaled, (PLAIN, 2.0), test_utils="test_schema")
 
 
 @program
