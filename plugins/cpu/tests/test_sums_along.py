@@ -53,6 +53,21 @@ def test_a_reduction_along_a_long_dimension_that_is_not_the_last_keeps_its_digit
 
 
 @pytest.mark.cpu_only(reason="the backend's own sums")
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("shape", [(32769, 8), (5000, 3, 4), (2, 20001, 3)])
+def test_a_sum_of_a_part_of_each_row_keeps_its_digits(
+    shape: tuple[int, ...], keepdim: bool
+) -> None:
+    whole, dim = drawn(shape), int(np.argmax(shape))
+    for x in (whole[..., 1:], whole[..., ::2], whole.flip(dim)[..., :2], whole.mT):
+        along = x.ndim - 1 if x.shape != shape and x.shape[-1] > 1024 else dim
+        found, wanted = x.sum(along, keepdim), x.double().sum(along, keepdim)
+        assert found.shape == wanted.shape
+        assert found.is_contiguous()
+        np.testing.assert_allclose(found.cpu().numpy(), wanted.cpu().numpy(), rtol=1e-6)
+
+
+@pytest.mark.cpu_only(reason="the backend's own sums")
 def test_a_sum_along_the_rows_of_a_transposed_matrix_keeps_its_digits() -> None:
     x = drawn((32768, 8)).t()
     for keepdim in (False, True):

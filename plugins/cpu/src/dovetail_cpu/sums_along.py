@@ -57,7 +57,7 @@ def sum_along(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any | None:
         return None
     if not x.flags.c_contiguous:
         if ndim != _MATRIX or not x.flags.f_contiguous:
-            return None
+            return _sum_of_strided(x, dims, keepdim)
         x, ordered = x.T, (1 - dims[0],)
     if len(dims) > 1:
         ordered = tuple(sorted([dim for dim in dims if shape[dim] > 1]))
@@ -69,6 +69,29 @@ def sum_along(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any | None:
     if len(dims) == 1:
         return made.reshape(shape[: dims[0]] + shape[dims[0] + 1 :])
     return made.reshape([size for dim, size in enumerate(shape) if dim not in dims])
+
+
+def _sum_of_strided(x: Any, dims: tuple[int, ...], keepdim: bool) -> Any | None:
+    """Return the sums of an array that is not in C order along one dimension, in blocks of it; None
+    where NumPy adds pairwise, or there are few.
+    """
+    axis, strides = dims[0], x.strides
+    rows = x.shape[axis]
+    if len(dims) > 1 or rows <= TALL or abs(strides[axis]) <= min(map(abs, strides)):
+        return None
+    step = -(-rows // TALL)
+    block = rows // step
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    lead = (slice(None),) * axis
+    made = x[(*lead, slice(step * block))].reshape(*before, step, block, *after)
+    if len(strides) == _MATRIX and strides[1] == x.itemsize:
+        made = numpy.matmul(ones_of(TALL, x.dtype)[:block], made)
+    else:
+        made = numpy.ascontiguousarray(numpy.add.reduce(made, axis + 1))
+    made = sum_along_middle(made.reshape(prod(before), step, -1)).reshape(*before, *after)
+    if step * block < rows:
+        numpy.add(made, numpy.add.reduce(x[(*lead, slice(step * block, None))], axis), made)
+    return numpy.expand_dims(made, axis) if keepdim else made
 
 
 def _sum(x: Any, dims: tuple[int, ...]) -> Any | None:
