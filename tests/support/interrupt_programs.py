@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 from collections.abc import Callable
 from typing import Any
@@ -448,7 +449,11 @@ def saving():
 
 @program
 def tracing_a_function():
-    dt.jit.trace(lambda x: x * 2, (PLAIN,), check_trace=False)(PLAIN)
+    gc.freeze()  # a trace looks at all other objects: nearly every instant would be there
+    try:
+        dt.jit.trace(lambda x: x * 2, (PLAIN,), check_trace=False)(PLAIN)
+    finally:
+        gc.unfreeze()
 
 
 @program

@@ -366,12 +366,12 @@ def tree_map_only_(
 
 def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Return whether all leaves fit."""
-    return all(map(pred, tree_iter(tree, is_leaf)))
+    return all(map(pred, list(tree_iter(tree, is_leaf))))
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Return whether a leaf fits."""
-    return any(map(pred, tree_iter(tree, is_leaf)))
+    return any(map(pred, list(tree_iter(tree, is_leaf))))
 
 
 def tree_all_only(
