@@ -58,7 +58,8 @@ class _TorchFinder(MetaPathFinder, Loader):
         if not _is_module(here):
             module, _, name = here.rpartition(".")
             raise ModuleNotFoundError(
-                f"No module named {fullname!r}: {absence(module, name)}", name=fullname
+                f"No module named {fullname!r}: {absence(module, name, as_module=True)}",
+                name=fullname,
             )
         return ModuleSpec(fullname, self, is_package=True)
 

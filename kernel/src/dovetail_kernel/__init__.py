@@ -34,7 +34,7 @@ from .keys.dispatch_keyset import (
     full_keyset,
     runtime_keys,
 )
-from .keys.guard import Guard, restoring
+from .keys.guard import DecoratingGuard, Guard, restoring
 from .keys.interception import disabled_torch_dispatch_impl, disabled_torch_function_impl
 from .keys.state import (
     AutoDispatchBelowADInplaceOrView,
@@ -139,6 +139,7 @@ __all__ = [
     "DLDeviceType",
     "DataPtr",
     "DatalessArray",
+    "DecoratingGuard",
     "Device",
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",

@@ -61,7 +61,7 @@ class ArrayCall:
         self.is_view = schema._is_view_op()
         self.inputs = [a for a in schema.arguments if not a.is_out]
         self.outs = [argument_value(a) for a in schema.arguments if a.is_out]
-        self.written = next((a for a in self.inputs if a.is_write), None)
+        self.written = next(iter([a for a in self.inputs if a.is_write]), None)
         self.tensors = [a for a in self.inputs if spelling(a) == TENSOR]
         self.makes_writable = op.name == DETACH and not key & NORMAL and not inference
         if self.is_view:  # a view is as normal as what it shows, wherever it is made

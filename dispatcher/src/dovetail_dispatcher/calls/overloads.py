@@ -259,10 +259,10 @@ class OpOverloadPacket:
             self._forget()
         epoch = self._epoch
         wanted = "" if name == "default" else name
-        op = next((each for each in self._operators if each.overload == wanted), None)
+        op = next(iter([each for each in self._operators if each.overload == wanted]), None)
         if op is None:
             with registry.lock:
-                op = next((each for each in self._operators if each.overload == wanted), None)
+                op = next(iter([each for each in self._operators if each.overload == wanted]), None)
         if op is None:
             raise AttributeError(
                 f"The underlying op of '{printed}' has no overload name '{name}'."

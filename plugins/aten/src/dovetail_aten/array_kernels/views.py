@@ -248,7 +248,7 @@ class Views(Family):
             )
         axis = wrap_dim(dim, x.ndim)
         size = x.shape[axis]
-        if any(length < 0 for length in split_sizes):
+        if any([length < 0 for length in split_sizes]):
             raise RuntimeError(
                 "split_with_sizes expects split_sizes have only non-negative entries, but got "
                 f"split_sizes={list(split_sizes)}"

@@ -286,7 +286,9 @@ def check_size(name: str, size: tuple[int, ...]) -> None:
 
 def _declared_default(op: Operator) -> Callable[[tuple[Any, ...]], dtype]:
     """Return what gives the dtype that the schema has for none: ``long``, or the default one."""
-    argument = next(argument for argument in op.schema.arguments if argument.name == "dtype")
+    argument = next(
+        iter([argument for argument in op.schema.arguments if argument.name == "dtype"])
+    )
     declared = default_of(argument)
     return lambda _args: get_default_dtype() if declared is None else declared
 

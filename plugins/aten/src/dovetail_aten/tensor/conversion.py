@@ -62,7 +62,7 @@ def conversion_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Conversion:
             options[name] = rest.pop(0)
     other = options.pop("other", None)
     if rest or not all(
-        isinstance(options.get(name, False), bool) for name in ("non_blocking", "copy")
+        [isinstance(options.get(name, False), bool) for name in ("non_blocking", "copy")]
     ):
         raise _refusal(args, kwargs)
     if other is not None:

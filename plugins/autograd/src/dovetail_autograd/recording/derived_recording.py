@@ -95,7 +95,7 @@ class _Recording:
         inputs = [self.arguments[name] for name in formula.inputs]
         self.find = [find_edge(a, self.key, is_only=is_only) for a in inputs]
         self.edges = {a.name: each.edge for a, each in zip(inputs, self.find, strict=True)}
-        self.written = next((a.name for a in op.schema.arguments if _is_written(a)), None)
+        self.written = next(iter([a.name for a in op.schema.arguments if _is_written(a)]), None)
         self.is_view = op.schema._is_view_op() and self.written is None
         self.arrays = {wrap.result: wrap.array for wrap in below.each(WrapArray)}
         self.backend = self._backend()

@@ -156,7 +156,7 @@ def guarding_writes(plan: RoutePlan) -> RoutePlan:
 def marking_views(plan: RoutePlan, key: int) -> RoutePlan:
     """Return the plan of calls with `key` with a note on every result whose view it is."""
     schema = plan.op.schema
-    source = next((a for a in schema.arguments if a.alias_info is not None), None)
+    source = next(iter([a for a in schema.arguments if a.alias_info is not None]), None)
     if source is None or len(plan.results) != 1:
         return plan
     result, viewed = plan.results[0], argument_value(source)
