@@ -86,12 +86,8 @@ class TensorBase(OtherKinds):
     @property
     def device(self) -> Device:
         """Where the elements are."""
-        backend = backend_of_signature(self._signature)
-        if not backend.is_device:
-            wrapped: Device = self.array.physical.device
-            return wrapped
-        index = backend.arrays.device_index(self.array)
-        return UNNUMBERED[backend.name] if index is None else Device(backend.name, index)
+        found = _known_devices.get(self._signature)
+        return _device_of(self) if found is None else found
 
     @property
     def shape(self) -> Size:
@@ -122,8 +118,10 @@ class TensorBase(OtherKinds):
     def stride(self, dim: int | None = None, axis: int | None = None) -> Any:
         """Return the strides in elements, or that of dimension `dim`, which NumPy calls `axis`."""
         strides = backend_of_signature(self._signature).arrays.strides(self.array)
+        if dim is None and axis is None:
+            return strides
         dim = dim if axis is None else alone(axis, dim)
-        return strides if dim is None else strides[wrap_dim(dim, len(strides))]
+        return strides[wrap_dim(dim, len(strides))]
 
     @property
     def itemsize(self) -> int:
@@ -189,8 +187,10 @@ class TensorBase(OtherKinds):
         """Return the address of the first element; 0 for a wrapper subclass, which has no data of
         its own.
         """
-        arrays, array = backend_of_signature(self._signature).arrays, self.array
-        return 0 if array.__class__ is DatalessArray else arrays.data_ptr(array)
+        array = self.array
+        if array.__class__ is DatalessArray:
+            return 0
+        return backend_of_signature(self._signature).arrays.data_ptr(array)
 
     @property
     def _version(self) -> int:
@@ -393,6 +393,28 @@ class TensorBase(OtherKinds):
 
     _class_bits: ClassVar[int] = 0
     """The signature bits of a class whose instances take the long way, else 0."""
+
+
+_known_devices: dict[int, Device] = {}
+"""The device of each signature that was asked for, where it alone says: they are few."""
+
+
+def _device_of(tensor: TensorBase) -> Device:
+    """Return the device of `tensor`, and remember it if its array has no part in it."""
+    signature = tensor._signature
+    backend = backend_of_signature(signature)
+    if not backend.is_device:
+        wrapped: Device = tensor.array.physical.device
+        return wrapped
+    index = backend.arrays.device_index(tensor.array)
+    if index is not None:
+        return Device(backend.name, index)
+    device = UNNUMBERED[backend.name]
+    if backend.arrays.is_unnumbered:
+        if len(_known_devices) >= 1024:
+            _known_devices.clear()
+        _known_devices[signature] = device
+    return device
 
 
 def _tensor_bases(cls: type) -> list[type[TensorBase]]:

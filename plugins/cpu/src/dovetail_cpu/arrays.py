@@ -74,6 +74,7 @@ class CpuArrays(CpuRandom):
 
     array_types = (np.ndarray,)
     checks_bounds = True
+    is_unnumbered = True
     plain_arrays = True
     quick = QUICK_FUNCTIONS
     scipy_package = "scipy"
@@ -223,7 +224,7 @@ class CpuArrays(CpuRandom):
 
     def is_contiguous(self, array: Array) -> bool:
         """Return whether the elements of `array` lie in C order without gaps."""
-        return bool(array.flags.c_contiguous)
+        return array.flags.c_contiguous
 
     def copy_into(self, destination: Any, source: Any) -> None:
         """Write `source`, broadcast and cast, into `destination`; a real one takes the real part of
