@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy
 
+from dovetail_aten.array_kernels.dims import wrap_dim
 from dovetail_aten.array_kernels.views import Views
 
 _make = numpy.ndarray
 
 
 class FastViews(Views):
-    """Other shapes, and expansion."""
+    """Other shapes, expansion, and slices."""
 
     def view(self, x: Any, size: Sequence[int]) -> Any:
         """Return a view with another shape, which NumPy finds; what it refuses or copies is looked
@@ -45,8 +46,23 @@ class FastViews(Views):
         # times as long.
         result = _make(sizes, x.dtype, x, 0, steps)
         if repeats:
-            result.flags.writeable = False
+            result.setflags(False)
         return result
+
+    def unbind(self, x: Any, dim: int = 0) -> list[Any]:
+        """Return views of all slices along `dim`, which NumPy finds by itself along the first of
+        several; of one alone it would make numbers.
+        """
+        if x.ndim < 2:
+            return Views.unbind(self, x, dim)
+        return [*(x.transpose(_first(dim, x.ndim)) if dim else x)]
+
+
+@lru_cache(256)
+def _first(dim: int, ndim: int) -> tuple[int, ...]:
+    """Return the order of dimensions that begins with `dim`."""
+    axis = wrap_dim(dim, ndim)
+    return (axis, *range(axis), *range(axis + 1, ndim))
 
 
 @lru_cache(1024)
