@@ -18,7 +18,7 @@ __all__ = ["MersenneTwister"]
 Array = np.ndarray[Any, Any]
 
 _WORDS: Final = 624
-_MOST_BATCHES: Final = 8
+_MOST_BATCHES: Final = 12
 """So many times the words are renewed for one block at most."""
 _FEW: Final = 1 << 13
 """So many words cost less one by one than what the other way costs to begin."""
@@ -91,22 +91,26 @@ class MersenneTwister:
         Returns
         -------
         tuple or None
-            The block, and where in it they begin. None for many words, and where a block ends:
-            then they are to be drawn by another method.
+            The block, and where in it they begin. None for many words, which are to be drawn by
+            another method.
         """
         block = self._ahead
         start = block.at
         if start + count > block.words.size:
-            # A block ends where the words are renewed. What makes numbers of them takes about as
-            # long for many as for few, so that blocks grow with what is drawn.
-            size = self._in_batch or self._batches * _WORDS
-            if block.left or not 0 < count <= size // 2:
+            # A block ends where the words are renewed, and begins with what is left of the one
+            # before. What makes numbers of words takes about as long for many as for few, so that
+            # blocks grow with what is drawn.
+            left, size = block.left, self._in_batch or self._batches * _WORDS
+            if not 0 < count <= size // 2:
                 return None
             if not self._in_batch:
                 self._batches = min(2 * self._batches, _MOST_BATCHES)
             # Going back within the last batch is another place in it; before it, words are renewed.
-            origin = None if size <= _WORDS else self._bits.state
-            block = self._ahead = WordsAhead(self._drawn(size), origin)
+            origin = self.position() if left or size > _WORDS else None
+            words = self._drawn(size)
+            if left:
+                words = np.concatenate((block.words[start:], words))
+            block = self._ahead = WordsAhead(words, origin)
             start = 0
         block.at = start + count
         return block, start

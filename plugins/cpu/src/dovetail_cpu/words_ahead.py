@@ -25,8 +25,8 @@ class WordsAhead:
     words
         The words, as uint64.
     origin
-        The state of what they were drawn from, before them; default: None, where the state after
-        them says as much.
+        The position of the first one in what they were drawn from; default: None, where the one
+        behind the last says as much.
 
     Attributes
     ----------
