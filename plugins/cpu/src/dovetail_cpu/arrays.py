@@ -16,7 +16,7 @@ from dovetail_kernel import BySize, DatalessArray, bfloat16, dtype
 from . import erf as error_functions
 from .accumulation import add_at_leading, add_slices, scatter_into
 from .few_elements import few_of
-from .half_precision import converted
+from .half_precision import MANY, converted
 from .quick_functions import QUICK_FUNCTIONS
 from .random_arrays import CpuRandom
 from .shared_functions import shared
@@ -245,14 +245,17 @@ class CpuArrays(CpuRandom):
         one.
         """
         # NumPy makes numbers, not arrays, of reductions over everything.
-        found = np.asarray(array)
+        found: Array = array if array.__class__ is np.ndarray else np.asarray(array)
         if found.base is not None and 0 in found.strides:
             # Expanded: NumPy would put the dimensions that share memory innermost.
             return np.array(_without_imaginary(found, native_dtype), native_dtype, order="C")
-        made: Array | None = _converted(found, native_dtype)
-        if made is None:
-            made = _astype(_without_imaginary(found, native_dtype), native_dtype)
-        return made
+        if found.size >= MANY:
+            made: Array | None = _converted(found, native_dtype)
+            if made is not None:
+                return made
+        if found.dtype.kind == "c":
+            found = _without_imaginary(found, native_dtype)
+        return _astype(found, native_dtype)  # type: ignore[no-any-return]
 
     def to_dlpack(self, array: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
         """Return a DLPack capsule of `array`; of bfloat16 too, which NumPy does not exchange
