@@ -4,7 +4,6 @@ the base library.
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..devices.backends import Backend, backend_of_signature
@@ -111,16 +110,17 @@ class TensorBase(OtherKinds):
 
     def numel(self) -> int:
         """Return the number of elements."""
-        return prod(self.array.shape)
+        return self.array.size  # type: ignore[no-any-return]
 
     nelement = numel
 
     def stride(self, dim: int | None = None, axis: int | None = None) -> Any:
         """Return the strides in elements, or that of dimension `dim`, which NumPy calls `axis`."""
         strides = backend_of_signature(self._signature).arrays.strides(self.array)
-        if dim is None and axis is None:
+        if axis is not None:
+            dim = alone(axis, dim)
+        elif dim is None:
             return strides
-        dim = dim if axis is None else alone(axis, dim)
         return strides[wrap_dim(dim, len(strides))]
 
     @property

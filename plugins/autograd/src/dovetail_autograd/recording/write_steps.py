@@ -174,9 +174,7 @@ def marking_views(plan: RoutePlan, composition: Composition) -> RoutePlan:
         signed = wrap.replaced(
             signature=wrap.signature.replaced(base=wrap.signature.base | GRAD | VIEW)
         )
-        plan = plan.replaced(
-            steps=tuple([signed if step is wrap else step for step in plan.steps])
-        )
+        plan = plan.replaced(steps=tuple([signed if step is wrap else step for step in plan.steps]))
     # Routes are found by the state as well, so that it is known here.
     creation = CreationMeta.NO_GRAD_MODE if key & NO_GRAD else None
     if composition.state.inference:
