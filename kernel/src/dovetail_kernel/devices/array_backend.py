@@ -62,7 +62,7 @@ class ArrayBackend:
     several_devices
         Whether arrays may be on another device than the current one.
     is_unnumbered
-        Whether `device_index` is None for every array, so that nobody asks for one of them.
+        Whether `device_index` is None for every array: then it is asked of the first one alone.
     launches_kernels
         Whether array functions hand kernels to a device, whose names `tell_launches` tells.
     """

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..devices.backends import Backend, backend_of_signature
-from ..devices.device import UNNUMBERED, Device
+from ..devices.device import Device
+from ..devices.known_devices import KNOWN_DEVICES, device_of
 from ..keys.interception import (
     class_bits,
     disabled_torch_dispatch_impl,
@@ -85,8 +86,8 @@ class TensorBase(OtherKinds):
     @property
     def device(self) -> Device:
         """Where the elements are."""
-        found = _known_devices.get(self._signature)
-        return _device_of(self) if found is None else found
+        found = KNOWN_DEVICES.get(self._signature)
+        return device_of(self._signature, self.array) if found is None else found
 
     @property
     def shape(self) -> Size:
@@ -393,28 +394,6 @@ class TensorBase(OtherKinds):
 
     _class_bits: ClassVar[int] = 0
     """The signature bits of a class whose instances take the long way, else 0."""
-
-
-_known_devices: dict[int, Device] = {}
-"""The device of each signature that was asked for, where it alone says: they are few."""
-
-
-def _device_of(tensor: TensorBase) -> Device:
-    """Return the device of `tensor`, and remember it if its array has no part in it."""
-    signature = tensor._signature
-    backend = backend_of_signature(signature)
-    if not backend.is_device:
-        wrapped: Device = tensor.array.physical.device
-        return wrapped
-    index = backend.arrays.device_index(tensor.array)
-    if index is not None:
-        return Device(backend.name, index)
-    device = UNNUMBERED[backend.name]
-    if backend.arrays.is_unnumbered:
-        if len(_known_devices) >= 1024:
-            _known_devices.clear()
-        _known_devices[signature] = device
-    return device
 
 
 def _tensor_bases(cls: type) -> list[type[TensorBase]]:

@@ -28,10 +28,10 @@ class FastViews(Views):
             return Views.view(self, x, size)
         # NumPy takes any negative size for the one to be found, and copies where it must: a copy
         # has neither the array nor its base for a base.
-        if result.shape != size and -1 not in size:
-            return Views.view(self, x, size)
         base = result.base
-        return result if base is x or base is x.base is not None else Views.view(self, x, size)
+        if (base is x or base is x.base is not None) and (-1 in size or result.shape == size):
+            return result
+        return Views.view(self, x, size)
 
     def expand(self, x: Any, size: Sequence[int], *, implicit: bool = False) -> Any:
         """Return a view broadcast to `size`, made from its strides; -1 keeps a size."""
