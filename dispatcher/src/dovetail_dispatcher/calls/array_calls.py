@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any, Final
 
 from dovetail_kernel import Backend
@@ -187,8 +188,27 @@ def general_call(
     """Return the call of `function` with all arguments."""
     function = _for_dtype(call, function)
     positional = [promotion.operands[a.name] for a in call.inputs if not a.kwarg_only]
-    keywords = [(a.name, promotion.operands[a.name]) for a in call.inputs if a.kwarg_only]
+    heeded = _heeded(call, function)
+    keywords = [
+        (a.name, promotion.operands[a.name])
+        for a in call.inputs
+        if a.kwarg_only and (heeded is None or a.name in heeded)
+    ]
     return _call_by_size(call, promotion, role, function, tuple(positional), tuple(keywords))
+
+
+def _heeded(call: ArrayCall, function: Callable[..., Any]) -> tuple[str, ...] | None:
+    """Return the parameters of a kernel of ours that takes others as ``**options``, which it does
+    not read: they need not be handed over. None for any other function, which is given all.
+    """
+    while (inner := getattr(function, "__wrapped__", None)) is not None:
+        function = inner
+    code = getattr(function, "__code__", None)
+    if not call.kernel.is_our_own or code is None or not code.co_flags & CO_VARKEYWORDS:
+        return None
+    named = code.co_argcount + code.co_kwonlyargcount
+    rest = code.co_varnames[named + bool(code.co_flags & CO_VARARGS)]
+    return code.co_varnames[:named] if rest == "options" else None
 
 
 def call_of_tensors(

@@ -67,6 +67,8 @@ class ArrayBackend:
         none.
     several_devices
         Whether arrays may be on another device than the current one.
+    is_unnumbered
+        Whether `device_index` is None for every array: then it is asked of the first one alone.
     launches_kernels
         Whether array functions hand kernels to a device, whose names `tell_launches` tells.
     """
@@ -83,6 +85,7 @@ class ArrayBackend:
     shared_allocator: Allocator | None = None
     bit_generators: tuple[str, ...] = ()
     several_devices: bool = False
+    is_unnumbered: bool = False
     launches_kernels: bool = False
 
     @cached_property

@@ -61,11 +61,8 @@ class Shapes(Family):
         x: Any,
         *,
         dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        pin_memory: bool | None = None,
-        non_blocking: bool = False,
         memory_format: Any = None,
+        **options: Any,
     ) -> Any:
         """Return a copy in another dtype or memory format; of complex numbers the real part in a
         real dtype.

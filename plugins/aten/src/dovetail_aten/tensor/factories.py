@@ -30,7 +30,7 @@ __all__ = [
 
 _zeros = Factory("zeros")
 _ones = Factory("ones")
-_empty = Factory("empty", "memory_format", tail=(None,))
+_empty = Factory("empty", "memory_format")
 _full = Factory("full")
 _arange = Factory("arange", "start_step")
 _linspace = Factory("linspace")

@@ -83,7 +83,7 @@ class _Recording:
 
     def __init__(self, composition: Composition, formula: Formula, below: RoutePlan) -> None:
         self.op = op = composition.op
-        self.key = composition.key
+        self.composition, self.key = composition, composition.key
         self.formula = formula
         self.below = below
         self.arguments = {a.name: a for a in op.schema.arguments}
@@ -132,7 +132,7 @@ class _Recording:
             below = below.replaced(steps=(InState(below.steps, below_ad_inplace_or_view),))
         steps = [self._recorded(step) for step in below.steps]
         plan = below.replaced(steps=(*self._before(), *steps, self._node()))
-        return marking_views(plan, self.key) if self.is_view else plan
+        return marking_views(plan, self.composition) if self.is_view else plan
 
     # -- before the call ---------------------------------------------------------------------------
 
