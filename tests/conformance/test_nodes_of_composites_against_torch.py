@@ -24,9 +24,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "EmbeddingBagBackward0": lambda lib, x: lib.nn.functional.embedding_bag(
         lib.tensor([0, 1, 1]), x[0, 0], lib.tensor([0, 2])
     ),
-    "GridSampler2DBackward0": lambda lib, x: lib.nn.functional.grid_sample(
-        x, lib.full((1, 2, 2, 2), 0.3, dtype=lib.float64), align_corners=False
-    ),
     "MultiMarginLossBackward0": lambda lib, x: lib.nn.functional.multi_margin_loss(
         x[0, 0], lib.tensor([0, 1, 2, 3])
     ),

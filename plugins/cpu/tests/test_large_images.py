@@ -134,3 +134,21 @@ def test_softmax_of_large_arrays_agrees_with_the_generic_kernel(
                 agree(pairs, dtype)
                 args = (grad, pairs[0][1], dim, x.dtype)
                 agree(both(f"{name}_backward_data", table, generic_table, *args), dtype)
+
+
+@pytest.mark.parametrize("dtype", ("float32", "float64"))
+@pytest.mark.parametrize("padding", (0, 1, 2))
+@pytest.mark.parametrize("mode", (0, 2))
+def test_images_sampled_by_blocks_of_points(table, generic_table, mode, padding, dtype):
+    x, grid = images((2, 3, 40, 30), dtype), images((2, 90, 140, 2), dtype, 1)
+    grid[0, 0, :3, 0] = [np.nan, np.inf, -np.inf]
+    details = (mode, padding, False)
+    pairs = both("grid_sampler_2d", table, generic_table, x, grid, *details)
+    agree(pairs, dtype)
+    grad = images(pairs[0][0].shape, dtype, 2)
+    with np.errstate(all="ignore"):
+        found, expected = [
+            each.helpers["grid_sampler_backward"](grad, x, grid, *details, (True, True))
+            for each in (table, generic_table)
+        ]
+    agree(list(zip(found, expected, strict=True)), dtype)

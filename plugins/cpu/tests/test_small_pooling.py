@@ -74,3 +74,20 @@ def test_averages_of_small_images_are_the_generic_ones(ndim, dtype):
             assert found.dtype == expected.dtype
             assert found.flags.c_contiguous
             np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u1"])
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_maxima_of_nearly_equal_windows_are_the_generic_ones(ndim, dtype):
+    rng = np.random.default_rng(ndim)
+    fast, generic = (
+        getattr(family(np, CpuArrays()), f"adaptive_max_pool{ndim}d")
+        for family in (FastMaxPooling, MaxPooling)
+    )
+    for _ in range(100):
+        x = images(rng, ndim, dtype)
+        sizes = tuple(map(int, rng.integers(0, 6, ndim)))
+        for own, other in zip(fast(x, sizes), generic(x, sizes), strict=True):
+            assert (own.dtype, own.shape) == (other.dtype, other.shape)
+            assert own.flags.c_contiguous
+            assert own.tobytes() == other.tobytes()

@@ -47,6 +47,8 @@ FAST_FAMILIES: Final = {
     "max_pooling.MaxPooling": "dovetail_cpu.fast_maxima.FastMaxPooling",
     "pooled_places.PooledPlaces": "dovetail_cpu.fast_places.FastPooledPlaces",
     "convolution.Convolutions": "dovetail_cpu.fast_convolution.FastConvolutions",
+    "grid_sampling.GridSampling": "dovetail_cpu.fast_grid_sampling.FastGridSampling",
+    "upsampling.Upsampling": "dovetail_cpu.fast_upsampling.FastUpsampling",
     "patches.Patches": "dovetail_cpu.fast_windows.FastPatches",
     "random.Random": "dovetail_cpu.seeded_random.SeededRandom",
     "distributions.Distributions": "dovetail_cpu.seeded_random.SeededDistributions",

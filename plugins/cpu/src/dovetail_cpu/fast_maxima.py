@@ -15,6 +15,7 @@ import numpy
 
 from dovetail_aten.array_kernels.max_pooling import MaxPooling
 from dovetail_aten.array_kernels.pooling_geometry import pooled_windows
+from dovetail_aten.array_kernels.runs import adaptive_runs
 from dovetail_aten.array_kernels.window_geometry import Window
 
 from .constants import ones_of
@@ -53,18 +54,19 @@ class FastMaxPooling(MaxPooling):
         how = (kernel_size, stride, padding, dilation, ceil_mode)
         windows = pooled_windows(name, ndim, x.shape, *how)
         table = _table_of(windows, x.size) if 0 < x.size < _MANY else None
-        if table is None:
-            return MaxPooling._max_pool(self, name, ndim, x, *how)
-        elements = x.reshape(-1).take(table.elements)
-        chosen = elements.reshape(-1, table.reach).argmax(1)
-        chosen += table.begins
-        values = elements.take(chosen)
-        if values.dtype in _BITS:
-            total = values.dot(ones_of(values.size, values.dtype))
-            if total != total and numpy.isnan(values).any():  # of several NaN the last one counts
-                return MaxPooling._max_pool(self, name, ndim, x, *how)
-        shape = (*x.shape[:-ndim], *[window.number for window in windows])
-        return values.reshape(shape), table.places.take(chosen).reshape(shape)
+        made = None if table is None else _under_table(x, ndim, table)
+        return MaxPooling._max_pool(self, name, ndim, x, *how) if made is None else made
+
+    def _adaptive(
+        self, name: str, ndim: int, x: Any, output_size: Sequence[int]
+    ) -> tuple[Any, Any]:
+        shape = x.shape
+        if 0 < x.size < _MANY and len(output_size) == ndim < x.ndim <= ndim + 2:
+            table = _adaptive_table(shape[x.ndim - ndim :], tuple(output_size), x.size)
+            made = None if table is None else _under_table(x, ndim, table)
+            if made is not None:
+                return made
+        return MaxPooling._adaptive(self, name, ndim, x, output_size)
 
     def _maxima(
         self, values: Any, places: Any, elements: Sequence[Sequence[Any]]
@@ -174,35 +176,78 @@ class _Table(NamedTuple):
         Where the elements of each window begin.
     reach
         Elements of a window.
+    numbers
+        Windows along each dimension.
     """
 
     elements: Any
     places: Any
     begins: Any
     reach: int
+    numbers: tuple[int, ...]
+
+
+def _under_table(x: Any, ndim: int, table: _Table) -> tuple[Any, Any] | None:
+    """Return the maxima of small images, and their places; None if several may be NaN, of which the
+    last one counts.
+    """
+    elements = x.reshape(-1).take(table.elements)
+    chosen = elements.reshape(-1, table.reach).argmax(1)
+    chosen += table.begins
+    values = elements.take(chosen)
+    if values.dtype in _BITS:
+        total = values.dot(ones_of(values.size, values.dtype))
+        if total != total and numpy.isnan(values).any():
+            return None
+    shape = (*x.shape[: x.ndim - ndim], *table.numbers)
+    return values.reshape(shape), table.places.take(chosen).reshape(shape)
 
 
 @lru_cache(64)
 def _table_of(windows: tuple[Window, ...], size: int) -> _Table | None:
-    """Return the table for images of `size` elements together; None where it would be large, or a
-    window has no element of an image.
+    """Return the table for windows over images of `size` elements together."""
+    lines = []
+    for window in windows:
+        begins = numpy.arange(window.number) * window.stride - window.padding
+        lines.append(begins[:, None] + numpy.arange(window.kernel) * window.dilation)
+    ends = [numpy.array([window.size]) for window in windows]
+    return _table(lines, ends, [window.size for window in windows], size)
+
+
+@lru_cache(64)
+def _adaptive_table(sizes: tuple[int, ...], numbers: tuple[int, ...], size: int) -> _Table | None:
+    """Return the same for nearly equal windows; None too if there are none."""
+    if min(*numbers, *sizes) < 1:
+        return None
+    runs = [adaptive_runs(*pair) for pair in zip(sizes, numbers, strict=True)]
+    starts, ends = [[numpy.array(each[part]) for each in runs] for part in (1, 2)]
+    lines = [
+        start[:, None] + numpy.arange((end - start).max())
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    return _table(lines, ends, sizes, size)
+
+
+def _table(
+    lines: Sequence[Any], ends: Sequence[Any], sizes: Sequence[int], size: int
+) -> _Table | None:
+    """Return the table for windows that have places along each dimension, of which those count that
+    lie before its end; None where it would be large, or a window has no element of an image.
     """
-    count = math.prod([window.kernel for window in windows])
-    number = math.prod([window.number for window in windows])
-    pixels = math.prod([window.size for window in windows])
+    numbers = tuple([len(each) for each in lines])
+    count = math.prod([each.shape[1] for each in lines])
+    number, pixels = math.prod(numbers), math.prod(sizes)
     images = size // pixels
     if images * number * count > _LARGEST_TABLE:
         return None
     places: Any = numpy.zeros((1, 1), numpy.int64)
     within: Any = numpy.ones((1, 1), bool)
     width = 1
-    for window in windows:
-        begins = numpy.arange(window.number) * window.stride - window.padding
-        at = begins[:, None] + numpy.arange(window.kernel) * window.dilation
-        is_inside = (at >= 0) & (at < window.size)
-        places = places[:, None, :, None] * window.size + at[:, None]
+    for at, end, length in zip(lines, ends, sizes, strict=True):
+        is_inside = (at >= 0) & (at < end[:, None])
+        places = places[:, None, :, None] * length + at[:, None]
         within = within[:, None, :, None] & is_inside[:, None]
-        places = places.reshape(-1, width := width * window.kernel)
+        places = places.reshape(-1, width := width * at.shape[1])
         within = within.reshape(-1, width)
     if not within.any(1).all():
         return None
@@ -214,6 +259,7 @@ def _table_of(windows: tuple[Window, ...], size: int) -> _Table | None:
         numpy.tile(places.reshape(-1), images),
         numpy.arange(0, images * number * count, count),
         count,
+        numbers,
     )
 
 

@@ -41,6 +41,8 @@ def _full_sizes(input: Tensor, output_size: OpenSizes, ndim: int) -> Sequence[in
             f"Input dimension should be at least {len(sizes) + 1}, but got {input.dim()}. Put the "
             "channels in front."
         )
+    if not any([size is None for size in sizes]):
+        return sizes  # type: ignore[return-value]
     own = input.shape[input.dim() - len(sizes) :]
     return [n if size is None else size for size, n in zip(sizes, own, strict=True)]
 

@@ -73,6 +73,9 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     'gated_units.GatedUnits': (
         'glu', 'glu_backward', 'mish', 'mish_backward',
     ),
+    'grid_sampling.GridSampling': (
+        'grid_sampler_2d', 'grid_sampler_3d',
+    ),
     'hard_activations.HardActivations': (
         'hardshrink', 'hardshrink_backward', 'hardsigmoid', 'hardsigmoid_backward', 'hardswish',
         'hardswish_backward', 'softshrink', 'softshrink_backward',
@@ -266,6 +269,9 @@ HELPERS: dict[str, tuple[str, ...]] = {
     ),
     'attention.Attention': (
         'attention_backward',
+    ),
+    'grid_sampling.GridSampling': (
+        'grid_sampler_backward',
     ),
     'indexing_along.IndexingAlong': (
         'value_selecting_reduction_backward',

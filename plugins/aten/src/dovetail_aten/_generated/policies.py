@@ -218,6 +218,7 @@ META: tuple[tuple[str, str, tuple[str, ...], str], ...] = (
     ('dovetail_aten.meta.reductions', 'topk', (), 'topk'),
     ('dovetail_aten.meta.reductions', 'var', (), 'var.correction std.correction'),
     ('dovetail_aten.meta.reductions', 'var_mean', (), 'var_mean.correction std_mean.correction'),
+    ('dovetail_aten.meta.sampling', 'grid_sampler', (), 'grid_sampler_2d grid_sampler_3d'),
     ('dovetail_aten.meta.sampling', 'upsample', (),
         'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
         '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '
@@ -454,6 +455,7 @@ BATCHING: tuple[tuple[str, str, str], ...] = (
         'std_mean.correction linalg_vector_norm logsumexp count_nonzero.dim_IntList median.dim '
         'nanmedian.dim mode kthvalue'),
     ('dovetail_aten.batching.reductions', 'smallest', 'min'),
+    ('dovetail_aten.batching.sampling', 'grid_sampler', 'grid_sampler_2d grid_sampler_3d'),
     ('dovetail_aten.batching.sampling', 'upsample',
         'upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d '
         '_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d '

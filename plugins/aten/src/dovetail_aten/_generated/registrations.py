@@ -2216,8 +2216,6 @@ COMPOSITES: tuple[tuple[str, str, str, str], ...] = (
     ('aten::_upsample_bilinear2d_aa.vec', 'CompositeImplicitAutograd', 'dovetail_aten.composites.sampling', 'upsample_bilinear2d_aa_vec'),
     ('aten::_upsample_bicubic2d_aa.vec', 'CompositeImplicitAutograd', 'dovetail_aten.composites.sampling', 'upsample_bicubic2d_aa_vec'),
     ('aten::grid_sampler', 'CompositeImplicitAutograd', 'dovetail_aten.composites.grid_sampling', 'grid_sampler'),
-    ('aten::grid_sampler_2d', 'CompositeImplicitAutograd', 'dovetail_aten.composites.grid_sampling', 'grid_sampler_2d'),
-    ('aten::grid_sampler_3d', 'CompositeImplicitAutograd', 'dovetail_aten.composites.grid_sampling', 'grid_sampler_3d'),
     ('aten::affine_grid_generator', 'CompositeImplicitAutograd', 'dovetail_aten.composites.grid_sampling', 'affine_grid_generator'),
     ('aten::take_along_dim', 'CompositeImplicitAutograd', 'dovetail_aten.composites.scattering', 'take_along_dim'),
     ('aten::_unsafe_masked_index', 'CompositeImplicitAutograd', 'dovetail_aten.composites.scattering', 'masked_index'),

@@ -90,6 +90,7 @@ FAMILIES: Final = (
     "patches.Patches",
     "shuffles.Shuffles",
     "upsampling.Upsampling",
+    "grid_sampling.GridSampling",
 )
 """Module and class of every family. What each defines is read in the sources: `make codegen`."""
 

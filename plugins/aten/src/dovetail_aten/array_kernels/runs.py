@@ -33,8 +33,7 @@ class Runs(NamedTuple):
     @property
     def lengths(self) -> tuple[int, ...]:
         """How many elements each run has within the line."""
-        pairs = zip(self.starts, self.stops, strict=True)
-        return tuple([min(stop, self.size) - max(start, 0) for start, stop in pairs])
+        return _lengths(self)
 
     def elements(self) -> tuple[tuple[Any, Any], ...]:
         """Return the places of the first elements of all runs, of the second ones, and so on: a
@@ -56,6 +55,12 @@ def adaptive_runs(size: int, number: int) -> Runs:
     starts = tuple([place * size // number for place in range(number)])
     stops = tuple([-(-(place + 1) * size // number) for place in range(number)])
     return Runs(size, starts, stops)
+
+
+@lru_cache(maxsize=1024)
+def _lengths(runs: Runs) -> tuple[int, ...]:
+    pairs = zip(runs.starts, runs.stops, strict=True)
+    return tuple([min(stop, runs.size) - max(start, 0) for start, stop in pairs])
 
 
 @lru_cache(maxsize=1024)

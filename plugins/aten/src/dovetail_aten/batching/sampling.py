@@ -8,7 +8,7 @@ from typing import Any
 from dovetail_dispatcher import Operator
 
 from .._generated import functions as F
-from .table import Rule, batched
+from .table import Rule, batched, call_one
 
 
 def upsample(op: Operator) -> Rule:
@@ -38,6 +38,20 @@ def upsample_backward(op: Operator) -> Rule:
         together = _together(grads)
         size = (together.array.shape[0], *input_size[1:])
         return _apart(call(together, output_size, size, *details), grads), 0
+
+    return apply
+
+
+def grid_sampler(op: Operator) -> Rule:
+    """Return the rule of sampling at points."""
+    call = op.handle
+
+    def apply(info: Any, in_dims: Any, input: Any, grid: Any, *details: Any) -> tuple[Any, Any]:
+        images = batched(input, in_dims[0], info.batch_size)
+        points = batched(grid, in_dims[1], info.batch_size)
+        if images.array.shape[:2] != points.array.shape[:2] or not info.batch_size:
+            call_one(call, in_dims, input, grid, *details)
+        return _apart(call(_together(images), _together(points), *details), images), 0
 
     return apply
 

@@ -32,9 +32,22 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
 ) -> tuple[Any, Any]:
     """Return the maximum of each window over the last dimension, and its place."""
+    made, places = _maxima_of_lines(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return F.squeeze_dim(made, -2), F.squeeze_dim(places, -2)
+
+
+def _maxima_of_lines(
+    self: Any,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> tuple[Any, Any]:
+    """Return the same of lines as images of one row."""
     how = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
     _check_lines("max_pool1d", self, **how)
-    made, places = F.max_pool2d_with_indices(
+    made: tuple[Any, Any] = F.max_pool2d_with_indices(
         F.unsqueeze(self, -2),
         (1, *kernel_size),
         (1, *(stride or kernel_size)),
@@ -42,12 +55,12 @@ def max_pool1d_with_indices(
         (1, *dilation),
         ceil_mode,
     )
-    return F.squeeze_dim(made, -2), F.squeeze_dim(places, -2)
+    return made
 
 
 def max_pool1d(self: Any, *how: Any) -> Any:
     """Return the maximum of each window over the last dimension."""
-    return max_pool1d_with_indices(self, *how)[0]
+    return F.squeeze_dim(_maxima_of_lines(self, *how)[0], -2)
 
 
 def max_pool2d(self: Any, *how: Any) -> Any:

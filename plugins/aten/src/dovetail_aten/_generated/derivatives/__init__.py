@@ -145,7 +145,7 @@ OPERATORS = {
         "aten::upsample_trilinear3d_backward", "aten::upsample_bicubic2d",
         "aten::upsample_bicubic2d_backward", "aten::_upsample_bilinear2d_aa",
         "aten::_upsample_bilinear2d_aa_backward", "aten::_upsample_bicubic2d_aa",
-        "aten::_upsample_bicubic2d_aa_backward",
+        "aten::_upsample_bicubic2d_aa_backward", "aten::grid_sampler_2d", "aten::grid_sampler_3d",
     ),
     "scattering": (
         "aten::index_fill.int_Scalar", "aten::index_fill.int_Tensor", "aten::index_copy",

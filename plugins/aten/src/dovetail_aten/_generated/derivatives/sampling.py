@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dovetail_dispatcher.table.derivative_formula import Formula, Forward, Saved
 from dovetail_aten._generated import functions as k
+from dovetail_aten.derivative_helpers.grid_sampling import (grid_sampler_backward)
 
 
 def upsample_nearest1d_tensors(node, grad):
@@ -178,6 +179,32 @@ def upsample_bicubic2d_aa_backward_arrays(node, k, edges, grad):
     return (k._upsample_bicubic2d_aa(grad, node._output_size, node._align_corners, node._scales_h, node._scales_w),)
 
 
+def grid_sampler_2d_tensors(node, grad):
+    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
+    input = node.unpack_input()
+    grid = node.unpack_grid()
+    return grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)
+
+def grid_sampler_2d_arrays(node, k, edges, grad):
+    grad_input_mask = tuple([edge is not None for edge in edges])
+    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
+    grid = saved.array if (version := (saved := node._grid)._counter) is None or version.value == node._grid_version else node.unpack_grid()
+    return grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)
+
+
+def grid_sampler_3d_tensors(node, grad):
+    grad_input_mask = tuple([edge is not None for edge in node.next_edges])
+    input = node.unpack_input()
+    grid = node.unpack_grid()
+    return grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)
+
+def grid_sampler_3d_arrays(node, k, edges, grad):
+    grad_input_mask = tuple([edge is not None for edge in edges])
+    input = saved.array if (version := (saved := node._input)._counter) is None or version.value == node._input_version else node.unpack_input()
+    grid = saved.array if (version := (saved := node._grid)._counter) is None or version.value == node._grid_version else node.unpack_grid()
+    return grid_sampler_backward(k, grad, input, grid, node._interpolation_mode, node._padding_mode, node._align_corners, grad_input_mask)
+
+
 FORMULAS = (
     Formula('aten::upsample_nearest1d', 'UpsampleNearest1DBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('scales', 'value')), tensors=upsample_nearest1d_tensors, arrays=upsample_nearest1d_arrays, forward=(Forward(0, 'linear'),), where='sampling/derivatives.yaml:3'),
     Formula('aten::upsample_nearest1d_backward', 'UpsampleNearest1DBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('scales', 'value')), tensors=upsample_nearest1d_backward_tensors, arrays=upsample_nearest1d_backward_arrays, forward=(Forward(0, 'linear'),), where='sampling/derivatives.yaml:7'),
@@ -203,5 +230,7 @@ FORMULAS = (
     Formula('aten::_upsample_bilinear2d_aa_backward', 'UpsampleBilinear2DAaBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bilinear2d_aa_backward_tensors, arrays=upsample_bilinear2d_aa_backward_arrays, forward=(Forward(0, 'linear'),), where='sampling/derivatives.yaml:87'),
     Formula('aten::_upsample_bicubic2d_aa', 'UpsampleBicubic2DAaBackward0', ('self',), saved=(Saved('self_sym_sizes', 'value', expression='self.array.shape'), Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bicubic2d_aa_tensors, arrays=upsample_bicubic2d_aa_arrays, forward=(Forward(0, 'linear'),), where='sampling/derivatives.yaml:91'),
     Formula('aten::_upsample_bicubic2d_aa_backward', 'UpsampleBicubic2DAaBackwardBackward0', ('grad_output',), saved=(Saved('output_size', 'value'), Saved('align_corners', 'value'), Saved('scales_h', 'value'), Saved('scales_w', 'value')), tensors=upsample_bicubic2d_aa_backward_tensors, arrays=upsample_bicubic2d_aa_backward_arrays, forward=(Forward(0, 'linear'),), where='sampling/derivatives.yaml:95'),
+    Formula('aten::grid_sampler_2d', 'GridSampler2DBackward0', ('input', 'grid'), saved=(Saved('input', 'input', needed_by=('input', 'grid')), Saved('grid', 'input', needed_by=('input', 'grid')), Saved('interpolation_mode', 'value', needed_by=('input', 'grid')), Saved('padding_mode', 'value', needed_by=('input', 'grid')), Saved('align_corners', 'value', needed_by=('input', 'grid'))), tensors=grid_sampler_2d_tensors, arrays=grid_sampler_2d_arrays, where='sampling/derivatives.yaml:99'),
+    Formula('aten::grid_sampler_3d', 'GridSampler3DBackward0', ('input', 'grid'), saved=(Saved('input', 'input', needed_by=('input', 'grid')), Saved('grid', 'input', needed_by=('input', 'grid')), Saved('interpolation_mode', 'value', needed_by=('input', 'grid')), Saved('padding_mode', 'value', needed_by=('input', 'grid')), Saved('align_corners', 'value', needed_by=('input', 'grid'))), tensors=grid_sampler_3d_tensors, arrays=grid_sampler_3d_arrays, where='sampling/derivatives.yaml:102'),
 )
 """One record per operator; in-place variants use that of their functional operator."""
