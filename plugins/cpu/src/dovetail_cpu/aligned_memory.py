@@ -87,10 +87,14 @@ def _handler() -> Any | None:
 
 
 def _variable(handler: Any) -> ContextVar[Any] | None:
-    """Return NumPy's context variable of the allocator in force."""
+    """Return NumPy's context variable of the allocator in force; None where its table of functions
+    is not where it was in NumPy 2.1 to 2.5.
+    """
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    functions = import_module("numpy._core._multiarray_umath")._ARRAY_API
+    functions = getattr(import_module("numpy._core._multiarray_umath"), "_ARRAY_API", None)
+    if functions is None:
+        return None
     table = ctypes.cast(pointer(functions, None), ctypes.POINTER(ctypes.c_void_p))
     set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(table[_SET_HANDLER])
 
