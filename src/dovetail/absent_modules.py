@@ -8,7 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final
 
-from .absent_names import absence
+from .absent_names import absent_module
 
 _HERE: Final = __name__.partition(".")[0]
 
@@ -23,7 +23,7 @@ class _AbsentModules:
         if fullname.partition(".")[0] != _HERE or not module or _is_only_asked():
             return None
         raise ModuleNotFoundError(
-            f"No module named {fullname!r}: {absence(module, name, as_module=True)}", name=fullname
+            f"No module named {fullname!r}: {absent_module(module, name)}", name=fullname
         )
 
 

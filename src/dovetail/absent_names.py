@@ -77,6 +77,19 @@ def absence(module: str, attribute: str, remedy: str = "", *, as_module: bool = 
     return " ".join(sentences)
 
 
+def absent_module(module: str, name: str) -> str:
+    """Return the sentences that say that the package `module` has no module `name`, and what to
+    use: also what the package says of its names.
+    """
+    try:
+        getattr(sys.modules.get(module), name)
+    except AbsentNameError as error:
+        return absence(module, name, error.remedy, as_module=True)
+    except Exception:  # of a package that says nothing, or is not there itself
+        pass
+    return absence(module, name, as_module=True)
+
+
 def _nearest(module: str, attribute: str) -> str | None:
     from difflib import get_close_matches  # for messages alone
 

@@ -30,11 +30,6 @@ REMEDIES: Final = {
     "compiler": _NO_COMPILER,
     "cuda.comm": "Move tensors with Tensor.to; between processes, with dovetail.distributed of the "
     "plugin dovetail-mpi.",
-    "cuda.graphs": _NO_COMPILER,
-    "cuda.nccl": "Processes work together through MPI: dovetail.distributed, which the plugin "
-    "dovetail-mpi has.",
-    "cuda.sparse": "Of the sparse layouts there is dovetail.sparse_coo: "
-    "dovetail.sparse_coo_tensor.",
     "distributed": "There are groups of processes, collectives and "
     "dovetail.nn.parallel.DistributedDataParallel: install the plugin dovetail-mpi, and see what "
     "dir(dovetail.distributed) lists.",

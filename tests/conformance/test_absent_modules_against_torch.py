@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -39,6 +41,39 @@ def test_every_module_of_pytorch_is_there_or_says_what_to_use() -> None:
         found += 1
     assert found > 700
     assert without == []
+
+
+def test_modules_that_pytorch_imports_itself_are_attributes_without_an_import() -> None:
+    program = """
+import sys, torch, dovetail
+from functools import reduce
+from importlib import import_module
+
+
+def value(lib, name):
+    try:
+        return reduce(getattr, name.split("."), lib)
+    except AttributeError:
+        return None
+
+
+def is_there(name):
+    try:
+        return import_module(f"dovetail.{name}")
+    except ModuleNotFoundError:
+        return None
+
+
+names = [each.partition(".")[2] for each in sorted(sys.modules) if each[:6] == "torch."]
+public = [each for each in names if not any([part[0] == "_" for part in each.split(".")])]
+without = [each for each in public if value(torch, each) and not value(dovetail, each)]
+assert len(public) > 200
+print([each for each in without if is_there(each)])
+"""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", ["distributed.fsdp", "export", "nn.quantized", "utils.hipify"])
