@@ -72,8 +72,8 @@ class Shapes(Family):
         made = self._converted(self._readable_as(dtype, x), dtype)
         if (
             made.ndim > 1
-            and not self.capabilities.is_contiguous(made)
             and 0 in getattr(x, "strides", ())
+            and not self.capabilities.is_contiguous(made)
         ):
             # Expanded: array namespaces put the dimensions that share memory innermost.
             made = self.capabilities.contiguous(made)

@@ -234,11 +234,11 @@ class Views(Family):
             raise RuntimeError(
                 f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}"
             )
+        starts = range(0, max(size, 1), max(split_size, 1))
+        if not axis:
+            return [x[start : start + split_size] for start in starts]
         before = (_ALL,) * axis
-        return [
-            x[(*before, slice(start, start + split_size))]
-            for start in range(0, max(size, 1), max(split_size, 1))
-        ]
+        return [x[(*before, slice(start, start + split_size))] for start in starts]
 
     @operator("split_with_sizes", "unsafe_split_with_sizes")
     def split_with_sizes(self, x: Any, split_sizes: Sequence[int], dim: int = 0) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dovetail_dispatcher.calls.composition import Composition
 from dovetail_dispatcher.calls.plan import RoutePlan, Step, Value, argument_value
@@ -30,6 +30,9 @@ from .edges import Edge, any_edge, edge_of
 
 if TYPE_CHECKING:
     from dovetail_dispatcher.calls.printer import Printer
+
+
+_GRAD_AND_VIEW: Final = GRAD | VIEW
 
 
 class RefuseGradient(Step):
@@ -223,14 +226,15 @@ def copy_before_write(tensor: TensorBase) -> TensorBase:
 def mark_views(results: Sequence[TensorBase], source: TensorBase) -> None:
     """Note that every result is a view of `source`."""
     base, creation = view_of(source, several=True)
+    shared = source._counter
+    version = None if shared is None else shared.value
     for result in results:
-        counter = result._counter
-        if counter is None or result._meta is not None:
+        if version is None or result._counter is not shared or result._meta is not None:
             set_view(result, base, creation)
             continue
         # As `set_view` does it, without a frame for each.
         meta = result._meta = DifferentiableViewMeta()
         meta.base = base
         meta.creation_meta = creation
-        meta.attr_version = counter.value
-        result._signature |= GRAD | VIEW
+        meta.attr_version = version
+        result._signature |= _GRAD_AND_VIEW
