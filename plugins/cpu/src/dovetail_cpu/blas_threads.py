@@ -7,7 +7,7 @@ product of some microseconds takes some milliseconds: until the scheduler looks 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from threading import RLock
@@ -17,7 +17,7 @@ from dovetail_kernel.forks import renewed_after_fork
 
 from .threads import get_num_threads
 
-__all__ = ["in_calling_thread", "numpy_in_calling_thread"]
+__all__ = ["in_calling_thread", "numpy_in_calling_thread", "scipy_in_calling_thread"]
 
 _LARGE: Final = 1 << 20
 """Elements of a matrix that is worth threads of SciPy's."""
@@ -30,7 +30,7 @@ class OneThread:
     """Lets a BLAS compute in the calling thread while it is entered.
 
     Other threads that call it meanwhile have one thread too; the last to leave gives back what the
-    first had found.
+    first had found. Setting a number costs more than a small product: one is not set once more.
     """
 
     def __init__(self, library: Any) -> None:
@@ -40,14 +40,21 @@ class OneThread:
     def __enter__(self) -> None:
         library, before = self._library, self._before
         with _lock:
-            before.append(before[0] if before else library.get_num_threads())
-            library.set_num_threads(1)
+            number = before[0] if before else library.get_num_threads()
+            if not before and number != 1:
+                library.set_num_threads(1)
+            before.append(number)
 
     def __exit__(self, *_: object) -> None:
         with _lock:
             number = self._before.pop()
-            if not self._before:
+            if not self._before and number != 1:
                 self._library.set_num_threads(number)
+
+    @property
+    def is_entered(self) -> bool:
+        """Whether it lets the BLAS compute in one thread now."""
+        return bool(self._before)
 
 
 class _AsItIs:
@@ -87,9 +94,20 @@ def in_calling_thread(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def compute(*args: Any, **kwargs: Any) -> Any:
         limit = _limit("scipy")
-        if limit is None or any([getattr(each, "size", 0) >= _LARGE for each in args]):
+        if limit is None or limit.is_entered or _are_large(args):
             return function(*args, **kwargs)
         with limit:
             return function(*args, **kwargs)
 
     return compute
+
+
+def scipy_in_calling_thread(*matrices: Any) -> OneThread | _AsItIs:
+    """Return a context manager within which SciPy computes in the calling thread, for many calls
+    one after the other, if matrices are small.
+    """
+    return _AS_IT_IS if _are_large(matrices) else _limit("scipy") or _AS_IT_IS
+
+
+def _are_large(matrices: Sequence[Any]) -> bool:
+    return any([getattr(each, "size", 0) >= _LARGE for each in matrices])

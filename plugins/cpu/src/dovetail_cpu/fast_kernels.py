@@ -22,6 +22,7 @@ FAST_FAMILIES: Final = {
     "distinct.Distinct": "dovetail_cpu.fast_scans.FastDistinct",
     "ordering.Ordering": "dovetail_cpu.fast_indexing.FastOrdering",
     "matmul.MatrixProducts": "dovetail_cpu.fast_matmul.FastMatrixProducts",
+    "factorizations.Factorizations": "dovetail_cpu.fast_matrices.FastFactorizations",
     "linear_systems.LinearSystems": "dovetail_cpu.fast_linear_systems.FastLinearSystems",
     "views.Views": "dovetail_cpu.fast_views.FastViews",
     "shapes.Shapes": "dovetail_cpu.fast_indexing.FastShapes",

@@ -11,14 +11,19 @@ from typing import Any, Final
 
 import numpy
 
-from dovetail_aten.array_kernels.linear_systems import LinearSystems
+from dovetail_aten.array_kernels.dims import wrap_dim
+from dovetail_aten.array_kernels.linear_systems import LinearSystems, check_cross
 
 from .blas_threads import in_calling_thread
+from .fast_matrices import FastMatrices
 
 _SINGLE, _DOUBLE = numpy.dtype(numpy.float32), numpy.dtype(numpy.float64)
 _MANY: Final = 128
 """Equations and right sides from which the copies pay."""
 _MATRIX: Final = 2
+_FEW: Final = 1 << 11
+"""Elements of vectors up to which they are taken by places."""
+_NEXT, _LAST = numpy.array([1, 2, 0]), numpy.array([2, 0, 1])
 
 
 def _solve(matrix: Any, sides: Any) -> Any | None:
@@ -43,8 +48,18 @@ def _solve(matrix: Any, sides: Any) -> Any | None:
     return made.T.take(order, 0).astype(dtype, copy=False)
 
 
-class FastLinearSystems(LinearSystems):
-    """Large systems with many right sides."""
+class FastLinearSystems(FastMatrices, LinearSystems):
+    """Small systems, and large ones with many right sides."""
+
+    def cross(self, x: Any, other: Any, *, dim: int = -1) -> Any:
+        """Return the cross products of vectors of three elements along `dim`."""
+        if x.size > _FEW or x.shape != other.shape:
+            return LinearSystems.cross(self, x, other, dim=dim)
+        check_cross(x, other, dim, self._dtype(x), self._dtype(other))
+        axis = wrap_dim(dim, x.ndim)
+        made = numpy.multiply(x.take(_NEXT, axis), other.take(_LAST, axis))
+        made -= numpy.multiply(x.take(_LAST, axis), other.take(_NEXT, axis))
+        return made
 
     def _linalg(self, name: str) -> Callable[..., Any]:
         """Return a function of NumPy's `linalg`, which raises for matrices that fail."""

@@ -105,7 +105,7 @@ class LinearSystems(Matrices):
         right = expand(b, (*batch, *b.shape[-2:]))
         if not right.size:
             return self._zeros(right.shape, self._dtype(b))
-        (trsm,) = self.scipy("linalg.get_blas_funcs", "linalg_solve_triangular")(("trsm",), (a, b))
+        trsm = self._blas("trsm", "linalg_solve_triangular", a, b)
 
         def solve(one: Any, side: Any) -> tuple[Any]:
             options = {"side": not left, "lower": not upper, "diag": unitriangular}

@@ -46,9 +46,26 @@ class Matrices(Family):
 
     def _lapack(self, name: str, operator: str, *arrays: Any) -> Callable[..., Any]:
         """Return a function of LAPACK for the dtype of `arrays`."""
-        found = self.scipy("linalg.get_lapack_funcs", operator)((name,), arrays)
-        function: Callable[..., Any] = found[0]
+        return self._found("linalg.get_lapack_funcs", name, operator, arrays)
+
+    def _blas(self, name: str, operator: str, *arrays: Any) -> Callable[..., Any]:
+        """Return a function of BLAS for the dtype of `arrays`."""
+        return self._found("linalg.get_blas_funcs", name, operator, arrays)
+
+    def _found(
+        self, finder: str, name: str, operator: str, arrays: Sequence[Any]
+    ) -> Callable[..., Any]:
+        """Return what a function of SciPy finds for the dtypes of `arrays`, which is kept."""
+        kept: dict[Any, Callable[..., Any]] = self._functions
+        key = (name, *[each.dtype for each in arrays])
+        function = kept.get(key)
+        if function is None:
+            function = kept[key] = self.scipy(finder, operator)((name,), arrays)[0]
         return function
+
+    @cached_property
+    def _functions(self) -> dict[Any, Callable[..., Any]]:
+        return {}
 
     def _one_by_one(
         self, function: Callable[..., Sequence[Any]], batch: Sequence[int], *operands: Any

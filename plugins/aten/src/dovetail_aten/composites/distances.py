@@ -11,6 +11,9 @@ from dovetail_kernel import float32, float64, int64, promote_types
 _FEW = 25
 """Vectors up to which all differences are made; beyond, distances come from a matrix product."""
 
+_SMALL = 64
+"""Vectors up to which pairs are looked for among all places of a square."""
+
 _IF_NECESSARY, _ALWAYS, _NEVER = range(3)
 
 
@@ -73,6 +76,9 @@ def _lengths(x: Any, p: float) -> Any:
 
 def _pairs(count: int, device: Any) -> tuple[Any, Any]:
     """Return the rows and the columns of the upper triangle of a square."""
+    if count <= _SMALL:
+        both = F.triu_indices(count, count, 1, device=device)
+        return F.select(both, 0, 0), F.select(both, 0, 1)
     places = F.arange(count * (count - 1) // 2, dtype=float64, device=device)
     # Row i begins at place i * (2 * count - 1 - i) / 2; roots of squares are exact.
     odd = 2 * count - 1

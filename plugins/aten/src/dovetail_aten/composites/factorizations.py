@@ -169,8 +169,10 @@ def qr(self: Any, some: bool = True) -> Any:
 
 def ones_on_diagonal(x: Any, rows: int, columns: int) -> Any:
     """Return a matrix of ones on the diagonal, like `x`."""
-    ones = F.eye(max(rows, columns), dtype=x.dtype, device=x.device)
-    return F.narrow(F.narrow(ones, 0, 0, rows), 1, 0, columns)
+    made = F.eye(max(rows, columns), dtype=x.dtype, device=x.device)
+    if rows == columns:
+        return made
+    return F.narrow(made, 1 if rows > columns else 0, 0, min(rows, columns))
 
 
 def _reflections(input: Any, tau: Any) -> tuple[Any, Any]:
@@ -181,7 +183,8 @@ def _reflections(input: Any, tau: Any) -> tuple[Any, Any]:
     """
     count = tau.shape[-1]
     ones = ones_on_diagonal(input, input.shape[-2], count)
-    vectors = F.add(F.tril(F.narrow(input, -1, 0, count), -1), ones)
+    kept = input if count == input.shape[-1] else F.narrow(input, -1, 0, count)
+    vectors = F.add(F.tril(kept, -1), ones)
     turned = _adjoint(vectors)
     factors = F.unsqueeze(tau, -1)
     inner = F.mul(F.triu(F.matmul(turned, vectors), 1), factors)
@@ -204,7 +207,8 @@ def linalg_householder_product(input: Any, tau: Any) -> Any:
         nothing = F.sum(F.narrow(input, -1, 0, 0), [-1], True)
         return F.add(F.add(ones, nothing), F.sum(tau))
     vectors, turned = _reflections(input, tau)
-    return F.sub(ones, F.matmul(vectors, F.narrow(turned, -1, 0, columns)))
+    kept = turned if rows == columns else F.narrow(turned, -1, 0, columns)
+    return F.sub(ones, F.matmul(vectors, kept))
 
 
 def orgqr(self: Any, input2: Any) -> Any:

@@ -106,10 +106,14 @@ def _quantile(
         )
     axis = wrap_dim(0 if dim is None else dim, self.ndim)
     whole = dim is None or not self.ndim
-    rows = F.reshape(self, (-1,)) if whole else F.movedim(self, axis, -1)
+    rows = F.reshape(self, (-1,)) if whole else self
+    if not whole and axis != self.ndim - 1:
+        rows = F.movedim(self, axis, -1)
     rows = F.sort(rows, -1)[0]
     found = _interpolated(rows, _ranks(rows, F.reshape(q, (-1,)), ignores_nan), interpolation)
     # The quantiles are along the last dimension yet.
+    if not q.ndim and not keepdim:
+        return F.squeeze_dim(found, -1)
     found = F.movedim(found, -1, 0)
     if keepdim and self.ndim:
         ones = [1] * self.ndim if dim is None else None
@@ -134,12 +138,13 @@ def _interpolated(rows: Any, ranks: Any, interpolation: str) -> Any:
         ranks = F.ceil(ranks)
     elif interpolation == "nearest":
         ranks = F.round(ranks)
-    below = F.to(F.detach(ranks), int64)
+    ranks_alone = F.detach(ranks)
+    below = F.to(ranks_alone, int64)
     least = F.gather(rows, -1, below)
     if interpolation not in ("linear", "midpoint"):
         return least
     weight = F.sub(ranks, below) if interpolation == "linear" else F.full_like(ranks, 0.5)
-    most = F.gather(rows, -1, F.to(F.ceil(F.detach(ranks)), int64))
+    most = F.gather(rows, -1, F.to(F.ceil(ranks_alone), int64))
     return F.lerp(least, most, weight)
 
 

@@ -58,15 +58,7 @@ def stft(
         raise RuntimeError(
             "Cannot have onesided output if window or input is complex. Give onesided=False."
         )
-    count = 1 + (signal.shape[1] - n_fft) // hop
-    pieces = F.reshape(
-        F.index_select(signal, 1, _places(signal, n_fft, hop, count)),
-        (
-            signal.shape[0],
-            count,
-            n_fft,
-        ),
-    )
+    pieces = F.unfold(signal, 1, n_fft, hop)
     full = _full_window(self, window, n_fft, length)
     if full is not None:
         pieces = F.mul(pieces, full)

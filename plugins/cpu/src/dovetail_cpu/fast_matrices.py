@@ -1,0 +1,72 @@
+"""Small matrices, and batches of them: what only their sizes decide is kept, and the number of
+threads of the BLAS is set once for a batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy
+
+from dovetail_aten.array_kernels.factorizations import Factorizations
+from dovetail_aten.array_kernels.matrices import Matrices
+
+from .blas_threads import scipy_in_calling_thread
+
+_FEW: Final = 1 << 10
+"""Elements of a matrix up to which what its sizes decide is kept."""
+_FEW_PIVOTS: Final = 1 << 8
+"""Pivots up to which Python exchanges the rows."""
+
+
+class FastMatrices(Matrices):
+    """A family of operators of matrices and batches of matrices."""
+
+    def _one_by_one(
+        self, function: Callable[..., Sequence[Any]], batch: Sequence[int], *operands: Any
+    ) -> list[Any]:
+        ahead, count = len(batch), math.prod(batch)
+        if not ahead:
+            with scipy_in_calling_thread(*operands):
+                return [numpy.asarray(result) for result in function(*operands)]
+        rows = [x.reshape(count, *x.shape[ahead:]) if ahead > 1 else x for x in operands]
+        with scipy_in_calling_thread(*[each[0] for each in rows]):
+            found = [function(*each) for each in zip(*rows, strict=True)]
+        stacked = [
+            self.xp.stack([numpy.asarray(one) for one in each]) for each in zip(*found, strict=True)
+        ]
+        if ahead == 1:
+            return stacked
+        return [each.reshape(*batch, *each.shape[1:]) for each in stacked]
+
+    def _triangle(self, x: Any, upper: bool, offset: int = 0) -> Any:
+        rows, columns = x.shape[-2:]
+        if rows * columns > _FEW:
+            return Matrices._triangle(self, x, upper, offset)
+        kept = _kept_triangle(rows, columns, upper, offset)
+        return numpy.where(kept, x, self.numbers.like(x, 0))
+
+
+@lru_cache(64)
+def _kept_triangle(rows: int, columns: int, upper: bool, offset: int) -> Any:
+    """Return which elements of a matrix belong to a triangle."""
+    distance = numpy.arange(columns) - numpy.arange(rows)[:, None]
+    return distance >= offset if upper else distance <= offset
+
+
+class FastFactorizations(FastMatrices, Factorizations):
+    """Cholesky, LU, LDL and QR factorizations."""
+
+    def _order_of_rows(self, pivots: Any, rows: int) -> Any:
+        if not 0 < pivots.size <= _FEW_PIVOTS:
+            return Factorizations._order_of_rows(self, pivots, rows)
+        orders = []
+        for exchanged in pivots.reshape(-1, pivots.shape[-1]).tolist():
+            order = list(range(rows))
+            for place, other in enumerate(exchanged):
+                order[place], order[other - 1] = order[other - 1], order[place]
+            orders.append(order)
+        return numpy.array(orders, numpy.int64).reshape(*pivots.shape[:-1], rows)
