@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import multiprocessing
+import signal
 import sys
 import threading
 import time
@@ -205,8 +206,12 @@ def test_an_interrupt_is_raised_when_the_other_threads_are_done():
         time.sleep(0.1)
         ended.append(start)
 
-    with pytest.raises(KeyboardInterrupt):
-        threads.run_pieces(interrupt, 2, threads.SHARED_FROM)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            threads.run_pieces(interrupt, 2, threads.SHARED_FROM)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert ended == [1]
 
 
