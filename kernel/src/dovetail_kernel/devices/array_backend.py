@@ -5,33 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..types.dtype import dtype
 from ..types.named_dtype import AskedDtypes
 from .allocator import Allocator, DataPtr
-
-
-class BySize(NamedTuple):
-    """What a route calls by the number of elements of its first tensor.
-
-    Attributes
-    ----------
-    few
-        The function for fewer than `least`.
-    many
-        That for others.
-    writes
-        Whether it is better too where it writes into an array that there is, ``out=``.
-    note
-        Which function is called when, for `explain`; empty if that makes no difference but in time.
-    """
-
-    few: Callable[..., Any]
-    least: int
-    many: Callable[..., Any]
-    writes: bool = False
-    note: str = ""
+from .by_size import BySize
 
 
 class ArrayBackend:
